@@ -1,0 +1,116 @@
+"""Checks of single arguments, each with the message a caller needs."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = [
+    "counts_vector",
+    "distribution",
+    "level",
+    "one_of",
+    "positive_epsilon",
+    "positive_integer",
+    "probability",
+]
+
+Array = npt.NDArray[Any]
+
+
+def _real(name: str, value: object, remedy: str) -> float:
+    if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
+        raise InvalidArgument(name, value, remedy)
+    try:
+        return float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def positive_epsilon(name: str, value: object) -> float:
+    """Return a finite positive epsilon as a float."""
+    remedy = "must be a positive finite number (in nats), for example 1.0"
+    number = _real(name, value, remedy)
+    if not math.isfinite(number) or number <= 0.0:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def probability(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
+    """Return a probability; `zero` and `one` say whether the ends are allowed."""
+    bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
+    remedy = f"must be a probability in {bounds}"
+    number = _real(name, value, remedy)
+    inside = (number > 0.0 or (zero and number == 0.0)) and (number < 1.0 or (one and number == 1.0))
+    if not inside:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def level(alpha: object) -> float:
+    """Return a significance level in (0, 1)."""
+    remedy = "must lie strictly between 0 and 1, for example 0.05"
+    number = _real("alpha", alpha, remedy)
+    if not 0.0 < number < 1.0:
+        raise InvalidArgument("alpha", alpha, remedy)
+    return number
+
+
+def positive_integer(name: str, value: object, least: int = 1) -> int:
+    """Return an integer that is at least `least`."""
+    remedy = f"must be an integer of at least {least}"
+    if isinstance(value, bool | np.bool_):
+        raise InvalidArgument(name, value, remedy)
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidArgument(name, value, remedy) from None
+    if number < least:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return `value` if it is one of `choices`."""
+    if not isinstance(value, str) or value not in choices:
+        raise InvalidArgument(name, value, "must be one of " + ", ".join(map(repr, choices)))
+    return value
+
+
+def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return non-negative whole counts of the given shape as int64."""
+    remedy = f"must be non-negative whole counts of shape {shape}"
+    try:
+        array = np.asarray(value)
+    except ValueError:
+        raise InvalidArgument(name, value, remedy) from None
+    if array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+    if array.dtype.kind not in "iuf":
+        raise InvalidArgument(name, f"array of {array.dtype}", remedy)
+    bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array >= 2.0**63)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        at = ", ".join(map(str, first))
+        raise InvalidArgument(f"{name}[{at}]", array[first].item(), remedy)
+    return array.astype(np.int64)
+
+
+def distribution(name: str, value: object, k: int) -> Array:
+    """Return a probability vector of shape (k,)."""
+    remedy = f"must be {k} non-negative probabilities that sum to one (to 1e-9)"
+    try:
+        p = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, value, remedy) from None
+    if p.shape != (k,):
+        raise InvalidArgument(name, f"array of shape {p.shape}", remedy)
+    if not np.all(np.isfinite(p)) or p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+        raise InvalidArgument(name, p.tolist(), remedy)
+    return p

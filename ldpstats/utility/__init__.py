@@ -1,0 +1,64 @@
+"""Expected losses of k-RR and k-RAPPOR before any data are collected (KBR16 section 4).
+
+Both mechanisms are estimated category by category: category i is reported T_i ~ Bin(n, m_i) times,
+with m_i = q p_i + r (1 - p_i), and ``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Here q is the
+chance that a respondent's own category is reported and r that another given one is. Hence, exactly
+and for large n respectively,
+
+    E ||p_hat - p||_2^2 = sum_i m_i (1 - m_i) / (n (q - r)^2),
+    E ||p_hat - p||_1   ~ sum_i sqrt(2 m_i (1 - m_i) / (pi n)) / (q - r),
+
+which are KBR16 Propositions 3 and 4 once q and r are filled in; no privacy is q = 1, r = 0. Both
+sums are symmetric and concave in p, so the uniform p is the worst for either loss whatever q and r
+are. There all m_i are equal, so both losses shrink the sample by the same factor.
+
+All losses are those of the unconstrained inversion estimator against the distribution p that the n
+respondents are drawn from. `epsilon` (in nats) and `n` may be arrays: they broadcast, and the
+result has their common shape. A malformed argument raises `InvalidArgument`.
+"""
+
+from __future__ import annotations
+
+from ldpstats.utility.comparison import (
+    crossover_epsilon,
+    effective_sample_size,
+    effective_sample_size_high_privacy,
+    effective_sample_size_low_privacy,
+    excess_ratio,
+)
+from ldpstats.utility.losses import (
+    krappor_l1,
+    krappor_l2,
+    krappor_worst_l1,
+    krappor_worst_l2,
+    krr_l1,
+    krr_l2,
+    krr_worst_l1,
+    krr_worst_l2,
+    nonprivate_l1,
+    nonprivate_l2,
+    nonprivate_minimax_l2,
+    nonprivate_worst_l1,
+    nonprivate_worst_l2,
+)
+
+__all__ = [
+    "crossover_epsilon",
+    "effective_sample_size",
+    "effective_sample_size_high_privacy",
+    "effective_sample_size_low_privacy",
+    "excess_ratio",
+    "krappor_l1",
+    "krappor_l2",
+    "krappor_worst_l1",
+    "krappor_worst_l2",
+    "krr_l1",
+    "krr_l2",
+    "krr_worst_l1",
+    "krr_worst_l2",
+    "nonprivate_l1",
+    "nonprivate_l2",
+    "nonprivate_minimax_l2",
+    "nonprivate_worst_l1",
+    "nonprivate_worst_l2",
+]

@@ -1,0 +1,110 @@
+"""How often a category is reported, and what that makes of the two losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import distribution, positive_epsilon, positive_integer, probability
+from ldpstats.errors import InvalidArgument
+
+Array = npt.NDArray[Any]
+Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Chances that a category is reported: by its own respondents, and by others.
+
+    ``miss`` is 1 - own and ``slope`` is own - other; they are kept because a subtraction would
+    lose them to rounding at large epsilon.
+    """
+
+    own: Array
+    miss: Array
+    other: Array
+    slope: Array
+
+    def deviations(self, p: Array, n: Array) -> Array:
+        """Standard deviations of p_hat, shape (..., k), for `p` of shape (k,)."""
+        own, miss, other, slope, respondents = (
+            a[..., None] for a in (self.own, self.miss, self.other, self.slope, n)
+        )
+        m = own * p + other * (1.0 - p)
+        not_m = miss * p + (1.0 - other) * (1.0 - p)
+        return np.asarray(np.sqrt(m * not_m / respondents) / slope)
+
+    def l2(self, p: Array, n: Array) -> Loss:
+        return np.sum(self.deviations(p, n) ** 2, axis=-1)
+
+    def l1(self, p: Array, n: Array) -> Loss:
+        # E |Z| = sqrt(2 / pi) for a standard normal Z
+        return np.sqrt(2.0 / np.pi) * np.sum(self.deviations(p, n), axis=-1)
+
+    def worst_l2(self, k: int, n: Array) -> Loss:
+        return k * self.l2(np.array([1.0 / k]), n)
+
+    def worst_l1(self, k: int, n: Array) -> Loss:
+        return k * self.l1(np.array([1.0 / k]), n)
+
+
+NONPRIVATE = Rates(np.array(1.0), np.array(0.0), np.array(0.0), np.array(1.0))
+
+
+def krr_rates(k: int, epsilon: Array) -> Rates:
+    """KBR16 eq. 4 in powers of e^-epsilon, which cannot overflow."""
+    lie = np.exp(-epsilon)
+    total = 1.0 + (k - 1) * lie
+    return Rates(1.0 / total, (k - 1) * lie / total, lie / total, -np.expm1(-epsilon) / total)
+
+
+def krappor_rates(epsilon: Array, theta: float | None) -> Rates:
+    """Generalised RAPPOR: own bit with probability theta, others with psi (MK19 section 2.4)."""
+    if theta is None:
+        flip = np.exp(-epsilon / 2.0)
+        kept = 1.0 / (1.0 + flip)
+        return Rates(kept, flip * kept, flip * kept, np.tanh(epsilon / 4.0))
+    own = np.full_like(epsilon, probability("theta", theta, zero=False, one=False))
+    total = 1.0 - own + own * np.exp(-epsilon)
+    psi = own * np.exp(-epsilon) / total
+    return Rates(own, 1.0 - own, psi, own * (1.0 - own) * -np.expm1(-epsilon) / total)
+
+
+def rectangular(name: str, value: object) -> Array:
+    try:
+        return np.asarray(value)
+    except ValueError:  # rows of different lengths
+        raise InvalidArgument(name, value, "must be a number or an array of numbers") from None
+
+
+def each(name: str, value: object, check: Callable[[str, object], float]) -> Array:
+    """Every number of `value`, checked, as float64 of the same shape."""
+    array = rectangular(name, value)
+    checked = [check(name, number) for number in array.ravel().tolist()]
+    return np.asarray(checked, dtype=np.float64).reshape(array.shape)
+
+
+def setting(epsilon: object, n: object) -> tuple[Array, Array]:
+    eps, respondents = each("epsilon", epsilon, positive_epsilon), sample_size(n)
+    try:
+        np.broadcast_shapes(eps.shape, respondents.shape)
+    except ValueError:
+        remedy = f"must broadcast with epsilon, which has shape {eps.shape}"
+        raise InvalidArgument("n", f"array of shape {respondents.shape}", remedy) from None
+    return eps, respondents
+
+
+def sample_size(n: object) -> Array:
+    return each("n", n, positive_integer)
+
+
+def probabilities(p: object) -> Array:
+    return distribution("p", p, positive_integer("len(p)", rectangular("p", p).size, least=2))
+
+
+def categories(k: object) -> int:
+    return positive_integer("k", k, least=2)

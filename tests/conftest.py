@@ -1,0 +1,21 @@
+"""Fixtures that all tests share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import pytest
+
+os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
+
+
+@pytest.fixture(scope="session")
+def replications() -> Callable[[int], int]:
+    """Replications that a slow simulation runs, given how many its full size has.
+
+    ``LDPSTATS_SLOW_SHARE`` (default 1) scales them; 500 are always kept, fewer say too little.
+    Bands must be computed from the returned number.
+    """
+    share = float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))
+    return lambda full: min(full, max(500, round(share * full)))
