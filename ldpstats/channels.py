@@ -1,0 +1,377 @@
+"""Channels: the row-stochastic matrices ``Q[x, y] = P(report y | true category x)``.
+
+`Channel.matrix` is the oracle that every structured form is tested against. Everything else here
+works on the structure, so that k = 1e6 categories or reports of a thousand bits stay feasible.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
+
+__all__ = ["Bits", "Channel", "Dense", "Kronecker", "Stacked", "Uniformised"]
+
+Array = npt.NDArray[Any]
+
+_LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
+_LARGEST_ENUMERATION = 20  # bits whose 2^b patterns matrix() is willing to list
+
+
+class Channel(ABC):
+    """A known random mechanism from k categories to reports."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of categories k and of possible reports l."""
+
+    @abstractmethod
+    def _matrix(self) -> Array:
+        """The dense (k, l) matrix, once its size has been found acceptable."""
+
+    @abstractmethod
+    def rows(self, y: Any) -> Rows:
+        """Likelihood rows of the reports `y`, scaled per row; always feasible."""
+
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
+
+    def matrix(self) -> Array:
+        """The dense matrix Q, shape (k, l).
+
+        Raises
+        ------
+        NotAvailable
+            When Q has too many entries to enumerate; `likelihood` works for given reports.
+        """
+        k, l = self.shape  # noqa: E741
+        if k * l > _LARGEST_MATRIX:
+            raise NotAvailable(
+                f"matrix() of a {k} x {l:.4g} channel is too large to enumerate: "
+                "use likelihood(y), which forms only the columns of observed reports"
+            )
+        return self._matrix()
+
+    def forward(self, p: Array) -> Array:
+        """Law of the report, ``p Q`` of shape (l,), when the category has law `p` of shape (k,)."""
+        return np.asarray(p @ self.matrix())
+
+    def likelihood(self, y: Any) -> Array:
+        """``W[i, x] = Q[x, y_i]``, shape (u, k)."""
+        rows = self.rows(y)
+        return np.asarray(rows.dense() * np.exp(rows.log_scale)[:, None])
+
+
+@dataclass(frozen=True, eq=False)
+class Dense(Channel):
+    """Any row-stochastic matrix.
+
+    Parameters
+    ----------
+    Q : array, shape (k, l)
+        Probabilities; every row sums to one (to 1e-9, nothing is rescaled).
+
+    Examples
+    --------
+    >>> Dense(np.array([[0.75, 0.25], [0.25, 0.75]])).forward(np.array([1.0, 0.0]))
+    array([0.75, 0.25])
+    """
+
+    Q: Array
+
+    def __post_init__(self) -> None:
+        Q = np.array(self.Q, dtype=np.float64)
+        if Q.ndim != 2 or Q.shape[0] < 2 or Q.shape[1] < 1:
+            raise InvalidArgument(
+                "Q", f"array of shape {Q.shape}", "must have shape (k, l) with k >= 2 categories"
+            )
+        if not np.all(np.isfinite(Q)) or Q.min() < 0.0:
+            x, y = np.argwhere(~(np.isfinite(Q) & (Q >= 0.0)))[0]
+            raise InvalidArgument(f"Q[{x}, {y}]", float(Q[x, y]), "must be a probability in [0, 1]")
+        sums = Q.sum(axis=1)
+        worst = int(np.argmax(np.abs(sums - 1.0)))
+        if abs(sums[worst] - 1.0) > 1e-9:
+            raise InvalidArgument(
+                f"Q[{worst}].sum()",
+                float(sums[worst]),
+                "every row of Q must sum to one (rows are true categories, columns reports); "
+                "pass the probabilities at full precision",
+            )
+        Q.flags.writeable = False
+        object.__setattr__(self, "Q", Q)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.Q.shape[0], self.Q.shape[1]
+
+    def _matrix(self) -> Array:
+        return self.Q
+
+    def rows(self, y: Array) -> Rows:
+        return DenseRows(np.ascontiguousarray(self.Q[:, y].T))
+
+    def epsilon(self) -> float:
+        high, low = self.Q.max(axis=0), self.Q.min(axis=0)
+        seen = high > 0.0
+        if np.any(low[seen] == 0.0):
+            return float("inf")
+        return float(np.log(high[seen] / low[seen]).max())
+
+
+@dataclass(frozen=True)
+class Uniformised(Channel):
+    """``Q = a I + b 11'``: tell the truth with probability a, else one of k labels uniformly.
+
+    Parameters
+    ----------
+    k : int
+        Number of categories, which are the reports too.
+    a, b : float
+        Weight of the identity and probability of each wrong report; ``a + k b = 1``.
+
+    Examples
+    --------
+    >>> Uniformised(3, 0.4, 0.2).matrix()
+    array([[0.6, 0.2, 0.2],
+           [0.2, 0.6, 0.2],
+           [0.2, 0.2, 0.6]])
+    """
+
+    k: int
+    a: float
+    b: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.k, self.k
+
+    def _matrix(self) -> Array:
+        return self.a * np.eye(self.k) + self.b
+
+    def forward(self, p: Array) -> Array:
+        return np.asarray(self.a * np.asarray(p) + self.b * np.sum(p))
+
+    def rows(self, y: Array) -> Rows:
+        return UniformRows(np.asarray(y), self.a, self.b, self.k)
+
+    def epsilon(self) -> float:
+        if self.b == 0.0:
+            return float("inf")
+        return abs(float(np.log1p(self.a / self.b)))
+
+
+@dataclass(frozen=True, eq=False)
+class Bits(Channel):
+    """Reports of bits that are independent given the category.
+
+    Category x sets the bits ``members[x]`` with probability p1 and all others with p0.
+
+    Parameters
+    ----------
+    members : array of int, shape (k, h)
+        Bits that belong to each category; a bit listed twice counts once (hash collisions).
+    n_bits : int
+        Width of a report.
+    p1, p0 : float
+        P(bit = 1) for the category's own bits and for the others.
+
+    Notes
+    -----
+    A report is packed into ceil(n_bits / 8) bytes, bit j in byte j // 8 at position j % 8.
+    `matrix` lists the 2^n_bits patterns, pattern number ``sum_j bit_j 2^j``.
+
+    Examples
+    --------
+    >>> Bits(np.array([[0], [1]]), 2, p1=0.5, p0=0.25).matrix()
+    array([[0.375, 0.375, 0.125, 0.125],
+           [0.375, 0.125, 0.375, 0.125]])
+    """
+
+    members: Array
+    n_bits: int
+    p1: float
+    p0: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.members.shape[0], 2**self.n_bits
+
+    @property
+    def unary(self) -> bool:
+        """Whether category x owns exactly bit x."""
+        k, h = self.members.shape
+        return h == 1 and k == self.n_bits and bool(np.all(self.members[:, 0] == np.arange(k)))
+
+    def design(self) -> Array:
+        """Indicator of own bits, shape (k, n_bits)."""
+        owned = np.zeros((self.members.shape[0], self.n_bits))
+        np.put_along_axis(owned, self.members, 1.0, axis=1)
+        return owned
+
+    def bit_means(self, p: Array) -> Array:
+        """P(bit j = 1), shape (n_bits,), when the category has law `p` of shape (k,)."""
+        if self.unary:
+            owned = np.asarray(p, dtype=np.float64)
+        else:
+            owned = np.asarray(p @ self.design())
+        return self.p0 * np.sum(p) + (self.p1 - self.p0) * owned
+
+    def _matrix(self) -> Array:
+        patterns = np.arange(2**self.n_bits)
+        probability = self.p0 + (self.p1 - self.p0) * self.design()
+        Q = np.ones((self.members.shape[0], patterns.size))
+        for j in range(self.n_bits):
+            q = probability[:, j, None]
+            Q *= np.where((patterns >> j) & 1, q, 1.0 - q)
+        return Q
+
+    def matrix(self) -> Array:
+        if self.n_bits > _LARGEST_ENUMERATION:
+            raise NotAvailable(
+                f"matrix() of reports of {self.n_bits} bits would list 2^{self.n_bits} patterns: "
+                "use likelihood(y), which forms only the columns of observed reports"
+            )
+        return super().matrix()
+
+    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+        if self.unary and 0.0 < self.p0 < 1.0 and self.p1 < 1.0:
+            return UnaryRows(y, self.p1, self.p0, self.n_bits)
+        bits = np.unpackbits(y, axis=1, count=self.n_bits, bitorder="little").astype(np.float64)
+        owned = self.design()
+        size, ones = owned.sum(axis=1), bits.sum(axis=1, keepdims=True)
+        hit = bits @ owned.T
+        W = _log_power(self.p1, hit) + _log_power(1.0 - self.p1, size - hit)
+        W += _log_power(self.p0, ones - hit)
+        W += _log_power(1.0 - self.p0, self.n_bits - size - ones + hit)
+        scale = W.max(axis=1, initial=-np.inf)
+        scale[~np.isfinite(scale)] = 0.0  # a report that no category can make keeps a row of zeros
+        return DenseRows(np.exp(W - scale[:, None]), scale)
+
+    def epsilon(self) -> float:
+        with np.errstate(divide="ignore"):
+            set_ratio = np.log(self.p1) - np.log(self.p0)
+            clear_ratio = np.log1p(-self.p1) - np.log1p(-self.p0)
+        if self.p1 == self.p0:
+            return 0.0
+        up = max(set_ratio, clear_ratio)  # a bit that only x owns
+        down = max(-set_ratio, -clear_ratio)  # a bit that only x' owns
+        if self.unary:
+            return float(up + down)
+        owned = self.design()
+        common = owned @ owned.T
+        alone = owned.sum(axis=1)[:, None] - common
+        # 0 * inf arises where neither category owns a bit alone: such a pair adds nothing
+        with np.errstate(invalid="ignore"):
+            ratio = np.nan_to_num(alone * up, nan=0.0, posinf=np.inf)
+            ratio = ratio + np.nan_to_num(alone.T * down, nan=0.0, posinf=np.inf)
+        return float(ratio.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Kronecker(Channel):
+    """Several variables, each through its own channel, independently given the true values.
+
+    Categories and reports are tuples in row-major order (the last variable changes fastest).
+    `rows` and `likelihood` take one array of reports per variable.
+    """
+
+    channels: tuple[Channel, ...]
+
+    def __init__(self, channels: Sequence[Channel]) -> None:
+        object.__setattr__(self, "channels", tuple(channels))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        k = l = 1  # noqa: E741
+        for channel in self.channels:
+            k, l = k * channel.shape[0], l * channel.shape[1]  # noqa: E741
+        return k, l
+
+    def _matrix(self) -> Array:
+        Q = np.ones((1, 1))
+        for channel in self.channels:
+            Q = np.kron(Q, channel.matrix())
+        return Q
+
+    def forward(self, p: Array) -> Array:
+        law = np.reshape(p, [channel.shape[0] for channel in self.channels])
+        for axis, channel in enumerate(self.channels):
+            moved = np.moveaxis(law, axis, -1)
+            law = np.moveaxis(np.apply_along_axis(channel.forward, -1, moved), -1, axis)
+        return law.reshape(-1)
+
+    def rows(self, y: Sequence[Any]) -> Rows:
+        parts = [channel.rows(part) for channel, part in zip(self.channels, y, strict=True)]
+        W = parts[0].dense()
+        for part in parts[1:]:
+            W = (W[:, :, None] * part.dense()[:, None, :]).reshape(W.shape[0], -1)
+        return DenseRows(W, np.sum([part.log_scale for part in parts], axis=0))
+
+    def epsilon(self) -> float:
+        return sum(channel.epsilon() for channel in self.channels)
+
+
+@dataclass(frozen=True, eq=False)
+class Stacked(Channel):
+    """A respondent is in group c with probability `shares[c]`, whatever her category; c is known.
+
+    Groups are cohorts of one mechanism, or mechanisms over the same categories. Reports are
+    numbered group by group; `rows` and `likelihood` take one array of reports per group.
+    """
+
+    channels: tuple[Channel, ...]
+    shares: Array
+
+    def __init__(self, channels: Sequence[Channel], shares: Array | None = None) -> None:
+        groups = tuple(channels)
+        if len({channel.shape[0] for channel in groups}) != 1:
+            raise InvalidArgument(
+                "channels",
+                [channel.shape for channel in groups],
+                "all groups need the same number of categories",
+            )
+        given = np.full(len(groups), 1.0 / len(groups)) if shares is None else np.asarray(shares)
+        if given.shape != (len(groups),) or given.min() < 0.0 or abs(given.sum() - 1.0) > 1e-9:
+            raise InvalidArgument("shares", shares, "one probability per group, summing to one")
+        object.__setattr__(self, "channels", groups)
+        object.__setattr__(self, "shares", given)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.channels[0].shape[0], sum(channel.shape[1] for channel in self.channels)
+
+    def _matrix(self) -> Array:
+        parts = zip(self.shares, self.channels, strict=True)
+        return np.hstack([share * channel.matrix() for share, channel in parts])
+
+    def forward(self, p: Array) -> Array:
+        parts = zip(self.shares, self.channels, strict=True)
+        return np.concatenate([share * channel.forward(p) for share, channel in parts])
+
+    def rows(self, y: Sequence[Any]) -> Rows:
+        return StackedRows(tuple(c.rows(part) for c, part in zip(self.channels, y, strict=True)))
+
+    def likelihood(self, y: Sequence[Any]) -> Array:
+        parts = zip(self.shares, self.channels, y, strict=True)
+        return np.vstack([share * channel.likelihood(part) for share, channel, part in parts])
+
+    def epsilon(self) -> float:
+        # a group that is never drawn cannot leak
+        drawn = zip(self.shares, self.channels, strict=True)
+        return max(channel.epsilon() for share, channel in drawn if share > 0.0)
+
+
+def _log_power(probability: float, count: Array) -> Array:
+    """``ln(probability ** count)`` with 0^0 = 1, elementwise over `count`."""
+    if probability > 0.0:
+        return count * np.log(probability)
+    return np.where(count > 0, -np.inf, 0.0)

@@ -1,0 +1,166 @@
+"""Category labels: what the caller may pass, and the codes 0 .. k-1 that arrays use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import one_of, positive_integer
+from ldpstats.errors import InvalidArgument, UnknownCategory
+
+__all__ = ["as_labels", "encode", "labels_from_json", "labels_to_json"]
+
+_PLAIN = (str, bool, int, float)
+
+
+def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
+    """Return distinct labels as an Index; an int k stands for 0 .. k-1, which takes no memory."""
+    if isinstance(labels, int | np.integer) and not isinstance(labels, bool):
+        return pd.RangeIndex(positive_integer(name, labels, least))
+    if isinstance(labels, pd.Series) and isinstance(labels.dtype, pd.CategoricalDtype):
+        labels = labels.cat.categories
+    elif isinstance(labels, pd.Categorical | pd.CategoricalIndex | pd.CategoricalDtype):
+        labels = labels.categories
+    if isinstance(labels, pd.RangeIndex) and labels.start == 0 and labels.step == 1:
+        return pd.RangeIndex(positive_integer(f"len({name})", len(labels), least))
+    if isinstance(labels, str | bytes | float | bool | dict) or labels is None:
+        raise InvalidArgument(name, labels, "must be a number of categories or a list of labels")
+    if isinstance(labels, set | frozenset):
+        raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
+    try:
+        values = [v.item() if isinstance(v, np.generic) else v for v in labels]  # type: ignore[attr-defined]
+    except TypeError:
+        raise InvalidArgument(
+            name, labels, "must be a number of categories or a list of labels"
+        ) from None
+    return _checked_labels(name, values, least)
+
+
+def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
+    if len(values) < least:
+        raise InvalidArgument(name, values, f"needs at least {least} labels")
+    for value in values:
+        if not isinstance(value, _PLAIN) or value != value:
+            raise InvalidArgument(
+                name, value, "labels must be strings, integers, floats or booleans, never missing"
+            )
+    if values == list(range(len(values))) and all(type(v) is int for v in values):
+        return pd.RangeIndex(len(values))
+    # labels that look the same in print (1 and "1") or compare equal (1 and True) get mixed up
+    seen: set[Any] = set()
+    for value in values:
+        if str(value) in seen or value in seen:
+            raise InvalidArgument(name, value, "the label occurs twice: labels must be distinct")
+        seen |= {value, str(value)}
+    kind = object if len({type(v) for v in values}) > 1 or isinstance(values[0], str | bool) else None
+    return pd.Index(values, dtype=kind)
+
+
+def encode(
+    name: str, values: object, labels: pd.Index[Any], missing: str = "raise"
+) -> tuple[npt.NDArray[np.int64], int]:
+    """Return codes of `values` among `labels`, and how many missing values were set aside.
+
+    Parameters
+    ----------
+    name : str
+        Argument to name in an error.
+    values : array-like, shape (n,), or a single label
+        Labels; None, NaN, NaT and pd.NA are missing.
+    labels : Index, shape (k,)
+        The labels in order.
+    missing : {"raise", "count"}
+        Refuse missing values, or leave them out of the codes and return their number.
+
+    Returns
+    -------
+    codes : array of int64, shape (n - n_missing,)
+    n_missing : int
+
+    Raises
+    ------
+    InvalidArgument
+        For missing values unless `missing` is "count".
+    UnknownCategory
+        For a value that is no label; nothing is dropped or mapped.
+    """
+    one_of("missing", missing, ("raise", "count"))
+    if isinstance(labels, pd.RangeIndex) and isinstance(values, np.ndarray):
+        if values.ndim == 1 and values.dtype.kind in "iu":
+            return _integer_codes(name, values, len(labels)), 0
+    series = _as_series(name, values)
+    absent = series.isna().to_numpy()
+    n_missing = int(absent.sum())
+    if n_missing and missing == "raise":
+        raise InvalidArgument(
+            f"{name}[{int(np.argmax(absent))}]",
+            series.iloc[int(np.argmax(absent))],
+            f"is missing ({n_missing} of {len(series)} are): leave missing answers out yourself, "
+            "or pass missing='count' to have them counted and reported",
+        )
+    present = series[~absent] if n_missing else series
+    codes = _codes(present, labels)
+    if (codes < 0).any():
+        first = int(np.argmax(codes < 0))
+        unknown = present.iloc[first]
+        raise UnknownCategory(
+            f"{name}[{present.index[first]}]",
+            unknown,
+            f"is not among the {len(labels)} labels {_preview(labels)} "
+            f"({int((codes < 0).sum())} such values); correct it or add the label",
+        )
+    return codes, n_missing
+
+
+def _as_series(name: str, values: object) -> pd.Series[Any]:
+    if np.isscalar(values) or values is None:
+        values = [values]
+    if isinstance(values, pd.DataFrame | dict | set) or np.ndim(values) != 1:  # type: ignore[arg-type]
+        raise InvalidArgument(name, values, "must be one-dimensional: a Series, array or list")
+    return pd.Series(values).reset_index(drop=True)  # type: ignore[arg-type,call-overload]
+
+
+def _integer_codes(
+    name: str, values: npt.NDArray[Any], k: int
+) -> npt.NDArray[np.int64]:
+    codes = values.astype(np.int64, copy=False)
+    if codes.size and (values.max() >= k or values.min() < 0):
+        first = int(np.argmax((values < 0) | (values >= k)))
+        raise UnknownCategory(
+            f"{name}[{first}]", int(values[first]), f"is not among the {k} labels 0 to {k - 1}"
+        )
+    return codes
+
+
+def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    if isinstance(present.dtype, pd.CategoricalDtype):
+        lookup = np.asarray(labels.get_indexer(present.cat.categories.astype(object)))
+        return lookup[present.cat.codes.to_numpy()].astype(np.int64)
+    if isinstance(labels, pd.RangeIndex) and present.dtype.kind in "iu":
+        values = present.to_numpy()
+        return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
+    if labels.dtype == object:
+        return np.asarray(labels.get_indexer(present.astype(object))).astype(np.int64)
+    if present.dtype == bool:  # True is no label 1
+        return np.full(len(present), -1, dtype=np.int64)
+    return np.asarray(labels.get_indexer(pd.Index(present))).astype(np.int64)
+
+
+def _preview(labels: pd.Index[Any]) -> str:
+    shown = [repr(v) for v in labels[:5].tolist()]
+    return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
+
+
+def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:
+    """Labels as JSON: an int for 0 .. k-1, else the list."""
+    return len(labels) if isinstance(labels, pd.RangeIndex) else labels.tolist()
+
+
+def labels_from_json(name: str, document: object) -> pd.Index[Any]:
+    """Inverse of `labels_to_json`."""
+    if not isinstance(document, int | list):
+        raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
+    return as_labels(name, document, least=1)

@@ -1,0 +1,51 @@
+"""Mechanisms: what a respondent's device does with a true category."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Client, Mechanism, check_document
+from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.krr import KRR
+from ldpstats.mechanisms.unary import KRAPPOR
+
+__all__ = [
+    "KRAPPOR",
+    "KRR",
+    "MECHANISMS",
+    "Client",
+    "CustomMechanism",
+    "ForcedResponse",
+    "Mangat",
+    "Mechanism",
+    "UnrelatedQuestion",
+    "Warner",
+    "mechanism_from_dict",
+]
+
+MECHANISMS: dict[str, type[Mechanism]] = {
+    "CustomMechanism": CustomMechanism,
+    "ForcedResponse": ForcedResponse,
+    "KRAPPOR": KRAPPOR,
+    "KRR": KRR,
+    "Mangat": Mangat,
+    "UnrelatedQuestion": UnrelatedQuestion,
+    "Warner": Warner,
+}
+
+
+def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
+    """Read the specification of any mechanism, as `Mechanism.to_dict` wrote it.
+
+    Examples
+    --------
+    >>> spec = KRR(("a", "b"), epsilon=1.0).to_dict()
+    >>> mechanism_from_dict(spec) == KRR(("a", "b"), epsilon=1.0)
+    True
+    """
+    name = check_document(document)["mechanism"]
+    if name not in MECHANISMS:
+        raise InvalidArgument("mechanism", name, f"this release knows {sorted(MECHANISMS)}")
+    return MECHANISMS[name].from_dict(document)

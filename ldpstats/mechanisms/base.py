@@ -1,0 +1,350 @@
+"""What every mechanism is, and the respondent's client."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.channels import Channel
+from ldpstats.checks import counts_vector
+from ldpstats.covariances import Covariance, multinomial
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import encode, labels_from_json, labels_to_json
+from ldpstats.privacy import Audit
+from ldpstats.problems import Moments
+from ldpstats.randomness import Words, simulation_words, system_words
+from ldpstats.reports import BitCounts, Counts, Reports
+
+__all__ = ["Client", "Enumerated", "Mechanism"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-mechanism", 1
+
+
+class Mechanism(ABC):
+    """A known random mechanism with labelled categories.
+
+    A subclass is a frozen dataclass. Its fields are its specification: they are what `to_dict`
+    writes, and two mechanisms are equal when their specifications are.
+    """
+
+    # annotations only: a subclass has them as fields or as properties
+    categories: pd.Index[Any]
+    epsilon: float  # local differential privacy of one report, in nats; inf if there is none
+
+    @abstractmethod
+    def channel(self, candidates: Any = None) -> Channel:
+        """The channel matrix Q, in structured form."""
+
+    @abstractmethod
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        """The linear equations in p that the counts satisfy on average."""
+
+    @abstractmethod
+    def sample(self, codes: Array, words: Words) -> Array:
+        """Reports of category codes, drawn from a source of uniform 64-bit words."""
+
+    @abstractmethod
+    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> Counts | BitCounts:
+        """Draw the counts of reports of a whole population at once (see `draw`)."""
+
+    @abstractmethod
+    def sampler_epsilon(self) -> float:
+        """Epsilon of the law that the sampler's integer thresholds realise."""
+
+    @property
+    @abstractmethod
+    def n_outputs(self) -> int:
+        """Number of possible reports; 0 where reports are bit patterns."""
+
+    @property
+    def n_bits(self) -> int:
+        """Width of a report in bits; 0 where reports are labels."""
+        return 0
+
+    @abstractmethod
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts | BitCounts:
+        """Counts from plain numbers, in output order."""
+
+    @abstractmethod
+    def parse(self, name: str, labels: object) -> Array:
+        """Reports from their text form; `name` is what to call them in an error."""
+
+    @abstractmethod
+    def report_labels(self, y: Array) -> npt.NDArray[Any]:
+        """Text form of reports, for files: labels, or strings of bits in category order."""
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    def privatize(
+        self, values: object, rng: np.random.Generator, missing: str = "raise"
+    ) -> Reports:
+        """Simulate the reports of many respondents.
+
+        For real collection use `client`, whose randomness comes from the operating system.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories (labels).
+        rng : numpy.random.Generator
+            Source of randomness, for example ``np.random.default_rng(2024)``.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+
+        Returns
+        -------
+        Reports
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is not one of `categories`.
+        InvalidArgument
+            For missing values (unless counted) or an `rng` that is no Generator.
+        """
+        words = simulation_words(rng)
+        codes, n_missing = encode("values", values, self.categories, missing)
+        return Reports(self.sample(codes, words), self, n_missing)
+
+    def client(self, entropy: Callable[[int], bytes] | None = None) -> Client:
+        """A client that privatises real answers with the operating system's randomness.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            ``entropy(n)`` returns n random bytes; the default is `os.urandom`. Only a test has
+            reason to pass another.
+        """
+        return Client(self, system_words(entropy))
+
+    def draw(self, p: npt.ArrayLike, n: int, rng: np.random.Generator) -> Counts | BitCounts:
+        """Draw the counts of n simulated respondents whose categories have law p.
+
+        The counts have exactly the law of ``privatize(...).tally()``, without the n reports: bit
+        reports come as bit sums.
+
+        Parameters
+        ----------
+        p : array-like, shape (k,)
+            Distribution of the true categories.
+        n : int
+            Number of respondents.
+        rng : numpy.random.Generator
+        """
+        simulation_words(rng)
+        return self.simulate_counts(rng.multinomial(n, np.asarray(p)), rng)
+
+    def no_counts(self) -> Counts:
+        """Counts of nothing: the start of a sum over chunks."""
+        empty = np.empty((0, -(-self.n_bits // 8)), np.uint8) if self.n_bits else np.empty(0, int)
+        return Counts(empty, np.empty(0, dtype=np.int64), self)
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
+        return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Specification as plain JSON types, to ship with the reports."""
+        document: dict[str, Any] = {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "mechanism": type(self).__name__,
+        }
+        for field in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, field.name)
+            if isinstance(value, pd.Index):
+                value = labels_to_json(value)
+            document[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """Read the specification that `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            When the document is of another mechanism or version, or has fields missing or unknown.
+        """
+        checked = check_document(document)
+        if checked["mechanism"] != cls.__name__:
+            raise InvalidArgument(
+                "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
+            )
+        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        given = {k: v for k, v in checked.items() if k not in ("format", "version", "mechanism")}
+        if set(given) != set(names):
+            raise InvalidArgument(
+                "specification", sorted(given), f"a {cls.__name__} has the fields {sorted(names)}"
+            )
+        for name in ("categories", "outputs"):
+            if name in given:
+                given[name] = labels_from_json(name, given[name])
+        return cls(**given)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mechanism) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}(k={self.k}, epsilon={self.epsilon:.6g})"
+
+    def _own(self, counts: Counts | BitCounts) -> None:
+        """Refuse counts that another mechanism made."""
+        if counts.mechanism.fingerprint != self.fingerprint:
+            raise InvalidArgument(
+                "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
+            )
+        if counts.nobs == 0:
+            raise InvalidArgument("counts", 0, "hold no report: there is nothing to estimate from")
+
+    def _closed(self, candidates: object) -> None:
+        if candidates is not None:
+            raise NotAvailable(
+                f"candidates= is for open alphabets; {self} already lists its categories"
+            )
+
+
+def check_document(document: object) -> dict[str, Any]:
+    """Check the head of a mechanism's specification."""
+    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        raise InvalidArgument(
+            "specification", document, f'must be an object with "format": "{_FORMAT}"'
+        )
+    if document.get("version") != _VERSION:
+        raise InvalidArgument(
+            "version", document.get("version"), f"this release reads version {_VERSION}"
+        )
+    if not isinstance(document.get("mechanism"), str):
+        raise InvalidArgument("mechanism", document.get("mechanism"), "must name the mechanism")
+    return document
+
+
+class Enumerated(Mechanism):
+    """A mechanism whose reports are labels from a list: its channel matrix can be written out."""
+
+    outputs: pd.Index[Any]
+
+    @property
+    def n_outputs(self) -> int:
+        return len(self.outputs)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
+        """Counts from a vector of output counts.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (l,)
+            How often each report was seen, in the order of `outputs`.
+        nobs : None
+            Not used: the number of reports is ``sum(n)``.
+
+        Raises
+        ------
+        InvalidArgument
+            For a vector of another length, or entries that are negative or fractional.
+        """
+        if nobs is not None:
+            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
+        vector = counts_vector("n", n, (self.n_outputs,))
+        seen = np.flatnonzero(vector)
+        return Counts(seen, vector[seen], self)
+
+    def parse(self, name: str, labels: object) -> Array:
+        return encode(name, labels, self.outputs)[0]
+
+    def report_labels(self, y: Array) -> npt.NDArray[Any]:
+        return np.asarray(self.outputs.take(y))
+
+    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> Counts:
+        total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
+        return self.counts(total)
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._closed(candidates)
+        self._own(counts)
+        assert isinstance(counts, Counts)
+        return label_moments(self.channel().matrix(), counts.vector())
+
+
+def label_moments(Q: Array, n: Array) -> Moments:
+    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l)."""
+    nobs = int(n.sum())
+    t = n / nobs
+    reference = np.full(len(Q), 1.0 / len(Q)) @ Q  # law of a report under the uniform p
+    weights = np.divide(nobs, reference, out=np.zeros_like(reference), where=reference > 0.0)
+    simple = identity_plus_rank_one(Q)
+    a, b = (Q.T, 0.0) if simple is None else simple
+    return Moments(
+        a, b, t, lambda p: multinomial(p @ Q, nobs), multinomial(t, nobs), weights, nobs
+    )
+
+
+def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
+    """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
+
+    Each category then answers for itself: ``P(report x) = b_x + a p_x``.
+    """
+    k, l = Q.shape  # noqa: E741
+    if k != l:
+        return None
+    b = np.where(np.arange(k) == 0, Q[1], Q[0])  # column x away from its diagonal
+    a = np.diag(Q) - b
+    if a[0] == 0.0 or np.abs(Q - a[0] * np.eye(k) - b).max() > 1e-15:
+        return None
+    return float(a[0]), b
+
+
+@dataclass(frozen=True)
+class Client:
+    """Privatises a respondent's true answers on her own device.
+
+    Made by `Mechanism.client`. Nothing but the privatised report leaves it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> client = ldp.Warner(epsilon=1.0).client()
+    >>> client.report("yes") in ("no", "yes")
+    True
+    """
+
+    mechanism: Mechanism
+    words: Words
+
+    def report(self, value: object) -> Any:
+        """One privatised report, in the text form that files and messages use.
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is not one of the mechanism's categories.
+        """
+        return self.mechanism.report_labels(self.privatize([value]).y)[0]
+
+    def privatize(self, values: object, missing: str = "raise") -> Reports:
+        """Privatise the answers of many respondents, as `Mechanism.privatize` does."""
+        codes, n_missing = encode("values", values, self.mechanism.categories, missing)
+        return Reports(self.mechanism.sample(codes, self.words), self.mechanism, n_missing)

@@ -1,0 +1,208 @@
+"""Randomised response for a yes/no question: the designs of survey practice.
+
+Each is a 2 x 2 channel with categories ("no", "yes") in that order.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats import samplers
+from ldpstats.channels import Channel, Dense
+from ldpstats.checks import positive_epsilon, probability
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.krr import KRR
+from ldpstats.randomness import Words
+
+__all__ = ["ForcedResponse", "Mangat", "UnrelatedQuestion", "Warner"]
+
+Array = npt.NDArray[Any]
+
+
+class _Binary(Enumerated):
+    """A yes/no design."""
+
+    @property
+    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+        return pd.Index(["no", "yes"], dtype=object)
+
+    @property
+    def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
+        return self.categories
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}(epsilon={self.epsilon:.6g})"
+
+
+class _Device(_Binary):
+    """A design given by P(yes | no) and P(yes | yes)."""
+
+    @abstractmethod
+    def _yes(self) -> tuple[float, float]:
+        """P(report yes | no) and P(report yes | yes)."""
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        yes = np.array(self._yes())
+        return Dense(np.column_stack([1.0 - yes, yes]))
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
+
+    def sampler_epsilon(self) -> float:
+        return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        return self.channel().epsilon()
+
+
+@dataclass(frozen=True, eq=False)
+class Warner(_Binary):
+    """Warner's randomised response: tell the truth with probability ``e^eps / (1 + e^eps)``.
+
+    Parameters
+    ----------
+    epsilon : float
+        Privacy of one report, in nats.
+
+    References
+    ----------
+    Warner (1965), JASA 60, 63-69; KBR16 section 3.1 (with eta = e^eps / (1 + e^eps)).
+
+    Examples
+    --------
+    >>> Warner(epsilon=np.log(3)).channel().matrix().round(4)
+    array([[0.75, 0.25],
+           [0.25, 0.75]])
+    """
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        lie = np.exp(-self.epsilon) / (1.0 + np.exp(-self.epsilon))
+        truth = 1.0 / (1.0 + np.exp(-self.epsilon))
+        return Dense(np.array([[truth, lie], [lie, truth]]))
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return KRR(self.categories, self.epsilon).sample(codes, words)
+
+    def sampler_epsilon(self) -> float:
+        return KRR(self.categories, self.epsilon).sampler_epsilon()
+
+
+@dataclass(frozen=True, eq=False)
+class ForcedResponse(_Device):
+    """Forced response: a device tells the respondent to answer truthfully, "yes" or "no".
+
+    Parameters
+    ----------
+    p_truth : float
+        Probability of being told to answer truthfully, in (0, 1].
+    p_yes : float
+        Unconditional probability of being told to say "yes"; "no" has the rest,
+        ``1 - p_truth - p_yes``. So P(yes | yes) = p_truth + p_yes and P(yes | no) = p_yes.
+
+    References
+    ----------
+    Boruch (1971), The American Sociologist 6, 308-311.
+
+    Examples
+    --------
+    A die: truth on 1 to 4, "yes" on 5, "no" on 6.
+
+    >>> design = ForcedResponse(p_truth=4/6, p_yes=1/6)
+    >>> round(design.epsilon, 4)   # ln 5
+    1.6094
+    """
+
+    p_truth: float
+    p_yes: float
+
+    def __post_init__(self) -> None:
+        probability("p_truth", self.p_truth, zero=False)
+        probability("p_yes", self.p_yes)
+        if self.p_truth + self.p_yes > 1.0 + 1e-12:
+            raise InvalidArgument(
+                "p_truth + p_yes", self.p_truth + self.p_yes, "cannot exceed one"
+            )
+
+    def _yes(self) -> tuple[float, float]:
+        return self.p_yes, min(self.p_truth + self.p_yes, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class UnrelatedQuestion(_Device):
+    """Unrelated question: with probability p the sensitive question, else an innocuous one.
+
+    Parameters
+    ----------
+    p : float
+        Probability of being asked the sensitive question, in (0, 1].
+    prevalence : float
+        Known share of "yes" to the unrelated question.
+
+    References
+    ----------
+    Greenberg, Abul-Ela, Simmons, Horvitz (1969), JASA 64, 520-539.
+
+    Examples
+    --------
+    >>> UnrelatedQuestion(p=0.7, prevalence=0.25).channel().matrix().round(3)
+    array([[0.925, 0.075],
+           [0.225, 0.775]])
+    """
+
+    p: float
+    prevalence: float
+
+    def __post_init__(self) -> None:
+        probability("p", self.p, zero=False)
+        probability("prevalence", self.prevalence)
+
+    def _yes(self) -> tuple[float, float]:
+        other = (1.0 - self.p) * self.prevalence
+        return other, min(self.p + other, 1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Mangat(_Device):
+    """Mangat's design: a "yes" says yes; a "no" uses a device and says yes with chance 1 - p.
+
+    P(yes | yes) = 1, so a report "no" is surely true and epsilon is infinite; a report "yes" can
+    be denied, which protects the respondents whose true answer is "yes".
+
+    Parameters
+    ----------
+    p : float
+        Probability, in (0, 1), that the device lets a "no" say no.
+
+    References
+    ----------
+    Mangat (1994), Journal of the Royal Statistical Society B 56, 93-95.
+
+    Examples
+    --------
+    >>> Mangat(p=0.6).channel().matrix()
+    array([[0.6, 0.4],
+           [0. , 1. ]])
+    """
+
+    p: float
+
+    def __post_init__(self) -> None:
+        probability("p", self.p, zero=False, one=False)
+
+    def _yes(self) -> tuple[float, float]:
+        return 1.0 - self.p, 1.0

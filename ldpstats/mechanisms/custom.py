@@ -1,0 +1,80 @@
+"""Any channel that the analyst can write down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats import samplers
+from ldpstats.channels import Channel, Dense
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import as_labels
+from ldpstats.mechanisms.base import Enumerated
+from ldpstats.randomness import Words
+
+__all__ = ["CustomMechanism"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class CustomMechanism(Enumerated):
+    """A mechanism given by its channel matrix, square or rectangular.
+
+    Parameters
+    ----------
+    Q : array-like, shape (k, l)
+        ``Q[x, y] = P(report y | category x)``; rows sum to one.
+    categories : int, sequence of labels, or pandas Categorical, optional
+        The k categories; 0 .. k-1 by default.
+    outputs : int or sequence of labels, optional
+        The l reports; the categories if l = k, else 0 .. l-1, by default.
+
+    Examples
+    --------
+    Two of three answers are protected, the third is told as it is:
+
+    >>> mech = CustomMechanism([[.8, .2, 0], [.2, .8, 0], [.1, .1, .8]], ("a", "b", "c"))
+    >>> mech.epsilon
+    inf
+    """
+
+    Q: Array
+    categories: pd.Index[Any] = None  # type: ignore[assignment]
+    outputs: pd.Index[Any] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        try:
+            given = np.asarray(self.Q, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise InvalidArgument("Q", self.Q, "must be a (k, l) array of probabilities") from None
+        Q = Dense(given).Q
+        k, l = Q.shape  # noqa: E741
+        categories = as_labels("categories", k if self.categories is None else self.categories)
+        default = categories if k == l else l
+        outputs = as_labels("outputs", default if self.outputs is None else self.outputs, least=1)
+        for name, labels, size in (("categories", categories, k), ("outputs", outputs, l)):
+            if len(labels) != size:
+                raise InvalidArgument(
+                    name, labels.tolist(), f"Q of shape {Q.shape} needs {size} labels here"
+                )
+        for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
+            object.__setattr__(self, name, value)
+
+    @property
+    def epsilon(self) -> float:
+        return self.channel().epsilon()
+
+    def channel(self, candidates: Any = None) -> Channel:
+        self._closed(candidates)
+        return Dense(self.Q)
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return samplers.sample_rows(codes, samplers.integer_rows(self.Q), words)
+
+    def sampler_epsilon(self) -> float:
+        return samplers.realised_epsilon_rows(samplers.integer_rows(self.Q))

@@ -1,0 +1,189 @@
+"""Unary reports: one bit per category (k-RAPPOR, optimised unary encoding, generalised RAPPOR)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats import samplers
+from ldpstats.channels import Bits
+from ldpstats.checks import counts_vector, positive_epsilon, probability
+from ldpstats.covariances import Covariance, independent_bits
+from ldpstats.errors import InvalidArgument
+from ldpstats.labels import as_labels
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.problems import Moments
+from ldpstats.randomness import Words
+from ldpstats.reports import BitCounts, Counts
+
+__all__ = ["KRAPPOR"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class KRAPPOR(Mechanism):
+    """k-RAPPOR: a bit per category, each noised on its own.
+
+    The bit of the true category is 1 with probability theta, every other bit with probability
+    ``psi = theta / ((1 - theta) e^eps + theta)``, which makes the report epsilon-private for
+    every theta (MK19 section 2.4). The default theta = ``e^{eps/2} / (1 + e^{eps/2})`` flips all
+    bits alike (KBR16 section 3.3); theta = 0.5 is optimised unary encoding.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The k >= 2 categories; an int k means the labels 0 .. k-1.
+    epsilon : float
+        Privacy of one report, in nats.
+    theta : float, optional
+        P(own bit = 1), in (0, 1).
+
+    Examples
+    --------
+    >>> rappor = KRAPPOR(3, epsilon=2 * np.log(3))
+    >>> round(rappor.p1, 12), round(rappor.p0, 12)
+    (0.75, 0.25)
+    """
+
+    categories: pd.Index[Any]
+    epsilon: float
+    theta: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
+        if self.theta is not None:
+            object.__setattr__(
+                self, "theta", probability("theta", self.theta, zero=False, one=False)
+            )
+
+    @property
+    def p1(self) -> float:
+        """P(bit = 1) of the true category."""
+        if self.theta is None:
+            return float(1.0 / (1.0 + np.exp(-self.epsilon / 2)))
+        return self.theta
+
+    @property
+    def p0(self) -> float:
+        """P(bit = 1) of any other category."""
+        if self.theta is None:
+            return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
+        weight = self.theta * np.exp(-self.epsilon)
+        return float(weight / (1.0 - self.theta + weight))
+
+    @property
+    def n_bits(self) -> int:
+        return self.k
+
+    @property
+    def n_outputs(self) -> int:
+        return 0
+
+    def channel(self, candidates: Any = None) -> Bits:
+        self._closed(candidates)
+        return Bits(np.arange(self.k)[:, None], self.k, self.p1, self.p0)
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        self._closed(candidates)
+        self._own(counts)
+        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        nobs, p1, p0 = sums.nobs, self.p1, self.p0
+        t = sums.ones.sum(axis=0) / nobs
+        mean = p0 + (p1 - p0) / self.k
+        return Moments(
+            p1 - p0,
+            p0,
+            t,
+            V=lambda p: independent_bits(p, p1, p0, nobs),
+            observed=_plug_in(t, p1, p0, nobs),
+            weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
+            nobs=nobs,
+            kind="bits",
+        )
+
+    def _thresholds(self) -> tuple[int, int]:
+        # all roundings go towards more privacy; where both flips are alike, 1 - p1 is p0 exactly
+        other = max(samplers.threshold(self.p0, "up"), 1)
+        own = (1 << 64) - other if self.theta is None else samplers.threshold(self.p1, "down")
+        return own, other
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
+
+    def sampler_epsilon(self) -> float:
+        return samplers.realised_epsilon_bits(*self._thresholds())
+
+    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> BitCounts:
+        nobs = int(np.sum(true_counts))
+        ones = rng.binomial(true_counts, self.p1) + rng.binomial(nobs - true_counts, self.p0)
+        return BitCounts(ones[None, :], np.array([nobs]), self)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
+        """Counts from the sums of the k bits.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (k,) or (1, k)
+            How often each bit was set, in category order.
+        nobs : int
+            Number of reports; bit sums alone do not say.
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
+        """
+        if nobs is None:
+            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+        shape = (self.k,) if np.ndim(n) == 1 else (1, self.k)
+        ones = counts_vector("n", n, shape).reshape(1, self.k)
+        reports = counts_vector("nobs", np.reshape(nobs, (1,)), (1,))
+        return BitCounts(ones, reports, self)
+
+    def parse(self, name: str, labels: object) -> Array:
+        return parse_bits(name, labels, self.k)
+
+    def report_labels(self, y: Array) -> npt.NDArray[Any]:
+        return format_bits(y, self.k)
+
+    def __str__(self) -> str:
+        theta = "" if self.theta is None else f", theta={self.theta:.6g}"
+        return f"KRAPPOR(k={self.k}, epsilon={self.epsilon:.6g}{theta})"
+
+
+def _plug_in(t: Array, p1: float, p0: float, nobs: int) -> Covariance:
+    """Covariance of bit means with the variances of the means seen.
+
+    Two means vary together only through p_i p_j, for which the estimate is cut at zero: the
+    unconstrained estimate can make the matrix indefinite.
+    """
+    positive = np.maximum(t - p0, 0.0)
+    loading = (p1 - p0) * positive / positive.sum() if positive.any() else np.zeros_like(t)
+    diagonal = t * (1.0 - t) + loading**2
+    return Covariance(diagonal / nobs, np.array([[-1.0 / nobs]]), loading[:, None])
+
+
+def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
+    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
+    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
+    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
+    return text.astype(str)
+
+
+def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
+    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
+    text = pd.Series(labels).reset_index(drop=True)  # type: ignore[call-overload]
+    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
+    good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
+    if not good.all():
+        first = int(np.argmin(good.to_numpy(dtype=bool)))
+        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
+    joined = "".join(text).encode("ascii")
+    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
+    return np.packbits(bits, axis=1, bitorder="little")

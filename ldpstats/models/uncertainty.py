@@ -1,0 +1,149 @@
+"""Covariances and checks of fit for one privatised variable, from its counts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.channels import Uniformised
+from ldpstats.covariances import Covariance, block_diagonal, uniformised
+from ldpstats.errors import NotAvailable
+from ldpstats.estimators.inversion import Inversion, linear_map
+from ldpstats.inference import goodness, information
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.problems import Likelihood, Moments
+from ldpstats.reports import BitCounts, Counts
+
+__all__ = ["chi_square", "goodness_of_fit", "linear_covariance", "mle_covariance"]
+
+Array = npt.NDArray[Any]
+
+LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix is formed
+
+
+def linear_covariance(problem: Moments, given: Covariance | None = None) -> Covariance:
+    """Covariance of the linear estimate; of V(t) as observed, or of a `given` V."""
+    G, V = linear_map(problem), problem.observed if given is None else given
+    return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
+
+
+def mle_covariance(
+    sources: Sequence[Counts], likelihoods: Sequence[Likelihood], p: Array, fpe16: bool
+) -> tuple[Covariance | None, str]:
+    """Covariance of the simplex MLE at p, and the kind of information it rests on.
+
+    Expected information where the outputs of every source can be enumerated, observed information
+    on the tangent space of the simplex otherwise (statistics of the reports' patterns).
+    """
+    channels = [counts.mechanism.channel() for counts in sources]
+    nobs = sum(counts.nobs for counts in sources)
+    if len(channels) == 1 and isinstance(channels[0], Uniformised) and not fpe16:
+        return uniformised(p, channels[0].a, channels[0].b, nobs), "expected"
+    if p.size > LARGEST_INFORMATION:
+        return None, f"none: more than {LARGEST_INFORMATION} categories"
+    listed = all(counts.mechanism.n_outputs for counts in sources)
+    kind = "fpe16" if fpe16 else "expected" if listed else "observed"
+    matrices = [c.matrix() if s.mechanism.n_outputs else None for c, s in zip(channels, sources)]
+    free = _finite_information(matrices, p)
+    J = np.zeros((int(free.sum()), int(free.sum())))
+    for Q, counts, likelihood in zip(matrices, sources, likelihoods, strict=True):
+        if Q is None:
+            J += likelihood.information(p)[np.ix_(free, free)]
+        else:
+            J += information.expected_information(_kept(Q[free]), p[free], counts.nobs)
+    inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
+    if free.all():
+        return inverse, kind
+    full = np.zeros((p.size, p.size))
+    full[np.ix_(free, free)] = inverse.matrix()
+    return Covariance.dense(full), kind
+
+
+def _finite_information(matrices: Sequence[Array | None], p: Array) -> Array:
+    """Categories whose estimate can vary: none of their reports has probability zero under p.
+
+    A category at zero that some never-expected report would reveal is known to first order.
+    """
+    free = np.ones(p.size, dtype=bool)
+    for Q in matrices:
+        if Q is not None:
+            never = (p @ Q <= 0.0) & Q.any(axis=0)
+            free &= ~Q[:, never].any(axis=1)
+    return free
+
+
+def _kept(Q: Array) -> Array:
+    return Q[:, Q.any(axis=0)]
+
+
+def goodness_of_fit(
+    sources: Sequence[Counts | BitCounts], problems: Sequence[Moments]
+) -> TestResult | None:
+    """Test that the reports can come from their channel(s) at all, whatever p is.
+
+    Several sources are compared with each other. Bit patterns are tested by their numbers of
+    ones, whose law is free of p; a channel with more outputs than categories by its distance from
+    the laws that it can make; a square channel can only show estimates that are too negative.
+    None where there are too few reports for any of these.
+    """
+    try:
+        if len(sources) > 1:
+            return _homogeneity(problems)
+        if problems[0].kind == "bits":
+            return _bits_fit(sources[0])
+        return _labels_fit(sources[0], problems[0])
+    except NotAvailable:
+        return None
+
+
+def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "") -> TestResult:
+    """A chi-square statistic and its degrees of freedom as a `TestResult`."""
+    statistic, df = float(outcome[0]), float(outcome[1])
+    return TestResult(null, statistic, df, float(chi2_pvalue(statistic, df)), method, note)
+
+
+_NULL = "the reports were made by this mechanism"
+
+
+def _bits_fit(counts: Counts | BitCounts) -> TestResult:
+    mechanism = counts.mechanism
+    if isinstance(counts, Counts):
+        ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
+        histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
+        outcome = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
+        return chi_square(_NULL, outcome, "chi-square of the number of ones in a report")
+    total = int(counts.ones.sum())
+    z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
+    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+
+
+def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
+    assert isinstance(counts, Counts)
+    if problem.t.size > problem.k:
+        outcome = goodness.channel_fit(counts.vector(), counts.mechanism.channel().matrix())
+        return chi_square(_NULL, outcome, "chi-square distance from the laws of the channel")
+    estimate, V = Inversion().solve(problem).p, linear_covariance(problem)
+    se = np.sqrt(V.variances())
+    z = np.divide(estimate, se, out=np.zeros(estimate.shape), where=se > 0.0)
+    smallest, p = goodness.negativity_fit(z)
+    return TestResult(
+        _NULL, float(smallest), None, float(p), "Bonferroni on the most negative estimate"
+    )
+
+
+def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
+    """Do several sources agree on p? Wald test of equal linear estimates."""
+    k, S = problems[0].k, len(problems)
+    if k * (S - 1) > LARGEST_INFORMATION:
+        return None
+    estimates = np.concatenate([Inversion().solve(problem).p for problem in problems])
+    V = block_diagonal([linear_covariance(problem) for problem in problems])
+    R = np.kron(np.diff(np.eye(S), axis=0), np.diff(np.eye(k), axis=0))
+    outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
+    null = "all sources have the same distribution"
+    return chi_square(null, outcome, "homogeneity of the sources, Wald")

@@ -1,0 +1,204 @@
+"""The two problems that every estimator solves, and the form of its answer.
+
+`Likelihood` is what the reports say about p exactly; `Moments` is a set of linear equations in p
+that the report counts satisfy on average. Both know nothing of the mechanism that made them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.covariances import Covariance, block_diagonal
+from ldpstats.operators import DenseRows, Rows
+
+__all__ = ["Likelihood", "Moments", "Solution", "pool"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Likelihood:
+    """Log-likelihood ``sum_i n_i log (W p)_i`` of a distribution p on k categories; concave in p.
+
+    Parameters
+    ----------
+    W : Rows or array, shape (u, k)
+        Likelihood of each distinct report under each category, up to a factor per row.
+    n : array, shape (u,)
+        How often each distinct report was seen.
+
+    Examples
+    --------
+    >>> problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))
+    >>> problem.gap(np.array([0.7, 0.3])) < 1e-12   # the maximum: 0.6 = 0.75 * 0.7 + 0.25 * 0.3
+    True
+    """
+
+    W: Rows
+    n: Array
+
+    def __init__(self, W: Rows | Array, n: Array) -> None:
+        object.__setattr__(self, "W", W if isinstance(W, Rows) else DenseRows(np.asarray(W)))
+        object.__setattr__(self, "n", np.asarray(n))
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return self.W.shape[1]
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports."""
+        return int(self.n.sum())
+
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of p in nats, the scale of each row included."""
+        seen = self.n > 0  # 0 log 0 = 0
+        with np.errstate(divide="ignore"):
+            terms = np.log(self.W.mix(p)[seen]) + self.W.log_scale[seen]
+        return float(self.n[seen] @ terms)
+
+    def score(self, p: Array) -> Array:
+        """Gradient ``sum_i n_i W_i / (W p)_i``, shape (k,)."""
+        return self.W.adjoint(self._over(self.W.mix(p)))
+
+    def information(self, p: Array) -> Array:
+        """Observed information ``sum_i n_i W_i W_i' / (W p)_i^2``, shape (k, k)."""
+        return self.W.gram(self._over(self.W.mix(p) ** 2))
+
+    def _over(self, d: Array) -> Array:
+        """n / d; reports that were never seen count for nothing, even where d = 0."""
+        with np.errstate(divide="ignore"):
+            return np.divide(self.n, d, out=np.zeros(d.shape), where=self.n > 0)
+
+    def gap(self, p: Array) -> float:
+        """Certificate per report, ``max_x score_x / n - 1 >= 0``; zero only at the maximum.
+
+        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats.
+        """
+        return max(float(self.score(p).max()) / self.nobs - 1.0, 0.0)
+
+    def gap_nats(self, p: Array) -> float:
+        """Upper bound, in nats, of the log-likelihood that is still to gain at p."""
+        return self.nobs * self.gap(p)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Linear equations ``E[t] = offset + A p`` with ``Var(t) = V(p)``.
+
+    Parameters
+    ----------
+    A : float or array, shape (d, k)
+        Design. A float stands for that multiple of the identity (d = k), which k-RR, binary
+        designs and unary reports have and which keeps k = 1e6 cheap.
+    offset : float or array, shape (d,)
+        Added to the equations.
+    t : array, shape (d,)
+        Observed frequencies, of outputs or of bits.
+    V : callable
+        Covariance of t as a function of p in the simplex, shape (k,) -> `Covariance` of size d.
+    observed : Covariance
+        Covariance of t with the unknown p replaced by what was observed (plug-in).
+    weights : array, shape (d,)
+        Precision of the equations at the uniform p, for least squares: fixed before the data are
+        seen, so that weighting leaves the estimate unbiased.
+    nobs : int
+        Number of reports.
+    kind : {"labels", "bits", "pooled"}
+        Frequencies of labels (they sum to one), of bits, or of several sources together.
+    """
+
+    A: float | Array
+    offset: float | Array
+    t: Array
+    V: Callable[[Array], Covariance]
+    observed: Covariance
+    weights: Array
+    nobs: int
+    kind: str = "labels"
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return int(self.t.size if isinstance(self.A, float) else self.A.shape[1])
+
+
+def pool(problems: Sequence[Moments]) -> Moments:
+    """One problem from several independent sources about the same p.
+
+    Sources that each have their own equation per category are averaged, weighted by their
+    precision at the uniform p; otherwise all equations are stacked.
+    """
+    if len(problems) == 1:
+        return problems[0]
+    nobs = sum(problem.nobs for problem in problems)
+    if all(isinstance(problem.A, float) for problem in problems):
+        return _averaged(problems, nobs)
+    design = [
+        np.eye(problem.k) * problem.A if isinstance(problem.A, float) else problem.A
+        for problem in problems
+    ]
+    return Moments(
+        A=np.vstack(design),
+        offset=np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in problems]),
+        t=np.concatenate([problem.t for problem in problems]),
+        V=lambda p: block_diagonal([problem.V(p) for problem in problems]),
+        observed=block_diagonal([problem.observed for problem in problems]),
+        weights=np.concatenate([problem.weights for problem in problems]),
+        nobs=nobs,
+        kind="pooled",
+    )
+
+
+def _averaged(problems: Sequence[Moments], nobs: int) -> Moments:
+    slopes = np.array([problem.A for problem in problems], dtype=np.float64)
+    precision = slopes**2 * [float(np.mean(problem.weights)) for problem in problems]
+    share = precision / precision.sum()
+    factor = share / slopes  # of each source's t in the average
+
+    def combined(covariances: Sequence[Covariance]) -> Covariance:
+        parts = [v.scaled(c**2) for v, c in zip(covariances, factor, strict=True)]
+        return reduce(Covariance.__add__, parts)
+
+    return Moments(
+        A=1.0,
+        offset=0.0,
+        t=np.sum([c * (q.t - q.offset) for c, q in zip(factor, problems, strict=True)], axis=0),
+        V=lambda p: combined([problem.V(p) for problem in problems]),
+        observed=combined([problem.observed for problem in problems]),
+        weights=np.full(problems[0].k, float(precision.sum())),
+        nobs=nobs,
+        kind="pooled",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Solution:
+    """What an estimator found.
+
+    Parameters
+    ----------
+    p : array, shape (k,)
+        The estimate.
+    gap : float
+        Certificate per report (see `Likelihood.gap`); nan where no likelihood is maximised.
+    n_iter : int
+        Iterations used; 0 for closed forms.
+    converged : bool
+        Whether the estimator's own certificate was reached.
+    message : str
+        How it ended, in words.
+    """
+
+    p: Array
+    gap: float
+    n_iter: int
+    converged: bool
+    message: str

@@ -1,0 +1,591 @@
+"""What a fit returns: estimates, their covariance, and everything that can be asked of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import level, one_of
+from ldpstats.covariances import Covariance
+from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
+from ldpstats.hypotheses import linear_hypothesis
+from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tests import TestResult
+from ldpstats.labels import labels_from_json, labels_to_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["ExactForm", "FrequencyResults", "Uncertain"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-frequency-results", 1
+_INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An estimate of shape (k,) and its covariance, None where it was not computed."""
+
+    estimate: Array
+    covariance: Covariance | None
+
+    def bse(self) -> Array:
+        """Standard errors, shape (k,); nan where there is no covariance."""
+        if self.covariance is None:
+            return np.full(self.estimate.size, np.nan)
+        return np.sqrt(self.covariance.variances())
+
+
+@dataclass(frozen=True, eq=False)
+class ExactForm:
+    """One binomial count per category: ``tally_x ~ Bin(nobs, offset_x + scale p_x)`` exactly.
+
+    k-RR, binary designs and unary reports have it; it is what exact intervals and the exact
+    p-values of `FrequencyResults.detected` rest on.
+    """
+
+    tally: Array
+    nobs: int
+    offset: Array
+    scale: float
+
+
+@dataclass(frozen=True, eq=False)
+class FrequencyResults:
+    """Estimated frequencies of the categories of one privatised variable.
+
+    `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
+    `pvalues`, `detected`, `t_test` and `wald_test` rest on the unconstrained linear estimate
+    (`linear_params`, `linear_cov`) whatever the estimator was, because it stays calibrated where
+    a frequency is at or near zero; an interval need not be centred on `params`.
+
+    Attributes
+    ----------
+    params : Series, shape (k,)
+        Estimated frequencies by category.
+    bse : Series, shape (k,)
+        Standard errors of `params`.
+    linear_params : Series, shape (k,)
+        The unconstrained, unbiased estimate; it may leave [0, 1].
+    nobs, n_missing : int
+        Reports, and respondents who gave no answer.
+    llf : float
+        Log-likelihood at `params` in nats; nan where only bit sums are known.
+    gap, gap_nats : float
+        Certificate of a likelihood estimate: no other p gains more than `gap_nats` nats, or `gap`
+        per report; nan for estimates that maximise no likelihood.
+    converged : bool
+    message : str
+        How the estimator ended.
+    goodness_of_fit : TestResult or None
+        Whether the reports look as the mechanism's channel says they must.
+    """
+
+    categories: pd.Index[Any]
+    fitted: Uncertain
+    linear: Uncertain
+    method: str
+    cov_type: str
+    nobs: int
+    n_missing: int
+    llf: float
+    gap: float
+    n_iter: int
+    converged: bool
+    message: str
+    mechanisms: tuple[dict[str, Any], ...]
+    sources: tuple[str, ...]
+    epsilon: float
+    exact: ExactForm | None = None
+    goodness_of_fit: TestResult | None = None
+    notes: tuple[str, ...] = field(default=())
+
+    # -- estimates -------------------------------------------------------------------------
+
+    @property
+    def k(self) -> int:
+        """Number of categories."""
+        return len(self.categories)
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.categories, name=name)
+
+    @property
+    def params(self) -> pd.Series[float]:
+        return self._series(self.fitted.estimate, "params")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        return self._series(self.fitted.bse(), "bse")
+
+    @property
+    def linear_params(self) -> pd.Series[float]:
+        return self._series(self.linear.estimate, "linear_params")
+
+    @property
+    def linear_bse(self) -> pd.Series[float]:
+        """Standard errors of `linear_params`."""
+        return self._series(self.linear.bse(), "linear_bse")
+
+    @property
+    def linear_cov(self) -> pd.DataFrame:
+        """Covariance matrix of `linear_params`."""
+        return self._frame(self._linear_covariance().matrix())
+
+    @property
+    def gap_nats(self) -> float:
+        return self.nobs * self.gap
+
+    @property
+    def on_boundary(self) -> bool:
+        """Whether some estimated frequency is zero."""
+        return bool(np.any(self.fitted.estimate <= 0.0))
+
+    def _frame(self, matrix: Array) -> pd.DataFrame:
+        return pd.DataFrame(matrix, index=self.categories, columns=self.categories)
+
+    def _linear_covariance(self) -> Covariance:
+        assert self.linear.covariance is not None
+        return self.linear.covariance
+
+    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
+        """Covariance matrix of `params`.
+
+        Parameters
+        ----------
+        cov_type : {None, "linear", "fpe16"}
+            None gives the one chosen at `fit`; "linear" that of `linear_params`; "fpe16" the
+            inverse information without the constraint that p sums to one, as FPE16 III-C has it,
+            which overstates by ``p p' / nobs``.
+
+        Raises
+        ------
+        NotAvailable
+            When it was not computed, or is too large to form.
+        """
+        one_of("cov_type", cov_type or "linear", ("linear", "fpe16"))
+        if cov_type == "linear":
+            return self.linear_cov
+        if self.fitted.covariance is None:
+            raise NotAvailable(
+                f"no covariance of params was computed ({self.cov_type}): use linear_cov, or "
+                "conf_int(method='bootstrap', model=model, rng=rng)"
+            )
+        matrix = self.fitted.covariance.matrix()
+        if cov_type == "fpe16" and self.cov_type != "fpe16":
+            if self.cov_type != "expected":
+                raise NotAvailable("refit with fit(cov_type='fpe16'): it needs the reports here")
+            matrix = matrix + np.outer(self.fitted.estimate, self.fitted.estimate) / self.nobs
+        return self._frame(matrix)
+
+    # -- intervals -------------------------------------------------------------------------
+
+    def conf_int(
+        self,
+        alpha: float = 0.05,
+        method: str = "default",
+        clip: bool = True,
+        simultaneous: str | None = None,
+        **how: Any,
+    ) -> pd.DataFrame:
+        """Confidence intervals of the frequencies.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval (of all together, if `simultaneous`).
+        method : str
+            "default": "exact" where each category has a binomial count of its own, else "wald".
+            "exact": Clopper-Pearson on the tallied report or bit, mapped to the frequency.
+            "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
+            normal quantile times its standard error. "wald-mle": the same around `params`.
+            "profile": likelihood ratio (needs ``model=``). "bootstrap": percentiles of refits of
+            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). The
+            last three lean on asymptotics that fail on the boundary, and warn there.
+        clip : bool
+            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty. Not for
+            "profile" and "bootstrap", which stay inside by themselves.
+        simultaneous : {None, "bonferroni", "sidak", "scheffe"}
+            Cover all k frequencies together; "scheffe" (Wald intervals only) covers every
+            contrast too.
+
+        Returns
+        -------
+        DataFrame, shape (k, 2)
+            Columns "lower" and "upper".
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([500, 300, 200])
+        >>> ldp.FrequencyModel(counts).fit().conf_int().round(3)
+           lower  upper
+        a  0.648  0.823
+        b  0.183  0.345
+        c  0.000  0.096
+        """
+        level(alpha)
+        one_of("method", method, _INTERVALS)
+        if simultaneous is not None:
+            one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
+        chosen = method
+        if method == "default":
+            exact = self.exact is not None and simultaneous != "scheffe"
+            chosen = "exact" if exact else "wald"
+        if simultaneous == "scheffe":
+            if chosen not in ("wald", "wald-mle"):
+                raise InvalidArgument("simultaneous", simultaneous, "goes with method='wald'")
+        elif simultaneous is not None:
+            alpha = intervals.simultaneous_alpha(alpha, self.k, simultaneous)
+        if chosen in ("wald-mle", "profile", "bootstrap"):
+            self._warn_boundary(chosen)
+        bounds = self._bounds(chosen, alpha, simultaneous == "scheffe", how)
+        if clip and chosen not in ("profile", "bootstrap"):
+            bounds = intervals.clip_unit(bounds)
+        return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
+
+    def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
+        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot"}}.get(method, set())
+        for name, value in how.items():
+            if name not in allowed:
+                raise InvalidArgument(name, value, f"is no option of method={method!r}")
+        if method in ("profile", "bootstrap"):
+            model = how.get("model")
+            if model is None:
+                raise InvalidArgument(
+                    "model", None, f"results hold no data: pass the fitted model for {method!r}"
+                )
+            return np.asarray(getattr(model, f"{method}_intervals")(self, alpha, **{
+                k: v for k, v in how.items() if k != "model"
+            }))
+        if method in ("exact", "wilson"):
+            if self.exact is None:
+                raise NotAvailable(
+                    f"no {method} interval: categories do not each have a binomial count of their "
+                    "own under this channel; use method='wald'"
+                )
+            form = self.exact
+            compute = intervals.exact_binomial if method == "exact" else intervals.wilson
+            return np.asarray(compute(form.tally, form.nobs, form.offset, form.scale, alpha))
+        which = self.fitted if method == "wald-mle" else self.linear
+        if scheffe:
+            return np.asarray(intervals.scheffe(which.estimate, which.bse(), alpha, self.k - 1))
+        return np.asarray(intervals.wald(which.estimate, which.bse(), alpha))
+
+    def _warn_boundary(self, method: str) -> None:
+        if self.on_boundary:
+            import warnings
+
+            warnings.warn(
+                f"method={method!r} with an estimate of zero: its coverage is not the nominal one "
+                "on the boundary; the default interval keeps its coverage",
+                BoundaryWarning,
+                stacklevel=3,
+            )
+
+    # -- tests -----------------------------------------------------------------------------
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of p = 0 for each category, from the linear estimate."""
+        _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "two-sided")
+        return self._series(p, "pvalues")
+
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Categories whose frequency is above zero, with control of the errors made over all.
+
+        Tests p = 0 against p > 0, exactly (binomial) where the channel allows, else by the normal
+        law of the linear estimate.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+
+        Returns
+        -------
+        Index
+            Labels of the detected categories, in category order.
+        """
+        level(alpha)
+        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.categories[np.asarray(rejected)]
+
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
+        if self.exact is not None:
+            form = self.exact
+            p = tests_.binomial_excess(form.tally, form.nobs, form.offset, form.scale)
+        else:
+            _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")
+        return self._series(p, "presence_pvalues")
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Test linear combinations of the frequencies one by one, two-sided.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            A string such as "nurse = cook", "nurse - cook = 0.1" or several joined by commas
+            (labels that are not strings are written ``p[label]``); or R of shape (q, k), or
+            (R, value), for R p = value.
+
+        Returns
+        -------
+        statsmodels ContrastResults
+            With `effect`, `sd`, `statistic`, `pvalue`, `conf_int()` and `summary_frame()`.
+
+        Raises
+        ------
+        InvalidArgument
+            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+        """
+        from statsmodels.stats.contrast import ContrastResults
+
+        R, value = linear_hypothesis(hypothesis, self.categories)
+        effect = R @ self.linear.estimate
+        variance = np.diag(self._linear_covariance().transform(R))
+        scale = np.sum(R**2, axis=1) * float(self._linear_covariance().variances().max())
+        if np.any(variance <= 1e-12 * scale):
+            row = int(np.argmin(variance))
+            raise InvalidArgument(
+                "hypothesis", R[row].tolist(), "is fixed by sum(p) = 1: there is nothing to test"
+            )
+        return ContrastResults(
+            effect=effect,
+            sd=np.sqrt(variance),
+            statistic=(effect - value) / np.sqrt(variance),
+            value=value,
+            distribution="norm",
+        )
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Test several linear restrictions together (Wald chi-square).
+
+        Redundant restrictions are removed by rank; the covariance has rank k - 1.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `t_test`.
+
+        Raises
+        ------
+        InvalidArgument
+            For restrictions that contradict each other or sum(p) = 1.
+        """
+        R, value = linear_hypothesis(hypothesis, self.categories)
+        covariance = self._linear_covariance()
+        statistic, df = tests_.wald(R, value, self.linear.estimate, covariance)
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        return TestResult(
+            null=words,
+            statistic=float(statistic),
+            df=float(df),
+            pvalue=float(chi2_pvalue(statistic, df)),
+            method="Wald test on the unconstrained estimate",
+        )
+
+    def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
+        """Difference of two frequencies with its standard error, interval and p-value.
+
+        Returns
+        -------
+        Series
+            "estimate", "se", "lower", "upper", "pvalue".
+        """
+        R = np.zeros((1, self.k))
+        R[0, self._position(first)] += 1.0
+        R[0, self._position(second)] -= 1.0
+        test = self.t_test(R)
+        lower, upper = test.conf_int(level(alpha))[0]
+        values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
+        index = ["estimate", "se", "lower", "upper", "pvalue"]
+        return pd.Series(values, index=index, name=f"{first} - {second}")
+
+    def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
+        """Ratio of two frequencies with Fieller's interval, which may be unbounded and says so."""
+        at = [self._position(first), self._position(second)]
+        num, den = self.linear.estimate[at]
+        V = self._linear_covariance().take(at).matrix()
+        return fieller(num, den, V[0, 0], V[1, 1], V[0, 1], level(alpha))
+
+    def _position(self, label: Any) -> int:
+        if label not in self.categories:
+            raise InvalidArgument("label", label, "is not a category of these results")
+        return int(self.categories.get_loc(label))
+
+    # -- presentation ----------------------------------------------------------------------
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
+            "pvalue" (one-sided, p = 0 against p > 0, not adjusted).
+        """
+        bounds = self.conf_int(alpha)
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "linear": self.linear_params,
+                "linear_se": self.linear_bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+                "pvalue": self.presence_pvalues(),
+            }
+        )
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show; the largest estimates come first where there are more.
+        """
+        from ldpstats.summary import frequency_summary
+
+        return frequency_summary(self, level(alpha), max_rows)
+
+    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
+        """Draw the estimates with their intervals, and the truth where the caller has it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series or array, shape (k,), optional
+            True frequencies to mark.
+        """
+        from ldpstats.plots import plot_frequencies
+
+        return plot_frequencies(self, ax, level(alpha), truth)
+
+    # -- storage ---------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+        form = self.exact
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "categories": labels_to_json(self.categories),
+            "params": self.fitted.estimate.tolist(),
+            "covariance": _covariance_to_json(self.fitted.covariance),
+            "linear_params": self.linear.estimate.tolist(),
+            "linear_covariance": _covariance_to_json(self.linear.covariance),
+            "method": self.method,
+            "cov_type": self.cov_type,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "llf": _number(self.llf),
+            "gap": _number(self.gap),
+            "n_iter": self.n_iter,
+            "converged": self.converged,
+            "message": self.message,
+            "mechanisms": list(self.mechanisms),
+            "sources": list(self.sources),
+            "epsilon": _number(self.epsilon),
+            "exact": None
+            if form is None
+            else {
+                "tally": form.tally.tolist(),
+                "nobs": form.nobs,
+                "offset": form.offset.tolist(),
+                "scale": form.scale,
+            },
+            "goodness_of_fit": None
+            if self.goodness_of_fit is None
+            else self.goodness_of_fit.to_dict(),
+            "notes": list(self.notes),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> FrequencyResults:
+        """Read what `to_dict` wrote."""
+        d = document
+        if not isinstance(d, dict) or d.get("format") != _FORMAT or d.get("version") != _VERSION:
+            raise InvalidArgument(
+                "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
+            )
+        form, fit = d["exact"], d["goodness_of_fit"]
+        return cls(
+            categories=labels_from_json("categories", d["categories"]),
+            fitted=Uncertain(np.array(d["params"]), _covariance_from_json(d["covariance"])),
+            linear=Uncertain(
+                np.array(d["linear_params"]), _covariance_from_json(d["linear_covariance"])
+            ),
+            method=d["method"],
+            cov_type=d["cov_type"],
+            nobs=d["nobs"],
+            n_missing=d["n_missing"],
+            llf=_from_number(d["llf"]),
+            gap=_from_number(d["gap"]),
+            n_iter=d["n_iter"],
+            converged=d["converged"],
+            message=d["message"],
+            mechanisms=tuple(d["mechanisms"]),
+            sources=tuple(d["sources"]),
+            epsilon=_from_number(d["epsilon"]),
+            exact=None
+            if form is None
+            else ExactForm(
+                np.array(form["tally"]), form["nobs"], np.array(form["offset"]), form["scale"]
+            ),
+            goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
+            notes=tuple(d["notes"]),
+        )
+
+    def to_json(self) -> str:
+        """The results as JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> FrequencyResults:
+        """Read what `to_json` wrote."""
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
+        return cls.from_dict(document)
+
+
+def _number(value: float) -> float | str:
+    return value if np.isfinite(value) else repr(float(value))
+
+
+def _from_number(value: float | str) -> float:
+    return float(value)
+
+
+def _covariance_to_json(V: Covariance | None) -> dict[str, Any] | None:
+    if V is None:
+        return None
+    factors = None if V.factors is None else V.factors.tolist()
+    return {"diagonal": V.diagonal.tolist(), "core": V.core.tolist(), "factors": factors}
+
+
+def _covariance_from_json(d: dict[str, Any] | None) -> Covariance | None:
+    if d is None:
+        return None
+    factors = None if d["factors"] is None else np.array(d["factors"])
+    return Covariance(np.array(d["diagonal"]), np.array(d["core"]), factors)

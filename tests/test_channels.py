@@ -1,0 +1,128 @@
+"""Structured channels against dense ones."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.operators import FixedEntry, StackedRows
+
+RNG = np.random.default_rng(3)
+
+
+def random_channel(k: int, l: int) -> ldp.Dense:  # noqa: E741
+    return ldp.Dense(RNG.dirichlet(np.ones(l), size=k))
+
+
+def test_kronecker_is_the_product_of_its_parts() -> None:
+    a, b, c = random_channel(3, 4), ldp.Uniformised(2, 0.4, 0.3), random_channel(2, 3)
+    joint = ldp.Kronecker([a, b, c])
+    Q = joint.matrix()
+    assert Q.shape == joint.shape == (12, 24)
+    p = RNG.dirichlet(np.ones(12))
+    np.testing.assert_allclose(joint.forward(p), p @ Q, atol=1e-14)
+    y = np.array([[0, 1, 2], [3, 0, 1], [2, 1, 0]])
+    code = np.ravel_multi_index(tuple(y.T), (4, 2, 3))
+    np.testing.assert_allclose(joint.likelihood(tuple(y.T)), Q[:, code].T, atol=1e-15)
+    assert joint.epsilon() == pytest.approx(a.epsilon() + b.epsilon() + c.epsilon())
+    assert joint.epsilon() == pytest.approx(ldp.Dense(Q).epsilon())
+
+
+def test_stacked_is_a_choice_of_channel() -> None:
+    a, b = random_channel(3, 4), ldp.Uniformised(3, 0.4, 0.2)
+    stacked = ldp.Stacked([a, b], np.array([0.25, 0.75]))
+    Q = stacked.matrix()
+    assert Q.shape == stacked.shape == (3, 7)
+    p = RNG.dirichlet(np.ones(3))
+    np.testing.assert_allclose(stacked.forward(p), p @ Q, atol=1e-15)
+    np.testing.assert_allclose(
+        stacked.likelihood((np.array([1, 3]), np.array([0]))), Q[:, [1, 3, 4]].T, atol=1e-15
+    )
+    assert stacked.epsilon() == pytest.approx(max(a.epsilon(), b.epsilon()))
+    assert ldp.Stacked([a, b], np.array([0.0, 1.0])).epsilon() == pytest.approx(b.epsilon())
+
+
+def test_bits_with_several_hashes_match_the_enumeration() -> None:
+    members = np.array([[0, 2], [1, 1], [3, 0]])  # the second value's hashes collide
+    channel = ldp.Bits(members, 4, p1=0.7, p0=0.2)
+    Q = channel.matrix()
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=1e-15)
+    patterns = np.arange(16)
+    bits = (patterns[:, None] >> np.arange(4)) & 1
+    packed = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
+    np.testing.assert_allclose(channel.likelihood(packed), Q.T, atol=1e-15)
+    p = np.array([0.5, 0.3, 0.2])
+    np.testing.assert_allclose(channel.bit_means(p), (p @ Q) @ bits, atol=1e-15)
+    assert channel.epsilon() == pytest.approx(ldp.Dense(Q).epsilon(), abs=1e-12)
+
+
+@pytest.mark.parametrize(("p1", "p0"), [(1.0, 0.25), (0.5, 0.0), (0.3, 0.6)])
+def test_bits_at_the_edge(p1: float, p0: float) -> None:
+    channel = ldp.Bits(np.array([[0], [1]]), 2, p1, p0)
+    Q = channel.matrix()
+    packed = np.arange(4, dtype=np.uint8)[:, None]
+    np.testing.assert_allclose(channel.likelihood(packed), Q.T, atol=1e-15)
+    assert channel.epsilon() == pytest.approx(ldp.Dense(Q).epsilon(), abs=1e-12)
+
+
+def test_wide_reports_do_not_underflow() -> None:
+    mechanism = ldp.KRAPPOR(3_000, epsilon=1.0)
+    reports = mechanism.privatize(np.arange(20), np.random.default_rng(1))
+    rows = mechanism.channel().rows(reports.y)
+    assert np.all(np.isfinite(rows.log_scale)) and rows.log_scale.max() < -700
+    likelihood = rows.mix(np.full(3_000, 1 / 3_000))
+    assert np.all((likelihood > 1e-3) & (likelihood < 1e3))
+
+
+def test_fixed_entry_is_the_restricted_mixture() -> None:
+    W = RNG.random((6, 4))
+    base = ldp.Dense(np.full((4, 2), 0.5)).rows(np.zeros(0, int))
+    assert base.shape == (0, 4)
+    rows = FixedEntry(StackedRows((_dense(W[:2]), _dense(W[2:]))), 1, 0.3)
+    r = np.array([0.2, 0.5, 0.3])
+    p = np.array([0.14, 0.3, 0.35, 0.21])
+    np.testing.assert_allclose(rows.mix(r), W @ p, atol=1e-15)
+    np.testing.assert_allclose(rows.dense() @ r, W @ p, atol=1e-15)
+    v = RNG.random(6)
+    np.testing.assert_allclose(rows.adjoint(v), v @ rows.dense(), atol=1e-14)
+
+
+def _dense(W):  # type: ignore[no-untyped-def]
+    from ldpstats.operators import DenseRows
+
+    return DenseRows(W)
+
+
+def test_a_million_categories_take_memory_in_proportion() -> None:
+    k = 1_000_000
+    tracemalloc.start()
+    krr = ldp.KRR(k, epsilon=1.0)
+    p = np.full(k, 1 / k)
+    law = krr.channel().forward(p)
+    rows = krr.channel().rows(np.arange(10))
+    rows.adjoint(rows.mix(p))
+    reports = krr.privatize(np.arange(1_000), np.random.default_rng(0))
+    reports.tally()
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert law.sum() == pytest.approx(1.0)
+    assert peak < 20 * 8 * k  # twenty vectors; the matrix would be a million of them
+
+
+def test_matrix_refuses_what_it_cannot_list() -> None:
+    with pytest.raises(ldp.NotAvailable, match="likelihood"):
+        ldp.KRR(1_000_000, epsilon=1.0).channel().matrix()
+    with pytest.raises(ldp.NotAvailable, match="likelihood"):
+        ldp.KRAPPOR(64, epsilon=1.0).channel().matrix()
+
+
+@pytest.mark.parametrize("epsilon", [1e-9, 1e-3, 1.0, 30.0, 500.0])
+def test_krr_at_extreme_epsilon(epsilon: float) -> None:
+    audit = ldp.KRR(10, epsilon=epsilon).audit()
+    assert audit.channel == pytest.approx(epsilon, rel=1e-9)
+    # 64-bit thresholds cannot leak more than ln(2^64 k); below that they follow the claim
+    assert audit.sampler <= epsilon * (1 + 1e-12)
+    assert audit.agrees
