@@ -152,7 +152,9 @@ class Counts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits")
-        ones = samplers.column_sums(np.repeat(self.y, self.n, axis=0), self.mechanism.n_bits)
+        single = self.n == 1  # all of them where reports are wide
+        ones = samplers.column_sums(self.y[single], self.mechanism.n_bits)
+        ones = ones + self.n[~single] @ samplers.unpack(self.y[~single], self.mechanism.n_bits)
         return BitCounts(ones[None, :], np.array([self.nobs]), self.mechanism, self.n_missing)
 
     def __add__(self, other: Counts) -> Counts:

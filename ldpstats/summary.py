@@ -13,19 +13,30 @@ if TYPE_CHECKING:
 __all__ = ["frequency_summary"]
 
 
+_HEADER_TEXT = {
+    "data_aligns": "lrlr",
+    "colsep": "  ",
+    "table_dec_above": "=",
+    "table_dec_below": "=",  # Summary drops the last line of every table but one
+    "title_align": "c",
+}
+_WIDTHS = (16, 27, 16, 24)  # of the header's columns in text, to end where the table below ends
+
+
 def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     """Lay out `FrequencyResults` as a header, a table of categories and notes."""
     from statsmodels.iolib.summary import Summary
     from statsmodels.iolib.table import SimpleTable
-    from statsmodels.iolib.tableformatting import fmt_2cols, fmt_params
+    from statsmodels.iolib.tableformatting import fmt_params
 
     summary = Summary()
     title = "Frequencies of a privatised variable"
-    header = SimpleTable(_header(results), title=title, txt_fmt=fmt_2cols)
+    header = SimpleTable(_header(results), title=title, txt_fmt=_HEADER_TEXT)
     frame, rest = _shown(results.summary_frame(alpha), max_rows)
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
     columns += [f"{1 - alpha / 2:.4g}]", "P(p=0)"]
-    body = [_row(values) for values in frame.to_numpy()]
+    digits = _digits(frame)
+    body = [_row(values, digits) for values in frame.to_numpy()]
     stubs = [str(label) for label in frame.index]
     table = SimpleTable(body, headers=columns, stubs=stubs, txt_fmt=fmt_params)
     summary.tables = [header, table]
@@ -38,13 +49,15 @@ def _header(results: Any) -> list[list[str]]:
     eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
     llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
     gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
-    return [
+    rows = [
         ["Mechanism:", sources, "", ""],
         ["Estimator:", results.method, "No. Reports:", str(results.nobs)],
         ["Covariance:", results.cov_type, "Missing:", str(results.n_missing)],
         ["Log-Likelihood:", llf, "Epsilon (nats):", eps],
         ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
     ]
+    pad = (str.ljust, str.rjust, str.ljust, str.rjust)
+    return [[f(cell, w) for f, cell, w in zip(pad, row, _WIDTHS, strict=True)] for row in rows]
 
 
 def _shown(frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, int]:
@@ -55,9 +68,16 @@ def _shown(frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, int]:
     return frame.loc[largest], len(frame) - max_rows
 
 
-def _row(values: Any) -> list[str]:
+def _digits(frame: pd.DataFrame) -> int:
+    """Decimals that show two digits of the smallest standard error; at least four."""
+    se = frame["linear_se"].to_numpy()
+    smallest = se[se > 0.0].min(initial=1.0)
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def _row(values: Any, digits: int) -> list[str]:
     *numbers, pvalue = values
-    cells = ["-" if np.isnan(v) else f"{v:.4f}" for v in numbers]
+    cells = ["-" if np.isnan(v) else f"{v:.{digits}f}" for v in numbers]
     return [*cells, f"{pvalue:.3f}"]
 
 

@@ -118,9 +118,9 @@ def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
 
 
 def test_a_wrong_law_is_noticed() -> None:
-    # negative control: one per cent of the mass moved, far outside what 1e6 draws allow
+    # negative control: two per cent of the mass moved, ten standard errors of 250,000 draws
     mechanism = MECHANISMS["krr-labels"]
-    Q = 0.99 * mechanism.channel().matrix() + 0.01 * np.eye(4)
+    Q = 0.98 * mechanism.channel().matrix() + 0.02 * np.eye(4)
     rng = np.random.default_rng(11)
     p = sampled_pvalues(mechanism, lambda v: mechanism.privatize(v, rng), DRAWS, Q)
     assert max(p) < LEVEL
@@ -152,8 +152,6 @@ def _vector(counts: ldp.Counts | ldp.BitCounts) -> np.ndarray:
 @every_mechanism
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_recover_p_from_expected_counts(mechanism: ldp.Mechanism, name: str) -> None:
-    if mechanism.n_bits > 4 and name == "cvxpy":
-        pytest.skip("the same path with more rows")
     p = distribution(mechanism.k)
     # rounding to whole counts of 1e14 leaves an error below 1e-7 even where the noise is strongest
     counts = expected_counts(mechanism, p, 1e14)

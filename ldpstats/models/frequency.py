@@ -15,6 +15,7 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator
 from ldpstats.estimators.inversion import Inversion
+from ldpstats.estimators.projected import project_simplex
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
@@ -308,7 +309,7 @@ class FrequencyModel:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         positive_integer("n_boot", n_boot, 2)
         level(alpha)
-        p = ESTIMATORS["projected"]().solve(replace_t(results)).p
+        p = project_simplex(results.fitted.estimate)
         estimator = ESTIMATORS[results.method]()
         draws = np.empty((n_boot, p.size))
         for b in range(n_boot):
@@ -326,10 +327,6 @@ class FrequencyModel:
             return drawn
         codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
         return Reports(mechanism.sample(codes, simulation_words(rng)), mechanism)
-
-
-def replace_t(results: FrequencyResults) -> Any:
-    raise NotImplementedError
 
 
 def two_sample_test(first: Data, second: Data, method: str = "default") -> TestResult:
@@ -373,8 +370,7 @@ def two_sample_test(first: Data, second: Data, method: str = "default") -> TestR
         return chi_square(null, outcome, "Pearson chi-square of the privatised reports")
     problems = [model.moments() for model in models]
     estimates = [Inversion().solve(problem).p for problem in problems]
-    pooled = Inversion().solve(pool(problems)).p
-    pooled = np.maximum(pooled, 0.0) / np.maximum(pooled, 0.0).sum()
+    pooled = project_simplex(Inversion().solve(pool(problems)).p)
     V = [linear_covariance(problem, problem.V(pooled)) for problem in problems]
     outcome = tests_.two_sample_wald(estimates[0], estimates[1], V[0], V[1])
     return chi_square(null, outcome, "Wald, covariance pooled under the null")

@@ -1,0 +1,84 @@
+"""Collect and analyse categorical answers under local differential privacy.
+
+A respondent's device privatises a true category through a known random mechanism; the analyst sees
+only the noisy reports and gets what any survey gives: estimates, standard errors, confidence
+intervals, tests, tables and plots.
+
+>>> import numpy as np, ldpstats as ldp
+>>> krr = ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0)
+>>> reports = krr.privatize(["nurse"] * 600 + ["driver"] * 400, np.random.default_rng(1))
+>>> results = ldp.FrequencyModel(reports).fit()
+>>> list(results.detected(alpha=0.05))
+['nurse', 'driver']
+"""
+
+from __future__ import annotations
+
+from ldpstats import errors, privacy
+from ldpstats.channels import Bits, Channel, Dense, Kronecker, Stacked, Uniformised
+from ldpstats.errors import (
+    BoundaryWarning,
+    ConvergenceWarning,
+    InvalidArgument,
+    LDPError,
+    LDPWarning,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+    UnknownCategory,
+)
+from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms import (
+    KRAPPOR,
+    KRR,
+    Client,
+    CustomMechanism,
+    ForcedResponse,
+    Mangat,
+    Mechanism,
+    UnrelatedQuestion,
+    Warner,
+    mechanism_from_dict,
+)
+from ldpstats.models.frequency import FrequencyModel, two_sample_test
+from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.results import FrequencyResults
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "KRAPPOR",
+    "KRR",
+    "BitCounts",
+    "Bits",
+    "BoundaryWarning",
+    "Channel",
+    "Client",
+    "ConvergenceWarning",
+    "Counts",
+    "CustomMechanism",
+    "Dense",
+    "ForcedResponse",
+    "FrequencyModel",
+    "FrequencyResults",
+    "InvalidArgument",
+    "Kronecker",
+    "LDPError",
+    "LDPWarning",
+    "Mangat",
+    "Mechanism",
+    "MechanismMismatch",
+    "NotAvailable",
+    "NotIdentified",
+    "Reports",
+    "Stacked",
+    "TestResult",
+    "Uniformised",
+    "UnknownCategory",
+    "UnrelatedQuestion",
+    "Warner",
+    "errors",
+    "mechanism_from_dict",
+    "privacy",
+    "two_sample_test",
+]

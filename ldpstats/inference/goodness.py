@@ -1,0 +1,279 @@
+"""Does the channel itself fit? Tests that need no knowledge of p.
+
+A mechanism whose parameters at the analyst differ from those at the client gives wrong estimates
+with small standard errors. These tests look only at what the law of the reports must satisfy
+whatever p is. Chi-square statistics come as (statistic, df), normal ones as (z, p-value).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import positive_integer, probability
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.covariances import finite_array
+from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tests import count_array
+
+__all__ = ["bit_total_fit", "channel_fit", "negativity_fit", "popcount_fit", "popcount_law"]
+
+Array = npt.NDArray[np.float64]
+
+_ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
+_SMALLEST_EXPECTED = 5.0  # cells are pooled up to this expected count
+
+
+def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
+    """Pearson's X^2 between observed frequencies and the nearest law p Q, p of any sign.
+
+    The laws p Q with sum p = 1 form an affine space of dimension rank(Q) - 1, within the l - 1
+    dimensions of all laws of a report: so df = l - rank(Q), with l the number of possible outputs.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (..., l)
+        Counts of the outputs.
+    Q : array_like, shape (k, l)
+        Channel, rows sum to one. An output that no category emits takes no part; if it was seen,
+        the statistic is infinite.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+
+    Raises
+    ------
+    NotAvailable
+        Where df = 0 (use `negativity_fit`), or where a fitted probability is not positive, so that
+        the chi-square law does not apply.
+    InvalidArgument
+        Where counts are no counts, or shapes disagree.
+
+    Notes
+    -----
+    Generalised least squares on the row space of Q (rank by numpy's rule, l 2.2e-16 times the
+    largest singular value), weights 1/m with m first the frequencies with 1/2 added to each count,
+    then the fit, three rounds in all. After the first round m lies in the row space, and then the
+    normal equations themselves make the fit sum to one.
+
+    Examples
+    --------
+    >>> Q = [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]]
+    >>> statistic, df = channel_fit([300, 260, 440], Q)
+    >>> round(float(statistic), 4), df
+    (22.5, 1)
+    """
+    c, channel = count_array("counts", counts), finite_array("Q", Q, 2)
+    if c.shape[-1] != channel.shape[1]:
+        raise InvalidArgument("Q", channel.shape, f"must have {c.shape[-1]} columns, as counts")
+    possible = channel.any(axis=0)
+    impossible = np.any(c[..., ~possible] > 0, axis=-1)
+    c, channel = c[..., possible], channel[:, possible]
+    rank = int(np.linalg.matrix_rank(channel))
+    df = channel.shape[1] - rank
+    if df == 0:
+        raise NotAvailable(
+            "the channel has as many free probabilities as outputs, so every law of the reports "
+            "fits it; use negativity_fit, which looks for impossible estimates"
+        )
+    n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
+    basis = np.linalg.svd(channel, full_matrices=False)[2][:rank].T
+    m = (c + 0.5) / (n + c.shape[-1] / 2)
+    for _ in range(_ROUNDS):
+        normal = np.einsum("yi,...y,yj->...ij", basis, 1 / m, basis)
+        right = np.einsum("yi,...y->...i", basis, c / n / m)
+        m = np.linalg.solve(normal, right[..., None])[..., 0] @ basis.T
+        if not np.all(m > 0):
+            raise NotAvailable(
+                "the best fit gives some output a probability <= 0, where the chi-square law fails;"
+                " collect more reports, or merge rare outputs"
+            )
+    statistic = np.sum(n * (c / n - m) ** 2 / m, axis=-1)
+    return np.where(impossible, np.inf, statistic), df
+
+
+def popcount_law(k: int, p1: float, p0: float) -> Array:
+    """Law of the number of ones in a unary report: Bernoulli(p1) + Binomial(k - 1, p0).
+
+    Whatever the value, one bit is 1 with probability p1 and the other k - 1 with probability p0.
+
+    Parameters
+    ----------
+    k : int
+        Number of bits.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not), in [0, 1].
+
+    Returns
+    -------
+    ndarray, shape (k + 1,)
+
+    Raises
+    ------
+    InvalidArgument
+        Where k < 1 or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> popcount_law(2, p1=0.75, p0=0.25)
+    array([0.1875, 0.625 , 0.1875])
+    """
+    from scipy.stats import binom
+
+    _check_bits(k, p1, p0)
+    others = binom.pmf(np.arange(k), k - 1, p0)
+    return np.asarray(np.append((1 - p1) * others, 0.0) + np.append(0.0, p1 * others))
+
+
+def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array, int]:
+    """Pearson's X^2 of the numbers of ones in unary reports against their law, free of p.
+
+    Parameters
+    ----------
+    histogram : array_like of integers, shape (..., k + 1)
+        Number of reports with 0, 1, ..., k ones. All surveys must have the same number of reports.
+        A number of ones that is impossible but was seen makes the statistic infinite.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not).
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        Cells minus one, after neighbours were pooled up to an expected count of 5.
+
+    Raises
+    ------
+    NotAvailable
+        Where fewer than two cells are left.
+    InvalidArgument
+        Where counts are no counts, or a probability is outside [0, 1].
+
+    Examples
+    --------
+    >>> statistic, df = popcount_fit([20, 60, 20], p1=0.75, p0=0.25)
+    >>> round(float(statistic), 4), df
+    (0.2667, 2)
+    """
+    c = count_array("histogram", histogram)
+    totals = c.sum(axis=-1)
+    n = float(totals.flat[0])
+    if np.any(totals != n):
+        raise InvalidArgument("histogram", totals, "must have the same total in every survey")
+    expected = n * popcount_law(c.shape[-1] - 1, p1, p0)
+    impossible = np.any(c[..., expected == 0] > 0, axis=-1)
+    starts = _pool(expected)
+    if len(starts) < 2:
+        raise NotAvailable(
+            f"{n:.0f} reports leave fewer than two cells with an expected count of 5; collect more"
+        )
+    pooled = np.add.reduceat(expected, starts)
+    observed = np.add.reduceat(c, starts, axis=-1)
+    statistic = np.sum((observed - pooled) ** 2 / pooled, axis=-1)
+    return np.where(impossible, np.inf, statistic), len(starts) - 1
+
+
+def bit_total_fit(
+    total_ones: npt.ArrayLike, nobs: npt.ArrayLike, k: int, p1: float, p0: float
+) -> tuple[Array, Array]:
+    """z-test of the total number of ones in unary reports, for when only bit sums are known.
+
+    A report has p1 + (k - 1) p0 ones on average, with variance p1 (1 - p1) + (k - 1) p0 (1 - p0),
+    whatever its value.
+
+    Parameters
+    ----------
+    total_ones : array_like of integers
+        Sum of all bits of all reports.
+    nobs : array_like of integers
+        Number of reports; it broadcasts.
+    k : int
+        Bits a report.
+    p1, p0 : float
+        P(bit 1 | it is the value) and P(bit 1 | it is not); not both 0 or 1.
+
+    Returns
+    -------
+    z, pvalue : ndarray
+        Two-sided.
+
+    Raises
+    ------
+    InvalidArgument
+        Where nobs < 1, the total is not between 0 and k nobs, or the number of ones is certain.
+
+    Examples
+    --------
+    >>> z, pvalue = bit_total_fit(1050, nobs=1000, k=2, p1=0.75, p0=0.25)
+    >>> round(float(z), 4), round(float(pvalue), 4)
+    (2.582, 0.0098)
+    """
+    _check_bits(k, p1, p0)
+    ones, n = np.asarray(total_ones, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    variance = p1 * (1 - p1) + (k - 1) * p0 * (1 - p0)
+    if variance == 0:
+        raise InvalidArgument("p1, p0", (p1, p0), "leave no randomness to test")
+    if not np.all(n >= 1):
+        raise InvalidArgument("nobs", nobs, "must be a positive number of reports")
+    if not np.all((ones >= 0) & (ones <= k * n)):
+        raise InvalidArgument("total_ones", total_ones, "must lie between 0 and k nobs")
+    z = (ones - n * (p1 + (k - 1) * p0)) / np.sqrt(n * variance)
+    return z, normal_pvalue(z)
+
+
+def negativity_fit(z: npt.ArrayLike) -> tuple[Array, Array]:
+    """Test that no probability is negative: the only misfit that a square channel can show.
+
+    Parameters
+    ----------
+    z : array_like, shape (..., k)
+        Unconstrained estimates over their standard errors.
+
+    Returns
+    -------
+    smallest : ndarray, shape (...)
+        The smallest z.
+    pvalue : ndarray, shape (...)
+        One-sided, times k (Bonferroni), at most 1. Conservative: the null that every p >= 0 is met
+        with equality only at zeros.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a z is NaN or there are none.
+
+    Examples
+    --------
+    >>> smallest, pvalue = negativity_fit([0.3, -4.0, 5.0])
+    >>> float(smallest), round(float(pvalue), 6)
+    (-4.0, 9.5e-05)
+    """
+    statistics = np.asarray(z, dtype=np.float64)
+    if statistics.ndim < 1 or statistics.size == 0 or np.isnan(statistics).any():
+        raise InvalidArgument("z", statistics, "must have the shape (..., k), without NaN")
+    smallest = statistics.min(axis=-1)
+    adjusted = statistics.shape[-1] * normal_pvalue(smallest, "smaller")
+    return smallest, np.minimum(adjusted, 1.0)
+
+
+def _check_bits(k: int, p1: float, p0: float) -> None:
+    """Refuse a unary mechanism that cannot exist."""
+    positive_integer("k", k)
+    probability("p1", p1)
+    probability("p0", p0)
+
+
+def _pool(expected: Array) -> list[int]:
+    """First index of each run of neighbouring cells that together expect at least 5."""
+    starts, running = [0], 0.0
+    for i, value in enumerate(expected):
+        if running >= _SMALLEST_EXPECTED:
+            starts.append(i)
+            running = 0.0
+        running += float(value)
+    # What is left at the end may be too small to stand alone: it joins its neighbour.
+    if running < _SMALLEST_EXPECTED and len(starts) > 1:
+        starts.pop()
+    return starts

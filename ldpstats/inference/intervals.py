@@ -1,0 +1,394 @@
+"""Confidence intervals: functions of arrays that return (..., k, 2), low then high.
+
+All intervals are uncut: an end may lie outside [0, 1]. `clip_unit` intersects with [0, 1], and is a
+separate, visible step because it changes what coverage means at p = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.tails import chi2_critical, normal_critical
+
+__all__ = [
+    "checked_tallies",
+    "clip_unit",
+    "exact_binomial",
+    "percentile",
+    "profile",
+    "scheffe",
+    "simultaneous_alpha",
+    "wald",
+    "wilson",
+]
+
+Array = npt.NDArray[np.float64]
+
+
+def wald(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05) -> Array:
+    """Wald intervals, estimate -+ z se.
+
+    Parameters
+    ----------
+    estimate, se : array_like, shape (..., k)
+        Estimates and their standard errors, in the same units.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        Where a standard error is negative or anything is NaN, or alpha is outside (0, 1).
+
+    Examples
+    --------
+    >>> wald([0.5, 0.1], [0.1, 0.1], alpha=0.05).round(3)
+    array([[ 0.304,  0.696],
+           [-0.096,  0.296]])
+    """
+    return _around(estimate, se, normal_critical(alpha))
+
+
+def scheffe(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float, df: int) -> Array:
+    """Scheffe intervals: simultaneously valid for every linear combination of df free parameters.
+
+    The half-width is se sqrt(c), where c is the chi-square critical value on df degrees of freedom.
+
+    Parameters
+    ----------
+    estimate, se : array_like, shape (..., k)
+        Any number of contrasts and their standard errors.
+    alpha : float
+        One minus the confidence level of all intervals together.
+    df : int
+        Dimension of the space of contrasts; k - 1 for k probabilities.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        Where df is not positive, or as for `wald`.
+
+    Examples
+    --------
+    >>> scheffe([0.5], [0.1], alpha=0.05, df=4).round(3)
+    array([[0.192, 0.808]])
+    """
+    return _around(estimate, se, float(np.sqrt(chi2_critical(alpha, df))))
+
+
+def exact_binomial(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Clopper-Pearson intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    In k-RR the tally of an output, and in a unary mechanism the tally of a bit, is exactly
+    Binomial(n, offset + scale p). Its exact interval, mapped affinely, is therefore valid at every
+    n and every p, p = 0 included.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts against `tally`.
+    offset, scale : array_like
+        m = offset + scale p; scale may be negative, not 0. (0, 1) gives the interval of m.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        Where a tally is negative, fractional or above nobs, nobs is 0, scale is 0, or alpha is
+        outside (0, 1).
+
+    References
+    ----------
+    Clopper, C. J. and Pearson, E. S. (1934), Biometrika 26, 404-413.
+
+    Examples
+    --------
+    >>> exact_binomial([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1684],
+           [0.1539, 0.5922]])
+    """
+    from scipy.special import betainccinv, betaincinv
+
+    half = level(alpha) / 2
+    t, n = checked_tallies(tally, nobs)
+    # The beta quantiles are undefined at the two ends, where the interval reaches 0 or 1.
+    low = np.where(t == 0, 0.0, betaincinv(np.maximum(t, 1), n - t + 1, half))
+    high = np.where(t == n, 1.0, betainccinv(t + 1, np.maximum(n - t, 1), half))
+    return _mapped(low, high, offset, scale)
+
+
+def wilson(
+    tally: npt.ArrayLike,
+    nobs: npt.ArrayLike,
+    offset: npt.ArrayLike = 0.0,
+    scale: npt.ArrayLike = 1.0,
+    alpha: float = 0.05,
+) -> Array:
+    """Wilson score intervals of m = P(output), mapped to p = (m - offset)/scale.
+
+    Shorter than `exact_binomial`, with coverage close to the level on average instead of at least
+    the level. Arguments and errors are those of `exact_binomial`.
+
+    References
+    ----------
+    Wilson, E. B. (1927), Journal of the American Statistical Association 22, 209-212.
+
+    Examples
+    --------
+    >>> wilson([0, 7], 20, alpha=0.05).round(4)
+    array([[0.    , 0.1611],
+           [0.1812, 0.5671]])
+    """
+    z2 = normal_critical(alpha) ** 2
+    t, n = checked_tallies(tally, nobs)
+    centre = (t + z2 / 2) / (n + z2)
+    half = np.sqrt(z2) * np.sqrt(t * (n - t) / n + z2 / 4) / (n + z2)
+    # At a tally of 0 (or n) the interval starts at 0 (ends at 1) exactly, not to rounding.
+    low = np.where(t == 0, 0.0, centre - half)
+    high = np.where(t == n, 1.0, centre + half)
+    return _mapped(low, high, offset, scale)
+
+
+def clip_unit(interval: npt.ArrayLike) -> Array:
+    """Intersect intervals with [0, 1]; an empty intersection becomes [0, 0] or [1, 1].
+
+    Coverage of any p in [0, 1] is unchanged by the intersection itself; an interval that lies
+    outside entirely becomes the nearest end, which adds coverage at p = 0 (or 1) exactly.
+
+    Parameters
+    ----------
+    interval : array_like, shape (..., 2)
+        Low and high ends.
+
+    Returns
+    -------
+    ndarray, shape (..., 2)
+
+    Raises
+    ------
+    InvalidArgument
+        Where an end is NaN or low exceeds high.
+
+    Examples
+    --------
+    >>> clip_unit([[-0.1, 0.2], [-0.3, -0.1], [0.9, 1.4]])
+    array([[0. , 0.2],
+           [0. , 0. ],
+           [0.9, 1. ]])
+    """
+    ends = np.asarray(interval, dtype=np.float64)
+    if ends.shape[-1:] != (2,) or not np.all(ends[..., 0] <= ends[..., 1]):
+        raise InvalidArgument("interval", ends, "must have low <= high along a last axis of 2")
+    return np.clip(ends, 0.0, 1.0)
+
+
+def profile(
+    loglike_at: Callable[[float], float], estimate: float, maximum: float, alpha: float = 0.05
+) -> tuple[float, float]:
+    """Profile likelihood interval of one probability: all v in [0, 1] with 2 (maximum - l(v)) <= c.
+
+    c is the chi-square critical value on one degree of freedom. The ends are found by Brent's
+    method on the signed root sqrt(2 (maximum - l(v))), which is nearly linear in v.
+
+    Parameters
+    ----------
+    loglike_at : callable
+        l(v), the log-likelihood in nats maximised over everything else while the probability of
+        interest is held at v; -inf where v is impossible.
+    estimate : float
+        Where l is maximal, in [0, 1].
+    maximum : float
+        l(estimate), the maximised log-likelihood.
+    alpha : float
+        One minus the confidence level.
+
+    Returns
+    -------
+    (float, float)
+        Low and high, accurate to 1e-10; 0 or 1 where the likelihood never falls far enough.
+
+    Raises
+    ------
+    InvalidArgument
+        Where `estimate` is outside [0, 1], l is NaN or +inf, l exceeds `maximum` by more than 1e-3
+        nats, or `estimate` itself is outside the interval.
+
+    Examples
+    --------
+    >>> from math import log
+    >>> low, high = profile(lambda v: 7 * log(v) + 13 * log(1 - v) if 0 < v < 1 else -float("inf"),
+    ...                     estimate=0.35, maximum=7 * log(0.35) + 13 * log(0.65))
+    >>> round(low, 4), round(high, 4)
+    (0.1683, 0.5679)
+    """
+    from scipy.optimize import brentq
+
+    if not 0 <= estimate <= 1:
+        raise InvalidArgument("estimate", estimate, "must lie in [0, 1]")
+    critical = normal_critical(alpha)
+
+    def excess(v: float) -> float:
+        value = float(loglike_at(v))
+        if np.isnan(value) or value > maximum + 1e-3:
+            raise InvalidArgument(
+                "maximum",
+                maximum,
+                f"is not the maximum: the log-likelihood at {v:.6g} is {value:.6g}; maximise "
+                "more closely",
+            )
+        # A value above the maximum by less than the tolerance is at the maximum; an impossible v
+        # is far outside, by a finite amount that Brent's method can interpolate with.
+        return min(float(np.sqrt(2 * max(maximum - value, 0.0))), 1e3 * critical) - critical
+
+    if excess(estimate) > 0:
+        raise InvalidArgument(
+            "estimate", estimate, "has a likelihood far below the maximum; pass the maximiser"
+        )
+    ends = []
+    for limit in (0.0, 1.0):
+        reaches = limit == estimate or excess(limit) <= 0
+        ends.append(limit if reaches else float(brentq(excess, limit, estimate, xtol=1e-10)))
+    return ends[0], ends[1]
+
+
+def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
+    """Bootstrap percentile intervals: the alpha/2 and 1 - alpha/2 quantiles of the draws.
+
+    They under-cover where the estimate sits on the boundary of the simplex; callers warn there.
+
+    Parameters
+    ----------
+    draws : array_like, shape (..., B, k)
+        B bootstrap replicates of k estimates.
+    alpha : float
+        One minus the confidence level of each interval.
+
+    Returns
+    -------
+    ndarray, shape (..., k, 2)
+
+    Raises
+    ------
+    InvalidArgument
+        Where B < 2/alpha - 1, too few for the tail, or a draw is NaN.
+
+    Examples
+    --------
+    >>> percentile(np.arange(101.0)[:, None] / 100, alpha=0.1)
+    array([[0.05, 0.95]])
+    """
+    half = level(alpha) / 2
+    values = np.asarray(draws, dtype=np.float64)
+    if values.ndim < 2 or np.isnan(values).any():
+        raise InvalidArgument("draws", values.shape, "must have the shape (B, k), without NaN")
+    needed = int(np.ceil(1 / half - 1e-9)) - 1
+    if values.shape[-2] < needed:
+        raise InvalidArgument("draws", values.shape[-2], f"must hold at least {needed} replicates")
+    ends = np.quantile(values, [half, 1 - half], axis=-2)
+    return np.asarray(np.moveaxis(ends, 0, -1), dtype=np.float64)
+
+
+def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> float:
+    """The alpha of each of k intervals that makes all of them hold together with level 1 - alpha.
+
+    Parameters
+    ----------
+    alpha : float
+        One minus the joint confidence level.
+    k : int
+        Number of intervals.
+    method : {"bonferroni", "sidak"}
+        alpha/k, always valid; or 1 - (1 - alpha)^(1/k), valid for independent estimates and for
+        two-sided normal intervals under any correlation.
+
+    Raises
+    ------
+    InvalidArgument
+        Where k < 1 or the method is unknown.
+
+    References
+    ----------
+    Sidak, Z. (1967), Journal of the American Statistical Association 62, 626-633.
+
+    Examples
+    --------
+    >>> simultaneous_alpha(0.05, 10)
+    0.005
+    >>> round(simultaneous_alpha(0.05, 10, "sidak"), 6)
+    0.005116
+    """
+    alpha, k = level(alpha), positive_integer("k", k)
+    if one_of("method", method, ("bonferroni", "sidak")) == "bonferroni":
+        return alpha / k
+    return float(-np.expm1(np.log1p(-alpha) / k))
+
+
+def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
+    """Tallies and numbers of reports as float64, broadcast against each other.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a tally is negative, fractional or above nobs, or nobs is not a positive integer.
+
+    Examples
+    --------
+    >>> checked_tallies([3, 4], 10)
+    (array([3., 4.]), array([10., 10.]))
+    """
+    t, n = np.broadcast_arrays(
+        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    )
+    if not np.all((n >= 1) & (n == np.floor(n))):
+        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
+    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
+        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
+    return t, n
+
+
+def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:
+    """estimate -+ critical se, shape (..., 2)."""
+    centre, spread = np.asarray(estimate, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    if np.isnan(centre).any():
+        raise InvalidArgument("estimate", centre, "must not hold NaN")
+    if not np.all(spread >= 0):
+        raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
+    return np.stack([centre - critical * spread, centre + critical * spread], axis=-1)
+
+
+def _mapped(low: Array, high: Array, offset: npt.ArrayLike, scale: npt.ArrayLike) -> Array:
+    """(m - offset)/scale of both ends; a negative scale swaps them."""
+    slope = np.asarray(scale, dtype=np.float64)
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    base = np.asarray(offset, dtype=np.float64)
+    if not np.all(np.isfinite(base)):
+        raise InvalidArgument("offset", offset, "must be finite")
+    ends = np.stack([(low - base) / slope, (high - base) / slope], axis=-1)
+    return np.sort(ends, axis=-1)

@@ -1,0 +1,103 @@
+"""Many tests at once: adjusted p-values and rejections."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import level, one_of
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["METHODS", "adjust", "reject"]
+
+Array = npt.NDArray[np.float64]
+
+METHODS = ("bonferroni", "holm", "bh")
+
+
+def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
+    """Adjusted p-values: the smallest level at which each hypothesis is rejected.
+
+    Parameters
+    ----------
+    pvalues : array_like, shape (..., k)
+        One p-value a hypothesis; leading axes are separate families.
+    method : {"bonferroni", "holm", "bh"}
+        "bonferroni" and "holm" bound the probability of any false rejection, under every
+        dependence; Holm rejects at least as often. "bh" (Benjamini-Hochberg) bounds the expected
+        share of false rejections among the rejections, for independent or positively dependent
+        statistics.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        Where a p-value is NaN or outside [0, 1], there are none, or the method is unknown.
+
+    References
+    ----------
+    Holm, S. (1979), Scandinavian Journal of Statistics 6, 65-70.
+    Benjamini, Y. and Hochberg, Y. (1995), Journal of the Royal Statistical Society B 57, 289-300.
+
+    Examples
+    --------
+    >>> adjust([0.01, 0.02, 0.04], "bonferroni")
+    array([0.03, 0.06, 0.12])
+    >>> adjust([0.01, 0.02, 0.04], "holm")
+    array([0.03, 0.04, 0.04])
+    >>> adjust([0.01, 0.02, 0.04], "bh")
+    array([0.03, 0.03, 0.04])
+    """
+    one_of("method", method, METHODS)
+    p = np.asarray(pvalues, dtype=np.float64)
+    if p.ndim < 1 or p.size == 0:
+        raise InvalidArgument("pvalues", p.shape, "must be a non-empty vector of p-values")
+    if not np.all((p >= 0) & (p <= 1)):
+        raise InvalidArgument("pvalues", p, "must lie in [0, 1], without NaN")
+    k = p.shape[-1]
+    if method == "bonferroni":
+        return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
+    order = np.argsort(p, axis=-1)
+    ordered, rank = np.take_along_axis(p, order, axis=-1), np.arange(1, k + 1)
+    if method == "holm":  # no hypothesis may look better than one with a smaller p-value
+        stepped = np.maximum.accumulate((k + 1 - rank) * ordered, axis=-1)
+    else:  # nor, stepping up from the largest, worse than one with a larger p-value
+        stepped = np.minimum.accumulate((k / rank * ordered)[..., ::-1], axis=-1)[..., ::-1]
+    adjusted = np.empty_like(p)
+    np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
+    return adjusted
+
+
+def reject(
+    pvalues: npt.ArrayLike, alpha: float = 0.05, method: str = "bonferroni"
+) -> npt.NDArray[np.bool_]:
+    """Which hypotheses are rejected at level alpha.
+
+    Parameters
+    ----------
+    pvalues : array_like, shape (..., k)
+    alpha : float
+        Level of the whole family.
+    method : {"bonferroni", "holm", "bh"}
+        As for `adjust`.
+
+    Returns
+    -------
+    ndarray of bool, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        As for `adjust`, or where alpha is outside (0, 1).
+
+    Examples
+    --------
+    >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="bonferroni")
+    array([ True, False, False])
+    >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="holm")
+    array([ True,  True,  True])
+    """
+    return np.asarray(adjust(pvalues, method) <= level(alpha), dtype=np.bool_)

@@ -1,0 +1,551 @@
+"""Tests of hypotheses about one or two distributions, from estimates or from privatised counts.
+
+Chi-square statistics come as (statistic, df), normal ones as (z, p-value); leading axes are
+surveys. `TestResult` carries one test to the reader, with its null hypothesis in words.
+
+Tests of counts use the counts of reports, never n times an estimate: those are not counts, and
+Pearson's statistic rejects a true hypothesis almost always if they are treated as such.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.covariances import Covariance, finite_array, probabilities
+from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
+from ldpstats.inference.intervals import checked_tallies
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+
+__all__ = [
+    "TestResult",
+    "binomial_excess",
+    "chi2_pvalue",
+    "count_array",
+    "given_distribution",
+    "pearson_given",
+    "quadratic",
+    "two_sample_pearson",
+    "two_sample_wald",
+    "wald",
+    "z_test",
+]
+
+Array = npt.NDArray[np.float64]
+
+_KNOWN = 1e-10  # variance, relative to one without cancellation, below which a value is known
+_AGREES = 1e-8  # relative discrepancy up to which a known value agrees with a restriction
+
+
+@dataclass(frozen=True, slots=True)
+class TestResult:
+    """Outcome of one test.
+
+    Parameters
+    ----------
+    null : str
+        The null hypothesis in words; the side of a one-sided test belongs here.
+    statistic : float
+        The test statistic; may be inf.
+    df : float, tuple of float, or None
+        Degrees of freedom, where the reference law has them.
+    pvalue : float
+        In [0, 1].
+    method : str
+        What was computed and what it was compared with.
+    note : str
+        Anything the reader has to know, for example that outputs were never seen.
+
+    Raises
+    ------
+    InvalidArgument
+        Where the p-value is outside [0, 1] or the statistic is NaN.
+
+    Examples
+    --------
+    >>> result = TestResult("p is uniform", 7.815, 3, 0.05, "Pearson chi-square on reports")
+    >>> print(result)
+    Pearson chi-square on reports
+      H0: p is uniform
+      statistic 7.815, df 3, p-value 0.05
+    >>> TestResult.from_dict(result.to_dict()) == result
+    True
+    """
+
+    __test__: ClassVar[bool] = False  # tells pytest that this is not a class of test cases
+
+    null: str
+    statistic: float
+    df: float | tuple[float, ...] | None
+    pvalue: float
+    method: str
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isnan(self.statistic):
+            raise InvalidArgument("statistic", self.statistic, "must not be NaN")
+        if not 0 <= self.pvalue <= 1:
+            raise InvalidArgument("pvalue", self.pvalue, "must lie in [0, 1]")
+
+    def __str__(self) -> str:
+        numbers = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
+        if self.df is not None:
+            values = self.df if isinstance(self.df, tuple) else (self.df,)
+            numbers.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
+        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(numbers)]
+        if self.note:
+            lines.append(f"  Note: {self.note}")
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values; an infinite statistic becomes the string "inf"."""
+        finite = math.isfinite(self.statistic)
+        return {
+            "null": self.null,
+            "statistic": float(self.statistic) if finite else str(float(self.statistic)),
+            "df": list(self.df) if isinstance(self.df, tuple) else self.df,
+            "pvalue": float(self.pvalue),
+            "method": self.method,
+            "note": self.note,
+        }
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
+        """The result that `to_dict` wrote."""
+        fields = dict(document)
+        fields["statistic"] = float(fields["statistic"])
+        if isinstance(fields["df"], list):
+            fields["df"] = tuple(fields["df"])
+        return cls(**fields)
+
+
+def z_test(
+    estimate: npt.ArrayLike,
+    se: npt.ArrayLike,
+    value: npt.ArrayLike = 0.0,
+    alternative: str = "two-sided",
+) -> tuple[Array, Array]:
+    """Test estimate = value by z = (estimate - value)/se.
+
+    Parameters
+    ----------
+    estimate, se, value : array_like
+        They broadcast. A standard error of 0 means that the estimate is certain: z is then 0 where
+        it equals `value`, and infinite elsewhere.
+    alternative : {"two-sided", "larger", "smaller"}
+        What the alternative says of the parameter.
+
+    Returns
+    -------
+    z, pvalue : ndarray
+
+    Raises
+    ------
+    InvalidArgument
+        Where anything is NaN, a standard error is negative, or the alternative is unknown.
+
+    Examples
+    --------
+    >>> z, pvalue = z_test([0.3, 0.1], 0.1, alternative="larger")
+    >>> z.round(4), pvalue.round(4)
+    (array([3., 1.]), array([0.0013, 0.1587]))
+    """
+    spread = np.asarray(se, dtype=np.float64)
+    excess = np.asarray(estimate, dtype=np.float64) - np.asarray(value, dtype=np.float64)
+    if np.isnan(excess).any():
+        raise InvalidArgument("estimate", estimate, "and value must not hold NaN")
+    if not np.all(spread >= 0):
+        raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
+    certain = np.where(excess == 0, 0.0, np.copysign(np.inf, excess))
+    z = np.where(spread > 0, excess / np.where(spread > 0, spread, 1.0), certain)
+    return z, normal_pvalue(z, alternative)
+
+
+def binomial_excess(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p = 0 against p > 0, where a tally is binomial.
+
+    In k-RR the tally of an output, and in a unary mechanism the tally of a bit, is
+    Binomial(n, offset + scale p). At p = 0 the p-value is the binomial tail at the tally, on the
+    side to which `scale` points; it matches the one-sided interval of
+    `ldpstats.inference.intervals.exact_binomial`.
+
+    Parameters
+    ----------
+    tally : array_like of integers, shape (..., k)
+        Number of reports with this output, or with this bit set.
+    nobs : array_like of integers
+        Number of reports; it broadcasts.
+    offset, scale : array_like
+        offset in [0, 1], scale not 0; they broadcast.
+
+    Returns
+    -------
+    ndarray, shape (..., k)
+
+    Raises
+    ------
+    InvalidArgument
+        Where a tally is no count of nobs, offset is outside [0, 1], or scale is 0.
+
+    Examples
+    --------
+    >>> binomial_excess([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623 , 0.0107, 1.    ])
+    """
+    from scipy.special import betainc
+
+    t, n = checked_tallies(tally, nobs)
+    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
+    if not np.all((m0 >= 0) & (m0 <= 1)):
+        raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
+    if not np.all(np.isfinite(slope) & (slope != 0)):
+        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
+    # The incomplete beta functions of both binomial tails; neither is one minus the other.
+    upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
+    lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
+    return np.where(slope > 0, upper, lower)
+
+
+def wald(
+    R: npt.ArrayLike, value: npt.ArrayLike, estimate: npt.ArrayLike, covariance: Covariance
+) -> tuple[float, int]:
+    """Wald test of the linear restrictions R p = value.
+
+    Parameters
+    ----------
+    R : array_like, shape (q, k)
+        One restriction a row.
+    value : array_like, shape (q,)
+        Right-hand sides.
+    estimate : array_like, shape (k,)
+    covariance : Covariance
+        Of the estimate; it may be singular.
+
+    Returns
+    -------
+    statistic : float
+        Chi-square with `df` degrees of freedom under the null.
+    df : int
+        Number of restrictions left after redundant ones are removed.
+
+    Raises
+    ------
+    InvalidArgument
+        Where shapes disagree; where restrictions contradict what is known for certain (sum p = 2)
+        or each other; or where nothing is left to test (sum p = 1).
+
+    Notes
+    -----
+    Row i is divided by sum_j |R_ij| se_j, the standard error that it would have without
+    cancellation. A direction whose variance is then below 1e-10 is known: it is redundant if the
+    estimate satisfies it to 1e-8 relative, and contradicted otherwise.
+
+    Examples
+    --------
+    >>> from ldpstats.covariances import multinomial
+    >>> p = [0.5, 0.3, 0.2]
+    >>> statistic, df = wald([[1, -1, 0], [1, 1, 1]], [0, 1], p, multinomial(p, n=100))
+    >>> round(statistic, 4), df
+    (5.2632, 1)
+    """
+    rows, b = finite_array("R", R, 2), finite_array("value", value, 1)
+    p = finite_array("estimate", estimate, 1)
+    if rows.shape != (b.size, p.size) or p.size != covariance.size:
+        raise InvalidArgument(
+            "R", rows.shape, f"must have {b.size} rows, as value, and {covariance.size} columns"
+        )
+    se = np.abs(rows) @ np.sqrt(covariance.variances())
+    se = np.where(se > 0, se, 1.0)
+    values, directions = np.linalg.eigh(covariance.transform(rows) / np.outer(se, se))
+    gaps = directions.T @ ((rows @ p - b) / se)
+    sizes = np.abs(directions).T @ ((np.abs(rows) @ np.abs(p) + np.abs(b)) / se)
+    known = values <= _KNOWN
+    if np.any(np.abs(gaps[known]) > _AGREES * sizes[known]):
+        raise InvalidArgument(
+            "value",
+            b,
+            "contradicts what is known for certain, such as sum p = 1, or the restrictions "
+            "contradict each other; remove the impossible ones",
+        )
+    if known.all():
+        raise InvalidArgument("R", rows, "leaves nothing to test: every restriction is certain")
+    return float(np.sum(gaps[~known] ** 2 / values[~known])), int(np.sum(~known))
+
+
+def quadratic(
+    difference: npt.ArrayLike, covariance: Covariance | npt.ArrayLike, tangent: bool = True
+) -> tuple[Array, int]:
+    """Chi-square statistic d' V^- d of a vector of differences.
+
+    Parameters
+    ----------
+    difference : array_like, shape (..., k)
+        d, for example an estimate minus its value under the null.
+    covariance : Covariance or array_like of shape (k, k)
+        V. Diagonal plus low rank costs O(k).
+    tangent : bool
+        True: use contrasts only, d' B (B'VB)^-1 B' d with B a basis of the directions that sum to
+        zero; df = k - 1, and V may be singular in the direction of the ones. False: d' V^-1 d,
+        df = k.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+
+    Raises
+    ------
+    NotIdentified
+        Where V is singular on the space used. For diagonal plus low rank: where the smallest
+        singular value of I + C F'D^-1 F is below 1e-12 of what it would be without cancellation;
+        else by the rule of `ldpstats.inference.information`.
+    InvalidArgument
+        Where shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
+
+    Examples
+    --------
+    >>> from ldpstats.covariances import multinomial
+    >>> statistic, df = quadratic([0.1, -0.1, 0.0], multinomial([0.5, 0.3, 0.2], n=100))
+    >>> round(float(statistic), 4), df
+    (5.3333, 2)
+    """
+    V = covariance if isinstance(covariance, Covariance) else Covariance.dense(covariance)
+    d = np.asarray(difference, dtype=np.float64)
+    if d.shape[-1:] != (V.size,) or not np.all(np.isfinite(d)):
+        raise InvalidArgument("difference", d, f"must be finite with a last axis of {V.size}")
+    if tangent and V.size < 2:
+        raise InvalidArgument("difference", d, "needs at least two entries to form contrasts")
+    df = V.size - 1 if tangent else V.size
+    if V.factors is not None and np.all(V.diagonal > 0):
+        statistic = _structured_form(d, V, tangent)
+    else:
+        dense = V.matrix()
+        precision = (
+            observed_tangent_inverse(dense).core if tangent else checked_inverse(dense, "of d")
+        )
+        statistic = np.einsum("...i,...i->...", d @ precision, d)
+    if np.any(statistic < 0):
+        raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
+    return np.asarray(statistic, dtype=np.float64), df
+
+
+def given_distribution(
+    estimate: npt.ArrayLike, null_covariance: Covariance, p0: npt.ArrayLike
+) -> tuple[Array, int]:
+    """Test p = p0 with the covariance of the unconstrained estimate under the null.
+
+    For k-RR it equals Pearson's X^2 on the privatised counts with m0 = p0 Q (`pearson_given`).
+
+    Parameters
+    ----------
+    estimate : array_like, shape (..., k)
+        Unconstrained (linear) estimates.
+    null_covariance : Covariance
+        Their covariance if p = p0.
+    p0 : array_like, shape (k,)
+        The given distribution.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        k - 1.
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`, and where p0 is not on the simplex.
+
+    Examples
+    --------
+    >>> from ldpstats.covariances import uniformised
+    >>> p0 = [0.5, 0.5]
+    >>> statistic, df = given_distribution([0.6, 0.4], uniformised(p0, 0.5, 0.25, n=100), p0)
+    >>> round(float(statistic), 4), df
+    (1.0, 1)
+    """
+    null = probabilities("p0", p0)
+    estimates = np.asarray(estimate, dtype=np.float64)
+    if estimates.shape[-1:] != null.shape:
+        raise InvalidArgument("p0", null.shape, f"must match estimates of {estimates.shape}")
+    return quadratic(estimates - null, null_covariance)
+
+
+def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]:
+    """Pearson's X^2 of report counts against their law under the null, m0 = p0 Q.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (..., l)
+        Counts of the l outputs.
+    m0 : array_like, shape (l,)
+        Law of a report under the null. An output of probability 0 that was seen makes the
+        statistic infinite.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        Outputs with m0 > 0, minus one.
+
+    Raises
+    ------
+    InvalidArgument
+        Where counts are negative, fractional or all 0, or m0 is no distribution over l outputs.
+
+    Examples
+    --------
+    >>> statistic, df = pearson_given([[30, 20], [25, 25]], [0.5, 0.5])
+    >>> statistic, df
+    (array([2., 0.]), 1)
+    """
+    c, law = count_array("counts", counts), probabilities("m0", m0)
+    if c.shape[-1] != law.size:
+        raise InvalidArgument("m0", law.shape, f"must have {c.shape[-1]} entries, one per output")
+    possible = law > 0
+    expected = c.sum(axis=-1, keepdims=True) * law[possible]
+    statistic = np.sum((c[..., possible] - expected) ** 2 / expected, axis=-1)
+    impossible = np.any(c[..., ~possible] > 0, axis=-1)
+    return np.where(impossible, np.inf, statistic), int(possible.sum()) - 1
+
+
+def two_sample_pearson(
+    counts_a: npt.ArrayLike, counts_b: npt.ArrayLike
+) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
+
+    If both samples have the same p, their reports have the same law, so the test is valid whatever
+    the channel. It has no power against differences that the channel does not show.
+
+    Parameters
+    ----------
+    counts_a, counts_b : array_like of integers, shape (..., l)
+        Counts of the l outputs in each sample.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : ndarray of int64, shape (...)
+        Outputs seen in either sample, minus one.
+
+    Raises
+    ------
+    InvalidArgument
+        Where counts are negative or fractional, a sample is empty, or shapes disagree.
+
+    Examples
+    --------
+    >>> statistic, df = two_sample_pearson([30, 20, 0], [20, 30, 0])
+    >>> round(float(statistic), 4), int(df)
+    (4.0, 1)
+    """
+    a, b = count_array("counts_a", counts_a), count_array("counts_b", counts_b)
+    if a.shape[-1] != b.shape[-1]:
+        raise InvalidArgument("counts_b", b.shape, f"must have {a.shape[-1]} outputs")
+    n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
+    total = a + b
+    # With column totals t, both rows together give n_a n_b sum (a/n_a - b/n_b)^2 / t.
+    terms = n_a * n_b * (a / n_a - b / n_b) ** 2 / np.where(total > 0, total, 1.0)
+    df = np.asarray(np.count_nonzero(total, axis=-1) - 1, dtype=np.int64)
+    return np.sum(terms, axis=-1), df
+
+
+def two_sample_wald(
+    est_a: npt.ArrayLike, est_b: npt.ArrayLike, cov_a: Covariance, cov_b: Covariance
+) -> tuple[Array, int]:
+    """Wald test that two samples have the same p; mechanisms and epsilons may differ.
+
+    Parameters
+    ----------
+    est_a, est_b : array_like, shape (..., k)
+        Unconstrained estimates of the two samples.
+    cov_a, cov_b : Covariance
+        Their covariances, both evaluated at the p that pools the samples: under the null that is
+        the better estimate, and separate ones reject too often at small n.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        k - 1.
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`.
+
+    Examples
+    --------
+    >>> from ldpstats.covariances import uniformised
+    >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
+    >>> statistic, df = two_sample_wald([0.6, 0.4], [0.4, 0.6], V, V)
+    >>> round(float(statistic), 4), df
+    (2.0, 1)
+    """
+    a, b = np.asarray(est_a, dtype=np.float64), np.asarray(est_b, dtype=np.float64)
+    if a.shape[-1:] != b.shape[-1:]:
+        raise InvalidArgument("est_b", b.shape, f"must end like the shape {a.shape} of est_a")
+    return quadratic(a - b, cov_a + cov_b)
+
+
+def count_array(name: str, value: npt.ArrayLike) -> Array:
+    """Counts of shape (..., l) as float64, after checking that every survey has some.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a count is negative, fractional, NaN or infinite, or a survey has no reports.
+
+    Examples
+    --------
+    >>> count_array("counts", [3, 4])
+    array([3., 4.])
+    """
+    counts = np.asarray(value, dtype=np.float64)
+    if counts.ndim < 1 or not np.all((counts >= 0) & (counts == np.floor(counts))):
+        raise InvalidArgument(name, counts, "must be integer counts >= 0, not estimates")
+    if not np.all(np.isfinite(counts)) or not np.all(counts.sum(axis=-1) > 0):
+        raise InvalidArgument(name, counts, "must be finite, with at least one report a survey")
+    return counts
+
+
+def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
+    """d' V^-1 d, or its contrast form, for V = diag(D) + F C F' with D > 0, in O(k r^2)."""
+    D, F, C = V.diagonal, V.factors, V.core
+    assert F is not None
+    if tangent:
+        # Adding c 11' to V changes no contrast, and makes a V of rank k - 1 invertible.
+        F = np.column_stack([F, np.ones_like(D)])
+        C = np.pad(C, (0, 1))
+        C[-1, -1] = 1.0 / np.sum(1.0 / D)
+    # Factors of unit length in the metric of D: the core is then free of units.
+    length = np.sqrt(np.sum(F**2 / D[:, None], axis=0))
+    length = np.where(length > 0, length, 1.0)
+    F, C = F / length, C * np.outer(length, length)
+    added = C @ (F.T @ (F / D[:, None]))
+    core = np.eye(length.size) + added
+    # V is singular where the two terms of the core cancel, so that is what it is compared with.
+    if np.linalg.norm(core, -2) < 1e-12 * (1 + np.linalg.norm(added, 2)):
+        raise NotIdentified(
+            "the covariance matrix is singular on the differences tested; drop categories whose "
+            "probability is known, or restate the test with `wald`, which removes redundancy"
+        )
+    middle = np.linalg.solve(core, C)
+
+    def solve(v: Array) -> Array:
+        w = v / D
+        return np.asarray(w - (w @ F) @ middle.T @ F.T / D, dtype=np.float64)
+
+    x = solve(d)
+    statistic = np.einsum("...i,...i->...", d, x)
+    if tangent:
+        statistic = statistic - x.sum(axis=-1) ** 2 / solve(np.ones_like(D)).sum()
+    return np.asarray(statistic, dtype=np.float64)

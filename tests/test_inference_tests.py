@@ -1,0 +1,473 @@
+"""Tests of distributions and of channels: identities, references, size, and controls that fail."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference import goodness, tests
+from ldpstats.covariances import Covariance, independent_bits, multinomial, uniformised
+from ldpstats.inference.tails import chi2_critical, chi2_pvalue, normal_pvalue
+from ldpstats.inference.tests import TestResult
+
+Array = npt.NDArray[Any]
+
+REPS = 2000
+BAND = 4 * np.sqrt(0.05 * 0.95 / REPS)  # four Monte Carlo standard errors of a size near .05
+
+
+def coefficients(k: int, epsilon: float) -> tuple[float, float]:
+    """a and b of k-RR, Q = a I + b 11'."""
+    b = float(1 / (np.exp(epsilon) + k - 1))
+    return float(np.expm1(epsilon)) * b, b
+
+
+def krr(k: int, epsilon: float) -> tuple[Array, float, float]:
+    """Q, a and b of k-RR."""
+    a, b = coefficients(k, epsilon)
+    return a * np.eye(k) + b, a, b
+
+
+def decreasing(k: int) -> Array:
+    p = 0.8 ** np.arange(k)
+    return np.asarray(p / p.sum())
+
+
+def bit_sums(rng: np.random.Generator, p: Array, p1: float, p0: float, n: int) -> Array:
+    """Sums of the bits of n unary reports, in REPS surveys."""
+    having = rng.multinomial(n, p, size=REPS)
+    return rng.binomial(having, p1) + rng.binomial(n - having, p0)
+
+
+def size(statistic: Array, df: int | Array) -> float:
+    return float(np.mean(chi2_pvalue(statistic, df) < 0.05))
+
+
+# ---- TestResult
+
+
+@pytest.mark.parametrize(("statistic", "df"), [(3.2, 4), (np.inf, (3.0, 96.5)), (-1.5, None)])
+def test_results_survive_json(statistic: float, df: float | tuple[float, ...] | None) -> None:
+    result = TestResult("the two samples have the same p", statistic, df, 0.25, "Wald", "a note")
+    document = json.dumps(result.to_dict(), allow_nan=False)
+    assert TestResult.from_dict(json.loads(document)) == result
+
+
+def test_a_result_prints_its_null() -> None:
+    text = str(TestResult("p is uniform", np.inf, (3, 9.5), 0.0, "Some test", "an output was new"))
+    assert text.splitlines() == [
+        "Some test",
+        "  H0: p is uniform",
+        "  statistic inf, df 3, 9.5, p-value 0",
+        "  Note: an output was new",
+    ]
+    assert "df" not in str(TestResult("p is uniform", 1.0, None, 0.3, "Some test"))
+    with pytest.raises(InvalidArgument, match="pvalue"):
+        TestResult("p is uniform", 1.0, None, 1.3, "Some test")
+    with pytest.raises(InvalidArgument, match="NaN"):
+        TestResult("p is uniform", np.nan, None, 0.3, "Some test")
+
+
+# ---- tails
+
+
+def test_tails_against_scipy() -> None:
+    z = np.array([-40.0, -3.0, 0.0, 2.0, 40.0])
+    np.testing.assert_allclose(normal_pvalue(z, "larger"), stats.norm.sf(z), rtol=1e-12)
+    np.testing.assert_allclose(normal_pvalue(z, "smaller"), stats.norm.cdf(z), rtol=1e-12)
+    np.testing.assert_allclose(normal_pvalue(z), 2 * stats.norm.sf(np.abs(z)), rtol=1e-12)
+    x, df = np.array([0.0, 3.0, 500.0]), np.array([1, 4, 7])
+    np.testing.assert_allclose(chi2_pvalue(x, df), stats.chi2.sf(x, df), rtol=1e-12)
+    assert chi2_pvalue([0.0, 1.0], 0).tolist() == [1.0, 0.0]
+    for alpha in (1e-15, 0.05, 0.9):
+        assert chi2_critical(alpha, 3) == pytest.approx(stats.chi2.isf(alpha, 3), rel=1e-12)
+
+
+# ---- one estimate at a time
+
+
+def test_z_test() -> None:
+    z, p = tests.z_test([[0.3, 0.1]], [0.1, 0.2], 0.1, "smaller")
+    np.testing.assert_allclose(z, [[2.0, 0.0]], atol=1e-15)
+    np.testing.assert_allclose(p, stats.norm.cdf([[2.0, 0.0]]))
+    z, p = tests.z_test([0.0, 0.1, -0.1], 0.0)
+    assert z.tolist() == [0.0, np.inf, -np.inf]
+    assert p.tolist() == [1.0, 0.0, 0.0]
+
+
+def test_binomial_excess_against_scipy() -> None:
+    for t in (0, 1, 5, 9, 10):
+        less = stats.binomtest(t, 10, 0.3, alternative="less").pvalue
+        more = stats.binomtest(t, 10, 0.3, alternative="greater").pvalue
+        assert tests.binomial_excess(t, 10, 0.3, 0.5) == pytest.approx(more, rel=1e-12)
+        assert tests.binomial_excess(t, 10, 0.3, -0.2) == pytest.approx(less, rel=1e-12)
+    far = tests.binomial_excess([700_000_000], 1_000_000_000, 0.6999, 0.1)
+    assert far[0] == pytest.approx(stats.binom.sf(699_999_999, 1_000_000_000, 0.6999), rel=1e-6)
+    # A report that is impossible unless p > 0.
+    assert tests.binomial_excess([1, 0], 10, 0.0, 0.5).tolist() == [0.0, 1.0]
+
+
+def test_wald_against_statsmodels() -> None:
+    rng = np.random.default_rng(12)
+    X = rng.normal(size=(60, 4))
+    fit = sm.OLS(X @ [1.0, 0.2, 0.0, 0.0] + rng.normal(size=60), X).fit()
+    R, value = np.array([[1.0, -1, 0, 0], [0, 0, 1, 2], [0, 1, 1, 0]]), np.array([0.7, 0.0, 0.1])
+    theirs = fit.wald_test((R, value), use_f=False, scalar=True)
+    ours, df = tests.wald(R, value, fit.params, Covariance.dense(fit.cov_params()))
+    assert ours == pytest.approx(float(theirs.statistic), rel=1e-9)
+    assert df == 3
+    # The same test after any invertible change of the restrictions, and with one repeated.
+    change = rng.normal(size=(3, 3))
+    R2, value2 = np.vstack([change @ R, R[:1] * 1e6]), np.append(change @ value, value[0] * 1e6)
+    again, df2 = tests.wald(R2, value2, fit.params, Covariance.dense(fit.cov_params()))
+    assert again == pytest.approx(ours, rel=1e-7)
+    assert df2 == 3
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_wald_knows_what_is_certain(epsilon: float) -> None:
+    k, n = 6, 5000
+    Q, a, b = krr(k, epsilon)
+    counts = np.random.default_rng(13).multinomial(n, decreasing(k) @ Q)
+    p = (counts / n - b) / a
+    V = uniformised(p, a, b, n)
+    for covariance in (V, Covariance.dense(V.matrix())):
+        contrast = np.array([[1.0, -1, 0, 0, 0, 0]])
+        alone, df = tests.wald(contrast, [0], p, covariance)
+        assert alone == pytest.approx((p[0] - p[1]) ** 2 / V.transform(contrast)[0, 0], rel=1e-9)
+        assert df == 1
+        total = np.ones((1, k))
+        with_sum, df = tests.wald(np.vstack([contrast, total]), [0, 1], p, covariance)
+        assert with_sum == pytest.approx(alone, rel=1e-7)
+        assert df == 1
+        with pytest.raises(InvalidArgument, match="contradicts what is known"):
+            tests.wald(np.vstack([contrast, total]), [0, 2], p, covariance)
+        with pytest.raises(InvalidArgument, match="contradicts"):
+            tests.wald(np.vstack([contrast, 2 * contrast]), [0, 1], p, covariance)
+        with pytest.raises(InvalidArgument, match="nothing to test"):
+            tests.wald(total, [1], p, covariance)
+        # All of p = p0 at once has k restrictions and k - 1 degrees of freedom.
+        full, df = tests.wald(np.eye(k), decreasing(k), p, covariance)
+        expected, expected_df = tests.given_distribution(p, V, decreasing(k))
+        assert full == pytest.approx(float(expected), rel=1e-6)
+        assert df == expected_df
+
+
+# ---- quadratic forms
+
+
+@pytest.mark.parametrize("tangent", [True, False])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_structured_quadratic_equals_dense(epsilon: float, tangent: bool) -> None:
+    rng = np.random.default_rng(14)
+    k = 12
+    p, d = decreasing(k), rng.normal(size=(7, k)) / 50
+    p1 = 1 / (1 + np.exp(-epsilon / 2))
+    bits = independent_bits(p, p1, 1 - p1, 1000).scaled((2 * p1 - 1) ** -2)
+    a, b = coefficients(k, epsilon)
+    cases = [bits, bits + uniformised(p, a, b, 500), bits.without_excess(p)]
+    if tangent:
+        cases += [uniformised(p, a, b, 500), uniformised(p, a, b, 500) + bits]
+        d -= d.mean(axis=1, keepdims=True)
+    for V in cases:
+        if not tangent and V is cases[2]:
+            with pytest.raises(NotIdentified):
+                tests.quadratic(d, V, tangent)
+            continue
+        structured, df = tests.quadratic(d, V, tangent)
+        dense, dense_df = tests.quadratic(d, V.matrix(), tangent)
+        np.testing.assert_allclose(structured, dense, rtol=1e-9)
+        assert df == dense_df == k - tangent
+        # By the book: an orthonormal basis of contrasts.
+        B = np.linalg.qr(np.column_stack([np.ones(k), np.eye(k)[:, 1:]]))[0][:, 1:]
+        B = B if tangent else np.eye(k)
+        book = [x @ B @ np.linalg.solve(B.T @ V.matrix() @ B, B.T @ x) for x in d]
+        np.testing.assert_allclose(structured, book, rtol=1e-8)
+
+
+def test_quadratic_at_a_million_categories() -> None:
+    k, n = 1_000_000, 10_000_000
+    a, b = coefficients(k, 12.0)
+    p0 = np.full(k, 1 / k)
+    counts = np.random.default_rng(15).multinomial(n, b + a * p0)
+    statistic, df = tests.given_distribution((counts / n - b) / a, uniformised(p0, a, b, n), p0)
+    pearson, pearson_df = tests.pearson_given(counts, b + a * p0)
+    assert statistic == pytest.approx(float(pearson), rel=1e-10)
+    assert df == pearson_df == k - 1
+    assert abs(statistic - df) < 5 * np.sqrt(2 * df)
+
+
+def test_quadratic_refuses_what_is_singular() -> None:
+    V = multinomial([0.5, 0.5, 0.0], n=10)
+    with pytest.raises(NotIdentified):
+        tests.quadratic([0.1, -0.1, 0.0], V)
+    with pytest.raises(NotIdentified):
+        tests.quadratic([0.1, -0.1], multinomial([0.5, 0.5], n=10), tangent=False)
+    with pytest.raises(InvalidArgument, match="at least two"):
+        tests.quadratic([0.1], [[1.0]])
+    with pytest.raises(InvalidArgument, match="last axis of 2"):
+        tests.quadratic([0.1], np.eye(2))
+    indefinite = Covariance(np.ones(2), np.array([[-9.0]]), np.array([[1.0], [-1.0]]))
+    with pytest.raises(InvalidArgument, match="negative eigenvalue"):
+        tests.quadratic([0.1, -0.1], indefinite)
+
+
+# ---- Pearson
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.1), (10, 1.0), (50, 5.0)])
+def test_given_distribution_is_pearson_on_krr_reports(k: int, epsilon: float) -> None:
+    n, p0 = 3000, decreasing(k)
+    Q, a, b = krr(k, epsilon)
+    counts = np.random.default_rng(16).multinomial(n, p0 @ Q, size=20)
+    estimate = (counts / n - b) / a
+    wald, df = tests.given_distribution(estimate, uniformised(p0, a, b, n), p0)
+    pearson, pearson_df = tests.pearson_given(counts, p0 @ Q)
+    np.testing.assert_allclose(wald, pearson, rtol=1e-10)
+    assert df == pearson_df == k - 1
+    np.testing.assert_allclose(pearson, stats.chisquare(counts, n * (p0 @ Q), axis=1).statistic)
+
+
+def test_an_impossible_output_refutes_the_null() -> None:
+    statistic, df = tests.pearson_given([[5, 5, 0], [5, 4, 1]], [0.5, 0.5, 0.0])
+    assert statistic.tolist() == [0.0, np.inf]
+    assert df == 1
+    assert chi2_pvalue(statistic, df).tolist() == [1.0, 0.0]
+
+
+def test_two_samples_against_scipy_and_wald() -> None:
+    rng = np.random.default_rng(17)
+    Q, a, b = krr(6, 1.0)
+    first, second = rng.multinomial(900, decreasing(6) @ Q), rng.multinomial(400, decreasing(6) @ Q)
+    statistic, df = tests.two_sample_pearson(first, second)
+    reference = stats.chi2_contingency([first, second])
+    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
+    assert df == reference.dof
+    # With the covariance pooled under the null, the Wald test of the estimates is the same.
+    pooled = ((first + second) / 1300 - b) / a
+    wald, wald_df = tests.two_sample_wald(
+        (first / 900 - b) / a,
+        (second / 400 - b) / a,
+        uniformised(pooled, a, b, 900),
+        uniformised(pooled, a, b, 400),
+    )
+    assert wald == pytest.approx(float(statistic), rel=1e-10)
+    assert wald_df == df
+
+
+def test_two_samples_in_batches_with_outputs_never_seen() -> None:
+    first = np.array([[5, 5, 0], [3, 3, 4]])
+    statistic, df = tests.two_sample_pearson(first, [[2, 8, 0], [5, 5, 0]])
+    assert df.tolist() == [1, 2]
+    assert statistic[0] == pytest.approx(stats.chi2_contingency([[5, 5], [2, 8]], False).statistic)
+
+
+# ---- size of the tests of distributions
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_size_of_given_distribution_krr(epsilon: float) -> None:
+    k, n, p0 = 10, 500, decreasing(10)
+    Q, a, b = krr(k, epsilon)
+    counts = np.random.default_rng(18).multinomial(n, p0 @ Q, size=REPS)
+    assert size(*tests.pearson_given(counts, p0 @ Q)) == pytest.approx(0.05, abs=BAND)
+    # Controls: n times the estimate is no count, cut at zero or not.
+    estimate = (counts / n - b) / a
+    cut = np.maximum(estimate, 0)
+    for naive in (estimate, cut / cut.sum(axis=1, keepdims=True)):
+        statistic = np.sum(n * (naive - p0) ** 2 / p0, axis=1)
+        assert size(statistic, k - 1) > (0.99 if epsilon == 1.0 else 0.5)
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_size_of_given_distribution_unary(epsilon: float) -> None:
+    k, n, p0 = 10, 500, decreasing(10)
+    on = float(1 / (1 + np.exp(-epsilon / 2)))
+    off = 1 - on
+    sums = bit_sums(np.random.default_rng(19), p0, on, off, n)
+    estimate = (sums / n - off) / (on - off)
+    null = independent_bits(p0, on, off, n).scaled((on - off) ** -2)
+    assert size(*tests.given_distribution(estimate, null, p0)) == pytest.approx(0.05, abs=BAND)
+    full = tests.quadratic(estimate - p0, null, tangent=False)
+    assert size(*full) == pytest.approx(0.05, abs=BAND)
+    # Control: Pearson's sum over bits, as if each report had a single one.
+    m0 = off + (on - off) * p0
+    naive = np.sum((sums - n * m0) ** 2 / (n * m0), axis=1)
+    assert size(naive, k - 1) < 0.05 - BAND
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+def test_size_of_two_samples(epsilon: float) -> None:
+    p = decreasing(10)
+    rng = np.random.default_rng(20)
+    Q, _, _ = krr(10, epsilon)
+    first = rng.multinomial(500, p @ Q, size=REPS)
+    second = rng.multinomial(800, p @ Q, size=REPS)
+    assert size(*tests.two_sample_pearson(first, second)) == pytest.approx(0.05, abs=BAND)
+    # Control: samples of different p under different laws of the report are told apart.
+    other = rng.multinomial(800, p[::-1] @ Q, size=REPS)
+    assert size(*tests.two_sample_pearson(first, other)) > 0.05 + BAND
+
+
+def test_size_of_two_samples_with_different_epsilons() -> None:
+    p, n_a, n_b = decreasing(6), 2000, 3000
+    rng = np.random.default_rng(21)
+    (Q_a, a_a, b_a), (Q_b, a_b, b_b) = krr(6, 1.0), krr(6, 2.0)
+    first, second = rng.multinomial(n_a, p @ Q_a, REPS), rng.multinomial(n_b, p @ Q_b, REPS)
+    est_a, est_b = (first / n_a - b_a) / a_a, (second / n_b - b_b) / a_b
+    weight = n_b * a_b**2 / (n_a * a_a**2 + n_b * a_b**2)
+    found = []
+    for x, y in zip(est_a, est_b, strict=True):
+        pooled = (1 - weight) * x + weight * y
+        V_a, V_b = uniformised(pooled, a_a, b_a, n_a), uniformised(pooled, a_b, b_b, n_b)
+        found.append(float(tests.two_sample_wald(x, y, V_a, V_b)[0]))
+    assert size(np.array(found), 5) == pytest.approx(0.05, abs=BAND)
+    # Control: Pearson's test needs one channel.
+    assert size(*tests.two_sample_pearson(first, second)) > 0.5
+
+
+# ---- does the channel fit?
+
+RECTANGULAR = np.random.default_rng(22).dirichlet(2 * np.ones(7), size=4)
+
+
+def test_size_of_channel_fit() -> None:
+    p = np.array([0.6, 0.4, 0.0, 0.0])  # the test does not mind the boundary
+    rng = np.random.default_rng(23)
+    counts = rng.multinomial(2000, p @ RECTANGULAR, size=REPS)
+    statistic, df = goodness.channel_fit(counts, RECTANGULAR)
+    assert df == 3
+    assert size(statistic, df) == pytest.approx(0.05, abs=BAND)
+    single, _ = goodness.channel_fit(counts[5], RECTANGULAR)
+    assert single == pytest.approx(float(statistic[5]), rel=1e-12)
+    # Control: another channel's reports, and the df of a full multinomial.
+    wrong = rng.multinomial(2000, p @ np.roll(RECTANGULAR, 1, axis=1), size=REPS)
+    assert size(*goodness.channel_fit(wrong, RECTANGULAR)) > 0.9
+    assert size(statistic, 6) < 0.05 - BAND
+
+
+def test_channel_fit_is_zero_on_exact_counts_of_any_sign() -> None:
+    Q = np.array([[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
+    p = np.array([1.2, -0.2])  # outside the simplex, but pQ is a law
+    statistic, df = goodness.channel_fit(np.round(p @ Q * 1000), Q)
+    assert statistic == pytest.approx(0, abs=1e-18)
+    assert df == 1
+    # A duplicated category lowers the rank, not the fit; an output nobody emits takes no part.
+    padded = np.column_stack([np.vstack([Q, Q[:1]]), np.zeros(3)])
+    again, df = goodness.channel_fit([[300, 260, 440, 0], [300, 260, 440, 1]], padded)
+    assert again.tolist() == [pytest.approx(22.5, rel=1e-9), np.inf]
+    assert df == 1
+
+
+def test_channel_fit_refusals() -> None:
+    with pytest.raises(NotAvailable, match="negativity_fit"):
+        goodness.channel_fit([5, 5], np.eye(2))
+    with pytest.raises(NotAvailable, match="collect more reports"):
+        goodness.channel_fit([300, 0, 0], [[0.6, 0.2, 0.2], [0.2, 0.2, 0.6]])
+    with pytest.raises(InvalidArgument, match="columns"):
+        goodness.channel_fit([5, 5], np.ones((2, 3)) / 3)
+
+
+@pytest.mark.parametrize(("p1", "p0"), [(0.75, 0.25), (0.5, 0.1), (1.0, 0.0)])
+def test_popcount_law_by_enumeration(p1: float, p0: float) -> None:
+    k = 4
+    reports = np.array(list(itertools.product((0, 1), repeat=k)))
+    for x in range(k):
+        law = np.where(np.arange(k) == x, p1, p0)
+        weight = np.prod(np.where(reports == 1, law, 1 - law), axis=1)
+        brute = np.bincount(reports.sum(axis=1), weights=weight, minlength=k + 1)
+        np.testing.assert_allclose(goodness.popcount_law(k, p1, p0), brute, atol=1e-15)
+
+
+def test_size_of_popcount_and_bit_total() -> None:
+    k, n, p1, p0 = 20, 1000, 0.5, 0.27
+    rng = np.random.default_rng(24)
+
+    def surveys(off: float) -> tuple[Array, Array]:
+        ones = rng.binomial(1, p1, size=(REPS, n)) + rng.binomial(k - 1, off, size=(REPS, n))
+        histogram = np.stack([np.sum(ones == j, axis=1) for j in range(k + 1)], axis=1)
+        return histogram, ones.sum(axis=1)
+
+    histogram, total = surveys(p0)
+    statistic, df = goodness.popcount_fit(histogram, p1, p0)
+    assert 5 < df < k
+    assert size(statistic, df) == pytest.approx(0.05, abs=BAND)
+    z, p = goodness.bit_total_fit(total, n, k, p1, p0)
+    assert np.mean(p < 0.05) == pytest.approx(0.05, abs=BAND)
+    assert np.std(z) == pytest.approx(1, abs=4 / np.sqrt(2 * REPS))
+    # Control: clients that flip with another probability.
+    histogram, total = surveys(0.29)
+    assert size(*goodness.popcount_fit(histogram, p1, p0)) > 0.5
+    assert np.mean(goodness.bit_total_fit(total, n, k, p1, p0)[1] < 0.05) > 0.5
+
+
+def test_popcount_refusals() -> None:
+    with pytest.raises(NotAvailable, match="fewer than two cells"):
+        goodness.popcount_fit([1, 2, 1], 0.75, 0.25)
+    with pytest.raises(InvalidArgument, match="same total"):
+        goodness.popcount_fit([[10, 20, 10], [10, 20, 11]], 0.75, 0.25)
+    statistic, _ = goodness.popcount_fit([1, 500, 400, 99], 1.0, 0.3)
+    assert statistic == np.inf  # no ones at all cannot happen with p1 = 1
+    with pytest.raises(InvalidArgument, match="no randomness"):
+        goodness.bit_total_fit(10, 10, k=3, p1=1.0, p0=0.0)
+    with pytest.raises(InvalidArgument, match="total_ones"):
+        goodness.bit_total_fit(31, 10, k=3, p1=0.7, p0=0.2)
+
+
+def test_negativity() -> None:
+    k, n = 8, 5000
+    Q, a, b = krr(k, 1.0)
+    rng = np.random.default_rng(25)
+
+    def pvalues(law: Array) -> Array:
+        f = rng.multinomial(n, law, size=REPS) / n
+        return goodness.negativity_fit((f - b) / a / (np.sqrt(f * (1 - f) / n) / a))[1]
+
+    # All zeros but one: as close to the level as the null gets.
+    worst = np.mean(pvalues(Q[0]) < 0.05)
+    assert 0.02 < worst < 0.05 + BAND
+    assert np.mean(pvalues(decreasing(k) @ Q) < 0.05) < 0.02
+    # Control: clients report with epsilon 1.5, the analyst assumes 1.
+    assert np.mean(pvalues(krr(k, 1.5)[0][0]) < 0.05) > 0.9
+
+
+# ---- refusals
+
+
+@pytest.mark.parametrize(
+    ("build", "match"),
+    [
+        (lambda: tests.z_test([np.nan], 0.1), "NaN"),
+        (lambda: tests.z_test([0.1], -0.1), "se"),
+        (lambda: tests.z_test([0.1], 0.1, 0.0, "greater"), "'larger', 'smaller'"),
+        (lambda: tests.binomial_excess([1], 10, 1.2, 0.1), "offset"),
+        (lambda: tests.binomial_excess([1], 10, 0.2, 0.0), "scale"),
+        (lambda: tests.wald([[1.0]], [0.0, 1.0], [0.5], Covariance.dense([[1.0]])), "R="),
+        (lambda: tests.pearson_given([0.5, 1.5], [0.5, 0.5]), "integer counts"),
+        (lambda: tests.pearson_given([-1, 2], [0.5, 0.5]), "integer counts"),
+        (lambda: tests.pearson_given([0, 0], [0.5, 0.5]), "at least one report"),
+        (lambda: tests.pearson_given([np.nan, 1], [0.5, 0.5]), "integer counts"),
+        (lambda: tests.pearson_given([1, 1], [0.5, 0.6]), "sum to one"),
+        (lambda: tests.pearson_given([1, 1, 1], [0.5, 0.5]), "3 entries"),
+        (lambda: tests.two_sample_pearson([1, 1], [1, 1, 1]), "2 outputs"),
+        (lambda: tests.two_sample_pearson([1, 1], [0, 0]), "at least one report"),
+        (lambda: tests.two_sample_wald([0.1], [0.1, 0.2], *[multinomial([1], 5)] * 2), "est_b"),
+        (lambda: tests.given_distribution([0.5, 0.5], multinomial([1], 5), [1.0]), "p0"),
+        (lambda: goodness.popcount_law(0, 0.5, 0.5), "k=0"),
+        (lambda: goodness.popcount_law(3, 1.5, 0.5), "p1"),
+        (lambda: goodness.negativity_fit([np.nan]), "NaN"),
+        (lambda: chi2_pvalue([-1.0], 2), "statistic"),
+    ],
+)
+def test_refusals(build: Callable[[], object], match: str) -> None:
+    with pytest.raises(InvalidArgument, match=match):
+        build()

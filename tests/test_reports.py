@@ -1,0 +1,89 @@
+"""Reports, counts and bit counts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+
+KRR = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+UNARY = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
+
+
+def test_tally_counts_every_report_once() -> None:
+    reports = KRR.privatize(["a", "b"] * 500, np.random.default_rng(1))
+    counts = reports.tally()
+    assert counts.nobs == len(reports) == 1_000
+    np.testing.assert_array_equal(counts.vector(), np.bincount(reports.y, minlength=3))
+
+
+def test_unary_reports_are_packed_and_tally_by_pattern() -> None:
+    wide = ldp.KRAPPOR(100, epsilon=1.0)
+    reports = wide.privatize(np.arange(50), np.random.default_rng(1))
+    assert reports.y.shape == (50, 13) and reports.y.dtype == np.uint8
+    narrow = UNARY.privatize(["a", "b"] * 500, np.random.default_rng(1))
+    counts = narrow.tally()
+    assert counts.y.shape[0] <= 8 and counts.nobs == 1_000
+    bits = np.unpackbits(narrow.y, axis=1, count=3, bitorder="little")
+    np.testing.assert_array_equal(narrow.tally(bits=True).ones[0], bits.sum(axis=0))
+
+
+def test_patterns_of_medium_width_collapse_exactly() -> None:
+    mechanism = ldp.KRAPPOR(12, epsilon=4.0)
+    reports = mechanism.privatize(np.zeros(5_000, int), np.random.default_rng(2))
+    counts = reports.tally()
+    text, n = np.unique(mechanism.report_labels(reports.y), return_counts=True)
+    again = dict(zip(mechanism.report_labels(counts.y), counts.n, strict=True))
+    assert again == dict(zip(text, n, strict=True))
+
+
+def test_missing_answers_travel_with_the_counts() -> None:
+    rng = np.random.default_rng(1)
+    first = KRR.privatize(["a", None], rng, missing="count").tally()
+    second = KRR.privatize(["b", np.nan, None], rng, missing="count").tally()
+    total = first + second
+    assert (total.nobs, total.n_missing) == (2, 3)
+    bits = UNARY.privatize(["b", None], rng, missing="count").tally(bits=True)
+    assert (UNARY.no_counts() + bits).n_missing == 1
+
+
+def test_counts_of_different_mechanisms_do_not_mix() -> None:
+    other = ldp.KRR(("a", "b", "c"), epsilon=1.1)
+    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
+        KRR.counts([1, 2, 3]) + other.counts([1, 2, 3])
+    with pytest.raises(ldp.InvalidArgument, match="were not made by"):
+        other.moments(KRR.counts([1, 2, 3]))
+
+
+def test_counts_from_frames() -> None:
+    table = pd.DataFrame({"report": ["b", "a", "b"], "people": [2, 3, 4]})
+    np.testing.assert_array_equal(ldp.Counts.from_frame(table, KRR).vector(), [1, 2, 0])
+    weighted = ldp.Counts.from_frame(table, KRR, count="people")
+    np.testing.assert_array_equal(weighted.vector(), [3, 6, 0])
+    bits = pd.DataFrame({"answer": ["010", "110", "010"]})
+    counts = ldp.Counts.from_frame(bits, UNARY, report="answer")
+    np.testing.assert_array_equal(counts.bit_counts().ones, [[1, 3, 0]])
+
+
+def test_numbers_become_counts() -> None:
+    assert KRR.counts([5, 0, 7]).nobs == 12
+    counts = UNARY.counts([5, 0, 7], nobs=9)
+    assert isinstance(counts, ldp.BitCounts) and counts.nobs == 9
+    np.testing.assert_array_equal(UNARY.counts([[5, 0, 7]], nobs=[9]).ones, counts.ones)
+
+
+def test_client_takes_its_randomness_from_the_system() -> None:
+    # two clients never repeat each other: 1000 reports agree with probability below 3^-300
+    values = np.array(["a", "b"])[np.arange(1_000) % 2]
+    first, second = KRR.client().privatize(values), KRR.client().privatize(values)
+    assert np.any(first.y != second.y)
+
+
+def test_injected_entropy_decides_the_reports() -> None:
+    values = ["a", "b", "c"] * 20
+    reports = [
+        KRR.client(entropy=np.random.default_rng(5).bytes).privatize(values).y for _ in range(2)
+    ]
+    np.testing.assert_array_equal(*reports)
