@@ -223,7 +223,7 @@ class Bits(Channel):
             owned = np.asarray(p, dtype=np.float64)
         else:
             owned = np.asarray(p @ self.design())
-        return self.p0 * np.sum(p) + (self.p1 - self.p0) * owned
+        return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * owned)
 
     def _matrix(self) -> Array:
         patterns = np.arange(2**self.n_bits)
@@ -297,7 +297,7 @@ class Kronecker(Channel):
         return k, l
 
     def _matrix(self) -> Array:
-        Q = np.ones((1, 1))
+        Q: Array = np.ones((1, 1))
         for channel in self.channels:
             Q = np.kron(Q, channel.matrix())
         return Q
@@ -373,5 +373,5 @@ class Stacked(Channel):
 def _log_power(probability: float, count: Array) -> Array:
     """``ln(probability ** count)`` with 0^0 = 1, elementwise over `count`."""
     if probability > 0.0:
-        return count * np.log(probability)
+        return np.asarray(count * np.log(probability))
     return np.where(count > 0, -np.inf, 0.0)

@@ -177,9 +177,9 @@ class UnaryRows(Rows):
         return (1.0 - self.p1) / (1.0 - self.p0)
 
     @cached_property
-    def log_scale(self) -> Array:  # type: ignore[override]
+    def log_scale(self) -> Array:
         ones = np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
-        return ones * np.log(self.p0) + (self.k - ones) * np.log1p(-self.p0)
+        return np.asarray(ones * np.log(self.p0) + (self.k - ones) * np.log1p(-self.p0))
 
     def mix(self, p: Array) -> Array:
         out = np.empty(self.shape[0])
@@ -212,7 +212,7 @@ class StackedRows(Rows):
         return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
 
     @cached_property
-    def log_scale(self) -> Array:  # type: ignore[override]
+    def log_scale(self) -> Array:
         return np.concatenate([part.log_scale for part in self.parts])
 
     @cached_property
@@ -224,7 +224,8 @@ class StackedRows(Rows):
 
     def adjoint(self, v: Array) -> Array:
         pieces = np.split(v, self._ends[1:-1])
-        return np.sum([part.adjoint(w) for part, w in zip(self.parts, pieces, strict=True)], axis=0)
+        sums = [part.adjoint(w) for part, w in zip(self.parts, pieces, strict=True)]
+        return np.asarray(np.sum(sums, axis=0))
 
     def take(self, start: int, stop: int) -> Array:
         found = []

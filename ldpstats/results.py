@@ -16,8 +16,8 @@ from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json
 
@@ -228,7 +228,7 @@ class FrequencyResults:
         Examples
         --------
         >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([500, 300, 200])
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> ldp.FrequencyModel(counts).fit().conf_int().round(3)
            lower  upper
         a  0.648  0.823
@@ -266,9 +266,11 @@ class FrequencyResults:
                 raise InvalidArgument(
                     "model", None, f"results hold no data: pass the fitted model for {method!r}"
                 )
-            return np.asarray(getattr(model, f"{method}_intervals")(self, alpha, **{
-                k: v for k, v in how.items() if k != "model"
-            }))
+            return np.asarray(
+                getattr(model, f"{method}_intervals")(
+                    self, alpha, **{k: v for k, v in how.items() if k != "model"}
+                )
+            )
         if method in ("exact", "wilson"):
             if self.exact is None:
                 raise NotAvailable(
@@ -425,7 +427,7 @@ class FrequencyResults:
     def _position(self, label: Any) -> int:
         if label not in self.categories:
             raise InvalidArgument("label", label, "is not a category of these results")
-        return int(self.categories.get_loc(label))
+        return int(np.flatnonzero(self.categories == label)[0])
 
     # -- presentation ----------------------------------------------------------------------
 

@@ -20,6 +20,12 @@ _HEADER_TEXT = {
     "table_dec_below": "=",  # Summary drops the last line of every table but one
     "title_align": "c",
 }
+_COVARIANCE = {
+    "expected": "expected information",
+    "observed": "observed information",
+    "fpe16": "fpe16 (overstates)",
+    "linear": "linear estimate",
+}
 _WIDTHS = (16, 27, 16, 24)  # of the header's columns in text, to end where the table below ends
 
 
@@ -34,7 +40,7 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     header = SimpleTable(_header(results), title=title, txt_fmt=_HEADER_TEXT)
     frame, rest = _shown(results.summary_frame(alpha), max_rows)
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
-    columns += [f"{1 - alpha / 2:.4g}]", "P(p=0)"]
+    columns += [f"{1 - alpha / 2:.4g}]", "p-value"]
     digits = _digits(frame)
     body = [_row(values, digits) for values in frame.to_numpy()]
     stubs = [str(label) for label in frame.index]
@@ -45,14 +51,18 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
 
 
 def _header(results: Any) -> list[list[str]]:
-    sources = "; ".join(results.sources)
     eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
     llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
     gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
-    rows = [
-        ["Mechanism:", sources, "", ""],
+    rows = [["Mechanism:" if i == 0 else "", s, "", ""] for i, s in enumerate(results.sources)]
+    rows += [
         ["Estimator:", results.method, "No. Reports:", str(results.nobs)],
-        ["Covariance:", results.cov_type, "Missing:", str(results.n_missing)],
+        [
+            "Covariance:",
+            _COVARIANCE.get(results.cov_type, results.cov_type),
+            "Missing:",
+            str(results.n_missing),
+        ],
         ["Log-Likelihood:", llf, "Epsilon (nats):", eps],
         ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
     ]
@@ -84,8 +94,9 @@ def _row(values: Any, digits: int) -> list[str]:
 def _notes(results: Any, alpha: float, rest: int) -> list[str]:
     kind = "exact (Clopper-Pearson)" if results.exact is not None else "Wald"
     notes = [
-        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, cut to [0, 1].",
-        "P(p=0): one-sided, p = 0 against p > 0, not adjusted for the number of categories.",
+        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
+        "cut to [0, 1].",
+        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
     if rest:
         notes.append(f"{rest} categories with smaller estimates are not shown.")
@@ -98,6 +109,7 @@ def _notes(results: Any, alpha: float, rest: int) -> list[str]:
         notes.append(f"NOT CONVERGED: {results.message}")
     fit = results.goodness_of_fit
     if fit is not None:
-        verdict = "" if fit.pvalue >= 0.01 else "  The reports do not look like this mechanism's."
-        notes.append(f"Fit of the channel ({fit.method}): p = {fit.pvalue:.3g}.{verdict}")
+        notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")
+        if fit.pvalue < 0.01:
+            notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
     return [*notes, *results.notes]

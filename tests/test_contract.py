@@ -76,7 +76,7 @@ def test_epsilon_is_proved_from_the_channel(mechanism: ldp.Mechanism) -> None:
 
 
 def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
-    """Pearson p-value; cells expected fewer than 5 times are pooled; impossible cells are refused."""
+    """Pearson p-value; cells expected fewer than 5 times are pooled, impossible ones refused."""
     assert observed[expected == 0.0].sum() == 0, "a report of probability zero was made"
     small = expected < 5.0
     cells = np.append(observed[~small], observed[small].sum())
@@ -158,7 +158,7 @@ def test_estimators_recover_p_from_expected_counts(mechanism: ldp.Mechanism, nam
     model = ldp.FrequencyModel(counts)
     kind = model.moments().kind
     if kind not in ESTIMATORS[name]:
-        with pytest.raises(ldp.NotAvailable, match="unary|bit"):
+        with pytest.raises(ldp.NotAvailable, match=r"unary|bit"):
             model.fit(name)
         return
     results = model.fit(name)

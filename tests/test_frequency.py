@@ -34,7 +34,9 @@ def test_interior_mle_is_the_inversion_with_the_multinomial_covariance() -> None
 def test_covariance_of_fpe16_overstates_by_the_outer_product() -> None:
     results = MODEL.fit()
     extra = np.outer(results.params, results.params) / results.nobs
-    np.testing.assert_allclose(results.cov_params("fpe16") - results.cov_params(), extra, atol=1e-15)
+    np.testing.assert_allclose(
+        results.cov_params("fpe16") - results.cov_params(), extra, atol=1e-15
+    )
     refitted = MODEL.fit(cov_type="fpe16")
     np.testing.assert_allclose(refitted.cov_params(), results.cov_params("fpe16"), atol=1e-12)
 
@@ -75,7 +77,9 @@ def test_warner_matches_the_textbook() -> None:
         (ldp.Mangat(0.7), (0.4 - 0.3) / 0.7),
     ],
 )
-def test_survey_designs_match_their_textbook_estimators(design: ldp.Mechanism, estimate: float) -> None:
+def test_survey_designs_match_their_textbook_estimators(
+    design: ldp.Mechanism, estimate: float
+) -> None:
     results = ldp.FrequencyModel(design.counts([600, 400])).fit()
     assert results.params["yes"] == pytest.approx(estimate, abs=1e-10)
     slope = design.channel().matrix()[1, 1] - design.channel().matrix()[0, 1]
@@ -210,9 +214,7 @@ def test_boundary_methods_warn_and_defaults_do_not() -> None:
     with pytest.warns(ldp.BoundaryWarning):
         results.conf_int(method="wald-mle")
     with pytest.warns(ldp.BoundaryWarning):
-        profile = results.conf_int(
-            method="profile", model=ldp.FrequencyModel(counts)
-        )
+        profile = results.conf_int(method="profile", model=ldp.FrequencyModel(counts))
     assert profile.loc["cook", "lower"] == 0.0 and 0.0 < profile.loc["cook", "upper"] < 0.1
 
 
@@ -233,7 +235,9 @@ def test_profile_interval_solves_its_equation() -> None:
         return -minimize(loss, np.zeros(3), method="BFGS").fun
 
     for end in ci.loc["nurse"]:
-        assert 2 * (results.llf - loglike_at(end)) == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-3)
+        assert 2 * (results.llf - loglike_at(end)) == pytest.approx(
+            stats.chi2.isf(0.05, 1), abs=1e-3
+        )
 
 
 def test_bootstrap_interval_is_close_to_wald_in_the_interior() -> None:
@@ -277,7 +281,9 @@ def test_summary_forms() -> None:
 
 def test_long_summaries_say_what_they_leave_out() -> None:
     krr = ldp.KRR(100, epsilon=3.0)
-    results = ldp.FrequencyModel(krr.draw(np.full(100, 0.01), 10_000, np.random.default_rng(1))).fit()
+    results = ldp.FrequencyModel(
+        krr.draw(np.full(100, 0.01), 10_000, np.random.default_rng(1))
+    ).fit()
     assert "60 categories with smaller estimates are not shown" in results.summary().as_text()
     assert len(results.summary_frame()) == 100
 

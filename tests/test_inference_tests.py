@@ -13,9 +13,9 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
+from ldpstats.covariances import Covariance, independent_bits, multinomial, uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import goodness, tests
-from ldpstats.covariances import Covariance, independent_bits, multinomial, uniformised
 from ldpstats.inference.tails import chi2_critical, chi2_pvalue, normal_pvalue
 from ldpstats.inference.tests import TestResult
 

@@ -11,9 +11,9 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
+from ldpstats.covariances import variances_multinomial
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference import intervals
-from ldpstats.covariances import variances_multinomial
 from ldpstats.inference.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import normal_critical
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.checks import positive_integer, probability
-from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.covariances import finite_array
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import count_array
 

@@ -17,8 +17,8 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.covariances import Covariance, finite_array, probabilities
+from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
 from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue

@@ -16,7 +16,7 @@ import pandas as pd
 
 from ldpstats.channels import Channel
 from ldpstats.checks import counts_vector
-from ldpstats.covariances import Covariance, multinomial
+from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode, labels_from_json, labels_to_json
 from ldpstats.privacy import Audit
@@ -297,9 +297,7 @@ def label_moments(Q: Array, n: Array) -> Moments:
     weights = np.divide(nobs, reference, out=np.zeros_like(reference), where=reference > 0.0)
     simple = identity_plus_rank_one(Q)
     a, b = (Q.T, 0.0) if simple is None else simple
-    return Moments(
-        a, b, t, lambda p: multinomial(p @ Q, nobs), multinomial(t, nobs), weights, nobs
-    )
+    return Moments(a, b, t, lambda p: multinomial(p @ Q, nobs), multinomial(t, nobs), weights, nobs)
 
 
 def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:

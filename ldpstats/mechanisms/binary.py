@@ -134,9 +134,7 @@ class ForcedResponse(_Device):
         probability("p_truth", self.p_truth, zero=False)
         probability("p_yes", self.p_yes)
         if self.p_truth + self.p_yes > 1.0 + 1e-12:
-            raise InvalidArgument(
-                "p_truth + p_yes", self.p_truth + self.p_yes, "cannot exceed one"
-            )
+            raise InvalidArgument("p_truth + p_yes", self.p_truth + self.p_yes, "cannot exceed one")
 
     def _yes(self) -> tuple[float, float]:
         return self.p_yes, min(self.p_truth + self.p_yes, 1.0)

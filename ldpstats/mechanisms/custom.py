@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Channel, Dense
@@ -43,9 +42,9 @@ class CustomMechanism(Enumerated):
     inf
     """
 
-    Q: Array
-    categories: pd.Index[Any] = None  # type: ignore[assignment]
-    outputs: pd.Index[Any] = None  # type: ignore[assignment]
+    Q: Any
+    categories: Any = None
+    outputs: Any = None
 
     def __post_init__(self) -> None:
         try:
@@ -66,7 +65,7 @@ class CustomMechanism(Enumerated):
             object.__setattr__(self, name, value)
 
     @property
-    def epsilon(self) -> float:
+    def epsilon(self) -> float:  # type: ignore[override]
         return self.channel().epsilon()
 
     def channel(self, candidates: Any = None) -> Channel:

@@ -46,7 +46,7 @@ class KRR(Enumerated):
            [0.25, 0.25, 0.5 ]])
     """
 
-    categories: pd.Index[Any]
+    categories: Any
     epsilon: float
 
     def __post_init__(self) -> None:

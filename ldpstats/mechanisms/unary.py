@@ -50,7 +50,7 @@ class KRAPPOR(Mechanism):
     (0.75, 0.25)
     """
 
-    categories: pd.Index[Any]
+    categories: Any
     epsilon: float
     theta: float | None = None
 
@@ -178,7 +178,8 @@ def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
 
 def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
     """Inverse of `format_bits`; refuses strings of another length or with other characters."""
-    text = pd.Series(labels).reset_index(drop=True)  # type: ignore[call-overload]
+    text: pd.Series[Any] = pd.Series(labels)
+    text = text.reset_index(drop=True)
     remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
     good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
     if not good.all():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,18 @@ import pandas as pd
 from ldpstats.checks import distribution, level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.estimators.base import Estimator, LikelihoodEstimator
+from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.inversion import Inversion
 from ldpstats.estimators.projected import project_simplex
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.uncertainty import chi_square, goodness_of_fit, linear_covariance, mle_covariance
+from ldpstats.models.uncertainty import (
+    chi_square,
+    goodness_of_fit,
+    linear_covariance,
+    mle_covariance,
+)
 from ldpstats.operators import FixedEntry, StackedRows
 from ldpstats.problems import Likelihood, Moments, Solution, pool
 from ldpstats.randomness import simulation_words
@@ -54,7 +60,7 @@ class FrequencyModel:
     --------
     >>> import ldpstats as ldp
     >>> krr = ldp.KRR(("nurse", "teacher", "driver"), epsilon=1.0)
-    >>> ldp.FrequencyModel(krr.counts([480, 320, 200])).fit().params.round(3)
+    >>> ldp.FrequencyModel(krr.counts([420, 330, 250])).fit().params.round(3)
     nurse      0.687
     teacher    0.259
     driver     0.054
@@ -63,13 +69,13 @@ class FrequencyModel:
     Respondents who were given a choice of epsilon are fitted together:
 
     >>> careful = ldp.KRR(krr.categories, epsilon=0.5)
-    >>> both = ldp.FrequencyModel([krr.counts([480, 320, 200]), careful.counts([410, 330, 260])])
+    >>> both = ldp.FrequencyModel([krr.counts([420, 330, 250]), careful.counts([390, 330, 280])])
     >>> both.fit().nobs
     2000
     """
 
     def __init__(self, data: Data | Sequence[Data], candidates: Any = None) -> None:
-        groups = list(data) if isinstance(data, list | tuple) else [data]
+        groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
         if not groups:
             raise InvalidArgument("data", data, "is empty: pass reports or counts")
         for group in groups:
@@ -80,7 +86,9 @@ class FrequencyModel:
                     "must be Reports, Counts or BitCounts (plain numbers become counts with "
                     "mechanism.counts(n))",
                 )
-        self.sources = tuple(g.tally() if isinstance(g, Reports) else g for g in groups)
+        self.sources: tuple[Counts | BitCounts, ...] = tuple(
+            group.tally() if isinstance(group, Reports) else group for group in groups
+        )
         self.candidates = candidates
         first = self.sources[0].mechanism
         for counts in self.sources[1:]:
@@ -127,7 +135,8 @@ class FrequencyModel:
                     "sums of bits do not determine the likelihood of the reports: use "
                     "method='inversion', or keep the patterns with reports.tally()"
                 )
-        return [Likelihood(c.mechanism.channel().rows(c.y), c.n) for c in self.sources]
+        patterns = [counts for counts in self.sources if isinstance(counts, Counts)]
+        return [Likelihood(c.mechanism.channel().rows(c.y), c.n) for c in patterns]
 
     def fit(
         self,
@@ -222,7 +231,7 @@ class FrequencyModel:
         cov_type: str,
     ) -> tuple[Solution, Any, str]:
         assert linear.covariance is not None
-        if not isinstance(estimator, LikelihoodEstimator):
+        if isinstance(estimator, MomentsEstimator):
             if cov_type == "fpe16":
                 raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
             solution = estimator.solve(problem)
@@ -286,12 +295,11 @@ class FrequencyModel:
             fixed = Likelihood(FixedEntry(likelihood.W, i, v), likelihood.n)
             return fixed.loglike(MLE().solve(fixed).p)
 
-        return np.array(
-            [
-                intervals.profile(lambda v, i=i: at(i, v), float(best[i]), maximum, alpha)
-                for i in range(likelihood.k)
-            ]
-        )
+        ends = [
+            intervals.profile(partial(at, i), float(best[i]), maximum, alpha)
+            for i in range(likelihood.k)
+        ]
+        return np.array(ends)
 
     def bootstrap_intervals(
         self,
@@ -366,8 +374,8 @@ def two_sample_test(first: Data, second: Data, method: str = "default") -> TestR
         )
     if same and method != "wald":
         assert isinstance(a, Counts) and isinstance(b, Counts)
-        outcome = tests_.two_sample_pearson(a.vector(), b.vector())
-        return chi_square(null, outcome, "Pearson chi-square of the privatised reports")
+        table = tests_.two_sample_pearson(a.vector(), b.vector())
+        return chi_square(null, table, "Pearson chi-square of the privatised reports")
     problems = [model.moments() for model in models]
     estimates = [Inversion().solve(problem).p for problem in problems]
     pooled = project_simplex(Inversion().solve(pool(problems)).p)

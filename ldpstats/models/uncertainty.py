@@ -48,7 +48,10 @@ def mle_covariance(
         return None, f"none: more than {LARGEST_INFORMATION} categories"
     listed = all(counts.mechanism.n_outputs for counts in sources)
     kind = "fpe16" if fpe16 else "expected" if listed else "observed"
-    matrices = [c.matrix() if s.mechanism.n_outputs else None for c, s in zip(channels, sources)]
+    matrices = [
+        channel.matrix() if counts.mechanism.n_outputs else None
+        for channel, counts in zip(channels, sources, strict=True)
+    ]
     free = _finite_information(matrices, p)
     J = np.zeros((int(free.sum()), int(free.sum())))
     for Q, counts, likelihood in zip(matrices, sources, likelihoods, strict=True):
