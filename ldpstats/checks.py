@@ -47,7 +47,9 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
     bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
     remedy = f"must be a probability in {bounds}"
     number = _real(name, value, remedy)
-    inside = (number > 0.0 or (zero and number == 0.0)) and (number < 1.0 or (one and number == 1.0))
+    inside = (number > 0.0 or (zero and number == 0.0)) and (
+        number < 1.0 or (one and number == 1.0)
+    )
     if not inside:
         raise InvalidArgument(name, value, remedy)
     return number

@@ -41,7 +41,9 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
         raise InvalidArgument("hypothesis", hypothesis, _HOW) from None
     k = len(categories)
     if R.ndim != 2 or R.shape[1] != k or value.size not in (1, len(R)):
-        raise InvalidArgument("hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}")
+        raise InvalidArgument(
+            "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
+        )
     if not (np.all(np.isfinite(R)) and np.all(np.isfinite(value))):
         raise InvalidArgument("hypothesis", hypothesis, "must be finite")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()

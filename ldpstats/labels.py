@@ -55,8 +55,11 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
         if str(value) in seen or value in seen:
             raise InvalidArgument(name, value, "the label occurs twice: labels must be distinct")
         seen |= {value, str(value)}
-    kind = object if len({type(v) for v in values}) > 1 or isinstance(values[0], str | bool) else None
-    return pd.Index(values, dtype=kind)
+    kind = (
+        object if len({type(v) for v in values}) > 1 or isinstance(values[0], str | bool) else None
+    )
+    index: pd.Index[Any] = pd.Index(values, dtype=kind)
+    return index
 
 
 def encode(
@@ -120,12 +123,11 @@ def _as_series(name: str, values: object) -> pd.Series[Any]:
         values = [values]
     if isinstance(values, pd.DataFrame | dict | set) or np.ndim(values) != 1:  # type: ignore[arg-type]
         raise InvalidArgument(name, values, "must be one-dimensional: a Series, array or list")
-    return pd.Series(values).reset_index(drop=True)  # type: ignore[arg-type,call-overload]
+    series: pd.Series[Any] = pd.Series(values)
+    return series.reset_index(drop=True)
 
 
-def _integer_codes(
-    name: str, values: npt.NDArray[Any], k: int
-) -> npt.NDArray[np.int64]:
+def _integer_codes(name: str, values: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
     codes = values.astype(np.int64, copy=False)
     if codes.size and (values.max() >= k or values.min() < 0):
         first = int(np.argmax((values < 0) | (values >= k)))
@@ -143,7 +145,7 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int
         values = present.to_numpy()
         return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
     if labels.dtype == object:
-        return np.asarray(labels.get_indexer(present.astype(object))).astype(np.int64)
+        return np.asarray(labels.get_indexer(pd.Index(present, dtype=object))).astype(np.int64)
     if present.dtype == bool:  # True is no label 1
         return np.full(len(present), -1, dtype=np.int64)
     return np.asarray(labels.get_indexer(pd.Index(present))).astype(np.int64)

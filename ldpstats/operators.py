@@ -129,7 +129,8 @@ class UniformRows(Rows):
         return np.asarray(self.a * p[self.codes] + self.b * p.sum())
 
     def adjoint(self, v: Array) -> Array:
-        return self.a * np.bincount(self.codes, weights=v, minlength=self.k) + self.b * v.sum()
+        own = np.bincount(self.codes, weights=v, minlength=self.k)
+        return np.asarray(self.a * own + self.b * v.sum())
 
     def take(self, start: int, stop: int) -> Array:
         codes = self.codes[start:stop]

@@ -49,9 +49,7 @@ class Audit:
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, with None for an infinite epsilon."""
         document = asdict(self) | {"agrees": self.agrees}
-        return {
-            k: None if isinstance(v, float) and np.isinf(v) else v for k, v in document.items()
-        }
+        return {k: None if isinstance(v, float) and np.isinf(v) else v for k, v in document.items()}
 
     def __str__(self) -> str:
         verdict = "agree" if self.agrees else "DO NOT AGREE"

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.covariances import (
     Covariance,
     block_diagonal,
@@ -20,6 +19,7 @@ from ldpstats.covariances import (
     uniformised_fpe16,
     variances_multinomial,
 )
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import (
     checked_inverse,
     expected_information,

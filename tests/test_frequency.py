@@ -77,9 +77,7 @@ def test_warner_matches_the_textbook() -> None:
         (ldp.Mangat(0.7), (0.4 - 0.3) / 0.7),
     ],
 )
-def test_survey_designs_match_their_textbook_estimators(
-    design: ldp.Mechanism, estimate: float
-) -> None:
+def test_designs_match_their_textbook_estimators(design: ldp.Mechanism, estimate: float) -> None:
     results = ldp.FrequencyModel(design.counts([600, 400])).fit()
     assert results.params["yes"] == pytest.approx(estimate, abs=1e-10)
     slope = design.channel().matrix()[1, 1] - design.channel().matrix()[0, 1]

@@ -36,6 +36,13 @@ class FiellerInterval:
     high: float
     kind: Literal["bounded", "unbounded", "complement"]
 
+    def __str__(self) -> str:
+        if self.kind == "complement":
+            return f"below {self.low:.4g} or above {self.high:.4g}"
+        return f"[{self.low:.4g}, {self.high:.4g}]" + (
+            "" if self.kind == "bounded" else " (unbounded)"
+        )
+
     def __contains__(self, ratio: float) -> bool:
         """Whether `ratio` is in the set."""
         if self.kind == "complement":

@@ -56,7 +56,8 @@ class KRR(Enumerated):
     @property
     def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
         """The reports, which are the categories."""
-        return self.categories
+        labels: pd.Index[Any] = self.categories
+        return labels
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
