@@ -16,6 +16,7 @@ from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.operators import UniformRows
 from ldpstats.problems import Likelihood, Moments
 from ldpstats.reports import BitCounts, Counts
 
@@ -24,6 +25,7 @@ __all__ = ["chi_square", "goodness_of_fit", "linear_covariance", "mle_covariance
 Array = npt.NDArray[Any]
 
 LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix is formed
+MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
 def linear_covariance(problem: Moments, given: Covariance | None = None) -> Covariance:
@@ -44,8 +46,9 @@ def mle_covariance(
     nobs = sum(counts.nobs for counts in sources)
     if len(channels) == 1 and isinstance(channels[0], Uniformised) and not fpe16:
         return uniformised(p, channels[0].a, channels[0].b, nobs), "expected"
-    if p.size > LARGEST_INFORMATION:
-        return None, f"none: more than {LARGEST_INFORMATION} categories"
+    patterns = sum(part.W.shape[0] for part in likelihoods if not isinstance(part.W, UniformRows))
+    if p.size > LARGEST_INFORMATION or patterns * p.size**2 > MOST_OPERATIONS:
+        return None, "none (too large)"
     listed = all(counts.mechanism.n_outputs for counts in sources)
     kind = "fpe16" if fpe16 else "expected" if listed else "observed"
     matrices = [
