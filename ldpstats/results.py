@@ -49,16 +49,29 @@ class Uncertain:
 
 @dataclass(frozen=True, eq=False)
 class ExactForm:
-    """One binomial count per category: ``tally_x ~ Bin(nobs, offset_x + scale p_x)`` exactly.
+    """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
 
-    k-RR, binary designs and unary reports have it; it is what exact intervals and the exact
-    p-values of `FrequencyResults.detected` rest on.
+    Every category has one under k-RR, binary designs and unary reports; under other channels only
+    some, and `offset` and `scale` are nan for the rest. Exact intervals, and the exact p-values of
+    `FrequencyResults.detected`, rest on them.
     """
 
     tally: Array
     nobs: int
     offset: Array
-    scale: float
+    scale: Array
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Which categories have a count of their own, shape (k,)."""
+        return np.isfinite(self.scale)
+
+    def apply(self, function: Any, *rest: Any) -> Array:
+        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
+        at = self.known
+        return np.asarray(
+            function(self.tally[at], self.nobs, self.offset[at], self.scale[at], *rest)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -206,7 +219,8 @@ class FrequencyResults:
         alpha : float
             One minus the coverage of each interval (of all together, if `simultaneous`).
         method : str
-            "default": "exact" where each category has a binomial count of its own, else "wald".
+            "default": "exact" for the categories that have a binomial count of their own (all of
+            them under k-RR, binary designs and unary reports), "wald" for the others.
             "exact": Clopper-Pearson on the tallied report or bit, mapped to the frequency.
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
@@ -239,10 +253,7 @@ class FrequencyResults:
         one_of("method", method, _INTERVALS)
         if simultaneous is not None:
             one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
-        chosen = method
-        if method == "default":
-            exact = self.exact is not None and simultaneous != "scheffe"
-            chosen = "exact" if exact else "wald"
+        chosen = "wald" if method == "default" and simultaneous == "scheffe" else method
         if simultaneous == "scheffe":
             if chosen not in ("wald", "wald-mle"):
                 raise InvalidArgument("simultaneous", simultaneous, "goes with method='wald'")
@@ -272,14 +283,18 @@ class FrequencyResults:
                 )
             )
         if method in ("exact", "wilson"):
-            if self.exact is None:
+            if self.exact is None or not self.exact.known.all():
                 raise NotAvailable(
                     f"no {method} interval: categories do not each have a binomial count of their "
-                    "own under this channel; use method='wald'"
+                    "own under this channel; use the default, or method='wald'"
                 )
-            form = self.exact
             compute = intervals.exact_binomial if method == "exact" else intervals.wilson
-            return np.asarray(compute(form.tally, form.nobs, form.offset, form.scale, alpha))
+            return self.exact.apply(compute, alpha)
+        if method == "default":
+            bounds = np.asarray(intervals.wald(self.linear.estimate, self.linear.bse(), alpha))
+            if self.exact is not None:
+                bounds[self.exact.known] = self.exact.apply(intervals.exact_binomial, alpha)
+            return bounds
         which = self.fitted if method == "wald-mle" else self.linear
         if scheffe:
             return np.asarray(intervals.scheffe(which.estimate, which.bse(), alpha, self.k - 1))
@@ -327,11 +342,9 @@ class FrequencyResults:
 
     def presence_pvalues(self) -> pd.Series[float]:
         """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
+        _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")
         if self.exact is not None:
-            form = self.exact
-            p = tests_.binomial_excess(form.tally, form.nobs, form.offset, form.scale)
-        else:
-            _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")
+            p[self.exact.known] = self.exact.apply(tests_.binomial_excess)
         return self._series(p, "presence_pvalues")
 
     def t_test(self, hypothesis: Any) -> Any:
@@ -512,8 +525,8 @@ class FrequencyResults:
             else {
                 "tally": form.tally.tolist(),
                 "nobs": form.nobs,
-                "offset": form.offset.tolist(),
-                "scale": form.scale,
+                "offset": [_number(v) for v in form.offset.tolist()],
+                "scale": [_number(v) for v in form.scale.tolist()],
             },
             "goodness_of_fit": None
             if self.goodness_of_fit is None
@@ -551,7 +564,10 @@ class FrequencyResults:
             exact=None
             if form is None
             else ExactForm(
-                np.array(form["tally"]), form["nobs"], np.array(form["offset"]), form["scale"]
+                np.array(form["tally"]),
+                form["nobs"],
+                np.array(form["offset"], dtype=np.float64),
+                np.array(form["scale"], dtype=np.float64),
             ),
             goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
             notes=tuple(d["notes"]),

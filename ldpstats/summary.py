@@ -81,7 +81,7 @@ def _shown(frame: pd.DataFrame, max_rows: int) -> tuple[pd.DataFrame, int]:
 def _digits(frame: pd.DataFrame) -> int:
     """Decimals that show two digits of the smallest standard error; at least four."""
     se = frame["linear_se"].to_numpy()
-    smallest = se[se > 0.0].min(initial=1.0)
+    smallest = se[se > 1e-9].min(initial=1.0)
     return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
 
 
@@ -92,7 +92,10 @@ def _row(values: Any, digits: int) -> list[str]:
 
 
 def _notes(results: Any, alpha: float, rest: int) -> list[str]:
-    kind = "exact (Clopper-Pearson)" if results.exact is not None else "Wald"
+    own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
+    kind = "exact (Clopper-Pearson)" if own.all() else "Wald"
+    if own.any() and not own.all():
+        kind = "exact (where a category has a count of its own) or Wald"
     notes = [
         f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
         "cut to [0, 1].",

@@ -318,3 +318,23 @@ def test_plots_draw(k: int) -> None:
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert labels == ["95% interval", "estimate", "truth"]
     plt.close(ax.figure)
+
+
+def test_categories_with_a_count_of_their_own_get_exact_inference() -> None:
+    # only "c" can cause the third report: never seen, it is no certain zero
+    Q = [[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.1, 0.1, 0.8]]
+    mechanism = ldp.CustomMechanism(Q, ("a", "b", "c"))
+    results = ldp.FrequencyModel(mechanism.counts([500, 300, 0])).fit()
+    ci, wald = results.conf_int(), results.conf_int(method="wald")
+    upper = proportion_confint(0, 800, method="beta")[1] / 0.8
+    assert ci.loc["c", "lower"] == 0.0
+    assert ci.loc["c", "upper"] == pytest.approx(upper, rel=1e-9)
+    assert results.presence_pvalues()["c"] == 1.0
+    pd.testing.assert_frame_equal(ci.loc[["a", "b"]], wald.loc[["a", "b"]])
+    with pytest.raises(ldp.NotAvailable, match="count of their own"):
+        results.conf_int(method="exact")
+    # k-RR written as a matrix is recognised as what it is
+    dense = ldp.CustomMechanism(KRR.channel().matrix(), JOBS).counts(COUNTS.vector())
+    pd.testing.assert_frame_equal(
+        ldp.FrequencyModel(dense).fit().conf_int(), MODEL.fit().conf_int(), rtol=1e-9
+    )

@@ -22,6 +22,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.uncertainty import (
     chi_square,
+    exact_form,
     goodness_of_fit,
     linear_covariance,
     mle_covariance,
@@ -30,7 +31,7 @@ from ldpstats.operators import FixedEntry, StackedRows
 from ldpstats.problems import Likelihood, Moments, Solution, pool
 from ldpstats.randomness import simulation_words
 from ldpstats.reports import BitCounts, Counts, Reports
-from ldpstats.results import ExactForm, FrequencyResults, Uncertain
+from ldpstats.results import FrequencyResults, Uncertain
 
 __all__ = ["FrequencyModel", "two_sample_test"]
 
@@ -204,7 +205,7 @@ class FrequencyModel:
             mechanisms=tuple(counts.mechanism.to_dict() for counts in self.sources),
             sources=tuple(str(counts.mechanism) for counts in self.sources),
             epsilon=max(counts.mechanism.epsilon for counts in self.sources),
-            exact=self._exact(),
+            exact=exact_form(self._problems[0]) if len(self._problems) == 1 else None,
             goodness_of_fit=goodness_of_fit(self.sources, self._problems),
         )
 
@@ -245,14 +246,6 @@ class FrequencyModel:
         counts = [c for c in self.sources if isinstance(c, Counts)]
         V, kind = mle_covariance(counts, likelihoods, solution.p, cov_type == "fpe16")
         return solution, V, kind
-
-    def _exact(self) -> ExactForm | None:
-        problem = self._problems[0]
-        if len(self._problems) > 1 or not isinstance(problem.A, float):
-            return None
-        tally = np.rint(problem.t * problem.nobs).astype(np.int64)
-        offset = np.broadcast_to(problem.offset, tally.shape).copy()
-        return ExactForm(tally, problem.nobs, offset, problem.A)
 
     # -- tests and intervals that need the counts --------------------------------------------
 

@@ -19,8 +19,9 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.operators import UniformRows
 from ldpstats.problems import Likelihood, Moments
 from ldpstats.reports import BitCounts, Counts
+from ldpstats.results import ExactForm
 
-__all__ = ["chi_square", "goodness_of_fit", "linear_covariance", "mle_covariance"]
+__all__ = ["chi_square", "exact_form", "goodness_of_fit", "linear_covariance", "mle_covariance"]
 
 Array = npt.NDArray[Any]
 
@@ -32,6 +33,28 @@ def linear_covariance(problem: Moments, given: Covariance | None = None) -> Cova
     """Covariance of the linear estimate; of V(t) as observed, or of a `given` V."""
     G, V = linear_map(problem), problem.observed if given is None else given
     return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
+
+
+def exact_form(problem: Moments) -> ExactForm | None:
+    """The categories whose linear estimate is an affine function of one binomial count.
+
+    An estimate that weights all reports with two weights only counts the reports of the larger
+    weight, and its mean gives the law of that count: ``P(counted) = offset + scale p_x``.
+    """
+    counts = np.rint(problem.t * problem.nobs).astype(np.int64)
+    if isinstance(problem.A, float):
+        offset = np.broadcast_to(problem.offset, counts.shape).astype(np.float64)
+        return ExactForm(counts, problem.nobs, offset, np.full(counts.shape, problem.A))
+    if problem.kind != "labels":
+        return None
+    G = np.asarray(linear_map(problem))
+    low, high = G.min(axis=1), G.max(axis=1)
+    tolerance = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
+    counted = high[:, None] - G <= tolerance
+    known = np.all(counted | (G - low[:, None] <= tolerance), axis=1) & (high > low)
+    scale = np.divide(1.0, high - low, out=np.full(low.shape, np.nan), where=known)
+    offset = np.where(np.abs(low) <= tolerance[:, 0], 0.0, -low) * scale
+    return ExactForm(counted @ counts, problem.nobs, offset, scale)
 
 
 def mle_covariance(
