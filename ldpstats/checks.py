@@ -29,7 +29,7 @@ def _real(name: str, value: object, remedy: str) -> float:
         raise InvalidArgument(name, value, remedy)
     try:
         return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, value, remedy) from None
 
 
@@ -66,14 +66,14 @@ def level(alpha: object) -> float:
 
 def positive_integer(name: str, value: object, least: int = 1) -> int:
     """Return an integer that is at least `least`."""
-    remedy = f"must be an integer of at least {least}"
+    remedy = f"must be an integer of at least {least}, below 2**63"
     if isinstance(value, bool | np.bool_):
         raise InvalidArgument(name, value, remedy)
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
         raise InvalidArgument(name, value, remedy) from None
-    if number < least:
+    if not least <= number < 2**63:
         raise InvalidArgument(name, value, remedy)
     return number
 
@@ -87,7 +87,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     """Return non-negative whole counts of the given shape as int64."""
-    remedy = f"must be non-negative whole counts of shape {shape}"
+    remedy = f"must be non-negative whole counts below 2**53 of shape {shape}"
     try:
         array = np.asarray(value)
     except ValueError:
@@ -96,7 +96,7 @@ def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArr
         raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
     if array.dtype.kind not in "iuf":
         raise InvalidArgument(name, f"array of {array.dtype}", remedy)
-    bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array >= 2.0**63)
+    bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array >= 2.0**53)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
         at = ", ".join(map(str, first))

@@ -44,9 +44,9 @@ def _truth(truth: Any, index: pd.Index[Any]) -> Any:
         if set(truth.index) != set(index):
             raise InvalidArgument("truth", truth.index.tolist(), "must have the fitted categories")
         return truth.reindex(index).to_numpy()
-    values = np.asarray(truth, dtype=np.float64)
-    if values.shape != (len(index),):
-        raise InvalidArgument("truth", f"shape {values.shape}", f"must have shape ({len(index)},)")
+    values = np.asarray(truth)
+    if values.shape != (len(index),) or values.dtype.kind not in "iuf":
+        raise InvalidArgument("truth", truth, f"must be {len(index)} numbers")
     return values
 
 

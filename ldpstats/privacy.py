@@ -44,7 +44,7 @@ class Audit:
         """Whether Q (to 1e-12) and the sampler (to 1e-9) leak no more than declared."""
         size = max(1.0, self.declared)
         channel, sampler = self.channel - self.declared, self.sampler - self.declared
-        return np.isinf(self.declared) or (channel <= 1e-12 * size and sampler <= 1e-9 * size)
+        return bool(np.isinf(self.declared)) or (channel <= 1e-12 * size and sampler <= 1e-9 * size)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, with None for an infinite epsilon."""
@@ -104,7 +104,7 @@ def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
     (0.75, 0.75, 1.5)
     """
     budget = positive_epsilon("total", total)
-    shares = np.asarray(weights, dtype=np.float64)
-    if shares.ndim != 1 or not shares.size or not np.all(np.isfinite(shares) & (shares > 0.0)):
+    shares = np.array([positive_epsilon(f"weights[{i}]", w) for i, w in enumerate(weights)])
+    if not shares.size:
         raise InvalidArgument("weights", weights, "must be positive finite numbers")
     return tuple((budget * shares / shares.sum()).tolist())

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of
+from ldpstats.checks import level, one_of, positive_integer
 from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
+from ldpstats.estimates import ExactForm, Uncertain, number_from_json, number_to_json
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
@@ -25,53 +26,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["ExactForm", "FrequencyResults", "Uncertain"]
+__all__ = ["FrequencyResults"]
 
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-frequency-results", 1
+# the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
+_LISTS = ("mechanisms", "sources", "notes")
+_PLAIN = ("method", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message", *_LISTS)
+_NUMBERS = ("llf", "gap", "epsilon")
+_PARTS: dict[str, Any] = {
+    "fitted": Uncertain,
+    "linear": Uncertain,
+    "exact": ExactForm,
+    "goodness_of_fit": TestResult,
+}
+_FIELDS = {"categories", *_PLAIN, *_NUMBERS, *_PARTS}
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
-
-
-@dataclass(frozen=True, eq=False)
-class Uncertain:
-    """An estimate of shape (k,) and its covariance, None where it was not computed."""
-
-    estimate: Array
-    covariance: Covariance | None
-
-    def bse(self) -> Array:
-        """Standard errors, shape (k,); nan where there is no covariance."""
-        if self.covariance is None:
-            return np.full(self.estimate.size, np.nan)
-        return np.sqrt(self.covariance.variances())
-
-
-@dataclass(frozen=True, eq=False)
-class ExactForm:
-    """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
-
-    Every category has one under k-RR, binary designs and unary reports; under other channels only
-    some, and `offset` and `scale` are nan for the rest. Exact intervals, and the exact p-values of
-    `FrequencyResults.detected`, rest on them.
-    """
-
-    tally: Array
-    nobs: int
-    offset: Array
-    scale: Array
-
-    @property
-    def known(self) -> npt.NDArray[np.bool_]:
-        """Which categories have a count of their own, shape (k,)."""
-        return np.isfinite(self.scale)
-
-    def apply(self, function: Any, *rest: Any) -> Array:
-        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
-        at = self.known
-        return np.asarray(
-            function(self.tally[at], self.nobs, self.offset[at], self.scale[at], *rest)
-        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +216,9 @@ class FrequencyResults:
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> ldp.FrequencyModel(counts).fit().conf_int().round(3)
            lower  upper
-        a  0.648  0.823
-        b  0.183  0.345
-        c  0.000  0.096
+        a  0.487  0.657
+        b  0.244  0.407
+        c  0.032  0.182
         """
         level(alpha)
         one_of("method", method, _INTERVALS)
@@ -273,15 +244,13 @@ class FrequencyResults:
                 raise InvalidArgument(name, value, f"is no option of method={method!r}")
         if method in ("profile", "bootstrap"):
             model = how.get("model")
-            if model is None:
+            compute_here = getattr(model, f"{method}_intervals", None)
+            if compute_here is None:
                 raise InvalidArgument(
-                    "model", None, f"results hold no data: pass the fitted model for {method!r}"
+                    "model", model, f"results hold no data: pass the fitted model for {method!r}"
                 )
-            return np.asarray(
-                getattr(model, f"{method}_intervals")(
-                    self, alpha, **{k: v for k, v in how.items() if k != "model"}
-                )
-            )
+            options = {k: v for k, v in how.items() if k != "model"}
+            return np.asarray(compute_here(self, alpha, **options))
         if method in ("exact", "wilson"):
             if self.exact is None or not self.exact.known.all():
                 raise NotAvailable(
@@ -438,7 +407,7 @@ class FrequencyResults:
         return fieller(num, den, V[0, 0], V[1, 1], V[0, 1], level(alpha))
 
     def _position(self, label: Any) -> int:
-        if label not in self.categories:
+        if not np.isscalar(label) or label not in self.categories:
             raise InvalidArgument("label", label, "is not a category of these results")
         return int(np.flatnonzero(self.categories == label)[0])
 
@@ -478,7 +447,7 @@ class FrequencyResults:
         """
         from ldpstats.summary import frequency_summary
 
-        return frequency_summary(self, level(alpha), max_rows)
+        return frequency_summary(self, level(alpha), positive_integer("max_rows", max_rows))
 
     def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
         """Draw the estimates with their intervals, and the truth where the caller has it.
@@ -499,40 +468,15 @@ class FrequencyResults:
 
     def to_dict(self) -> dict[str, Any]:
         """The results as plain JSON types; no report is in them."""
-        form = self.exact
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "categories": labels_to_json(self.categories),
-            "params": self.fitted.estimate.tolist(),
-            "covariance": _covariance_to_json(self.fitted.covariance),
-            "linear_params": self.linear.estimate.tolist(),
-            "linear_covariance": _covariance_to_json(self.linear.covariance),
-            "method": self.method,
-            "cov_type": self.cov_type,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
-            "llf": _number(self.llf),
-            "gap": _number(self.gap),
-            "n_iter": self.n_iter,
-            "converged": self.converged,
-            "message": self.message,
-            "mechanisms": list(self.mechanisms),
-            "sources": list(self.sources),
-            "epsilon": _number(self.epsilon),
-            "exact": None
-            if form is None
-            else {
-                "tally": form.tally.tolist(),
-                "nobs": form.nobs,
-                "offset": [_number(v) for v in form.offset.tolist()],
-                "scale": [_number(v) for v in form.scale.tolist()],
-            },
-            "goodness_of_fit": None
-            if self.goodness_of_fit is None
-            else self.goodness_of_fit.to_dict(),
-            "notes": list(self.notes),
+        document = {name: getattr(self, name) for name in _PLAIN}
+        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
+        document |= {
+            name: None if getattr(self, name) is None else getattr(self, name).to_dict()
+            for name in _PARTS
         }
+        document["categories"] = labels_to_json(self.categories)
+        document |= {name: list(getattr(self, name)) for name in _LISTS}
+        return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> FrequencyResults:
@@ -542,36 +486,17 @@ class FrequencyResults:
             raise InvalidArgument(
                 "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
             )
-        form, fit = d["exact"], d["goodness_of_fit"]
-        return cls(
-            categories=labels_from_json("categories", d["categories"]),
-            fitted=Uncertain(np.array(d["params"]), _covariance_from_json(d["covariance"])),
-            linear=Uncertain(
-                np.array(d["linear_params"]), _covariance_from_json(d["linear_covariance"])
-            ),
-            method=d["method"],
-            cov_type=d["cov_type"],
-            nobs=d["nobs"],
-            n_missing=d["n_missing"],
-            llf=_from_number(d["llf"]),
-            gap=_from_number(d["gap"]),
-            n_iter=d["n_iter"],
-            converged=d["converged"],
-            message=d["message"],
-            mechanisms=tuple(d["mechanisms"]),
-            sources=tuple(d["sources"]),
-            epsilon=_from_number(d["epsilon"]),
-            exact=None
-            if form is None
-            else ExactForm(
-                np.array(form["tally"]),
-                form["nobs"],
-                np.array(form["offset"], dtype=np.float64),
-                np.array(form["scale"], dtype=np.float64),
-            ),
-            goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
-            notes=tuple(d["notes"]),
-        )
+        if lacking := _FIELDS - set(d):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        given = {name: d[name] for name in _PLAIN}
+        given |= {name: number_from_json(d[name]) for name in _NUMBERS}
+        given |= {
+            name: None if d[name] is None else part.from_dict(d[name])
+            for name, part in _PARTS.items()
+        }
+        given["categories"] = labels_from_json("categories", d["categories"])
+        given |= {name: tuple(d[name]) for name in _LISTS}
+        return cls(**given)
 
     def to_json(self) -> str:
         """The results as JSON text."""
@@ -585,25 +510,3 @@ class FrequencyResults:
         except json.JSONDecodeError as error:
             raise InvalidArgument("text", text, f"is not JSON ({error})") from None
         return cls.from_dict(document)
-
-
-def _number(value: float) -> float | str:
-    return value if np.isfinite(value) else repr(float(value))
-
-
-def _from_number(value: float | str) -> float:
-    return float(value)
-
-
-def _covariance_to_json(V: Covariance | None) -> dict[str, Any] | None:
-    if V is None:
-        return None
-    factors = None if V.factors is None else V.factors.tolist()
-    return {"diagonal": V.diagonal.tolist(), "core": V.core.tolist(), "factors": factors}
-
-
-def _covariance_from_json(d: dict[str, Any] | None) -> Covariance | None:
-    if d is None:
-        return None
-    factors = None if d["factors"] is None else np.array(d["factors"])
-    return Covariance(np.array(d["diagonal"]), np.array(d["core"]), factors)

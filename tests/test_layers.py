@@ -26,6 +26,7 @@ LAYERS = (
     "channels",
     "reports",
     "covariances",
+    "estimates",
     "problems",
     "privacy",
     "mechanisms",

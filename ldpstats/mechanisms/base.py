@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Channel
-from ldpstats.checks import counts_vector
+from ldpstats.checks import counts_vector, distribution, positive_integer
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import encode, labels_from_json, labels_to_json
@@ -116,9 +116,15 @@ class Mechanism(ABC):
         InvalidArgument
             For missing values (unless counted) or an `rng` that is no Generator.
         """
-        words = simulation_words(rng)
-        codes, n_missing = encode("values", values, self.categories, missing)
-        return Reports(self.sample(codes, words), self, n_missing)
+        return self._report(values, simulation_words(rng), missing)
+
+    def _report(self, values: object, words: Words, missing: str) -> Reports:
+        codes, n_missing = encode("values", values, self.categories, missing, check=False)
+        try:  # the samplers check the range of the codes in a pass that they make anyway
+            return Reports(self.sample(codes, words), self, n_missing)
+        except InvalidArgument:
+            encode("values", values, self.categories, missing)  # says which value is no label
+            raise
 
     def client(self, entropy: Callable[[int], bytes] | None = None) -> Client:
         """A client that privatises real answers with the operating system's randomness.
@@ -146,7 +152,8 @@ class Mechanism(ABC):
         rng : numpy.random.Generator
         """
         simulation_words(rng)
-        return self.simulate_counts(rng.multinomial(n, np.asarray(p)), rng)
+        law, people = distribution("p", p, self.k), positive_integer("n", n, 0)
+        return self.simulate_counts(rng.multinomial(people, law), rng)
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
@@ -344,5 +351,4 @@ class Client:
 
     def privatize(self, values: object, missing: str = "raise") -> Reports:
         """Privatise the answers of many respondents, as `Mechanism.privatize` does."""
-        codes, n_missing = encode("values", values, self.mechanism.categories, missing)
-        return Reports(self.mechanism.sample(codes, self.words), self.mechanism, n_missing)
+        return self.mechanism._report(values, self.words, missing)

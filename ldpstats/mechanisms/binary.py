@@ -131,8 +131,8 @@ class ForcedResponse(_Device):
     p_yes: float
 
     def __post_init__(self) -> None:
-        probability("p_truth", self.p_truth, zero=False)
-        probability("p_yes", self.p_yes)
+        object.__setattr__(self, "p_truth", probability("p_truth", self.p_truth, zero=False))
+        object.__setattr__(self, "p_yes", probability("p_yes", self.p_yes))
         if self.p_truth + self.p_yes > 1.0 + 1e-12:
             raise InvalidArgument("p_truth + p_yes", self.p_truth + self.p_yes, "cannot exceed one")
 
@@ -166,8 +166,8 @@ class UnrelatedQuestion(_Device):
     prevalence: float
 
     def __post_init__(self) -> None:
-        probability("p", self.p, zero=False)
-        probability("prevalence", self.prevalence)
+        object.__setattr__(self, "p", probability("p", self.p, zero=False))
+        object.__setattr__(self, "prevalence", probability("prevalence", self.prevalence))
 
     def _yes(self) -> tuple[float, float]:
         other = (1.0 - self.p) * self.prevalence
@@ -200,7 +200,7 @@ class Mangat(_Device):
     p: float
 
     def __post_init__(self) -> None:
-        probability("p", self.p, zero=False, one=False)
+        object.__setattr__(self, "p", probability("p", self.p, zero=False, one=False))
 
     def _yes(self) -> tuple[float, float]:
         return 1.0 - self.p, 1.0

@@ -49,7 +49,7 @@ class CustomMechanism(Enumerated):
     def __post_init__(self) -> None:
         try:
             given = np.asarray(self.Q, dtype=np.float64)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise InvalidArgument("Q", self.Q, "must be a (k, l) array of probabilities") from None
         Q = Dense(given).Q
         k, l = Q.shape  # noqa: E741

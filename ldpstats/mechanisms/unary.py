@@ -143,7 +143,7 @@ class KRAPPOR(Mechanism):
             raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
         shape = (self.k,) if np.ndim(n) == 1 else (1, self.k)
         ones = counts_vector("n", n, shape).reshape(1, self.k)
-        reports = counts_vector("nobs", np.reshape(nobs, (1,)), (1,))
+        reports = counts_vector("nobs", np.atleast_1d(nobs), (1,))
         return BitCounts(ones, reports, self)
 
     def parse(self, name: str, labels: object) -> Array:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ldpstats.channels import Uniformised
 from ldpstats.covariances import Covariance, block_diagonal, uniformised
 from ldpstats.errors import NotAvailable
+from ldpstats.estimates import ExactForm
 from ldpstats.estimators.inversion import Inversion, linear_map
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
@@ -19,7 +20,6 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.operators import UniformRows
 from ldpstats.problems import Likelihood, Moments
 from ldpstats.reports import BitCounts, Counts
-from ldpstats.results import ExactForm
 
 __all__ = ["chi_square", "exact_form", "goodness_of_fit", "linear_covariance", "mle_covariance"]
 

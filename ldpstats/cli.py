@@ -1,0 +1,373 @@
+"""The command line: ``ldpstats privatize``, ``ldpstats fit`` and ``ldpstats audit``.
+
+Exit status 0 is success; 1, that an audit found a leak; 2, bad input, with one line on standard
+error and nothing on standard output; 130, an interruption; 141, that nobody reads the output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import sys
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import fields
+from io import BytesIO
+from pathlib import Path
+from typing import Any, NoReturn, TextIO
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
+
+__all__ = ["main"]
+
+_MECHANISMS: dict[str, type[ldp.Mechanism]] = {
+    "forced-response": ldp.ForcedResponse,
+    "krappor": ldp.KRAPPOR,
+    "krr": ldp.KRR,
+    "mangat": ldp.Mangat,
+    "unrelated-question": ldp.UnrelatedQuestion,
+    "warner": ldp.Warner,
+}
+
+# the options that are fields of a mechanism
+_PARAMETERS = {
+    "categories": "labels separated by commas, or their number k for the labels 0 to k-1",
+    "epsilon": "privacy of one report, in nats",
+    "theta": "krappor: P(own bit = 1); 0.5 is optimised unary encoding",
+    "p_truth": "forced-response: probability of being told to answer truthfully",
+    "p_yes": "forced-response: probability of being told to say yes",
+    "p": "unrelated-question, mangat: probability of the sensitive question, of the truth",
+    "prevalence": "unrelated-question: share of yes to the unrelated question",
+}
+
+_FORMATS = (".png", ".pdf", ".svg")
+
+_EXAMPLES = """\
+examples:
+  ldpstats privatize answers.csv reports.csv --column job \\
+      --mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec survey.json
+  ldpstats privatize more.parquet more_reports.parquet --column job --spec survey.json
+  ldpstats fit reports.csv --spec survey.json --plot jobs.png
+  ldpstats fit counts.csv --spec survey.json --count n --method inversion --json -
+  ldpstats audit survey.json
+
+Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
+"""
+
+_PRIVATIZE = """\
+Privatise a column of answers, with the operating system's randomness. The true answers are never
+copied; of the other columns only those that --keep names are. Whoever holds INPUT sees every
+answer: privacy begins where this runs, best on the respondent's own device. Privatising the same
+answers again spends epsilon again.
+"""
+
+_FIT = """\
+Estimate how frequent each category is among the true answers, from privatised reports. The
+specification must be the one that made them: a Parquet file remembers which, a CSV file cannot.
+"""
+
+_HOW: dict[str, Any] = {
+    "formatter_class": argparse.RawDescriptionHelpFormatter,
+    "allow_abbrev": False,
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit status.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        Arguments; those of the process by default.
+
+    Returns
+    -------
+    int
+        0 success, 1 an audit that does not agree, 2 bad input, 130 interrupted, 141 broken pipe.
+
+    Examples
+    --------
+    >>> main(["--version"])
+    ldpstats 0.1.0
+    0
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("always", LDPWarning)
+            warnings.showwarning = _show_warning
+            arguments = _parser().parse_args(argv)
+            status: int = arguments.run(arguments)
+            sys.stdout.flush()
+            return status
+    except SystemExit as stop:  # --help and --version
+        return int(stop.code or 0)
+    except KeyboardInterrupt:
+        return _complain("interrupted", 130)
+    except BrokenPipeError:
+        # Python flushes standard output once more on exit, which must not fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except MemoryError:
+        return _complain("not enough memory for so many categories or reports", 2)
+    except (LDPError, OSError, UnicodeError) as error:
+        return _complain(str(error), 2)
+    except Exception as error:
+        at = traceback.extract_tb(error.__traceback__)[-1]
+        where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}: {error}"
+        return _complain(f"a defect of ldpstats, please report it ({where})", 2)
+
+
+def _complain(message: str, status: int) -> int:
+    print(f"ldpstats: error: {' '.join(message.split())}", file=sys.stderr)
+    return status
+
+
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
+    print(f"ldpstats: warning: {' '.join(str(message).split())}", file=sys.stderr)
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises what `main` prints on one line, where argparse would print its usage too."""
+
+    def error(self, message: str) -> NoReturn:
+        raise LDPError(f"{message} (see {self.prog} --help)")
+
+
+def _parser() -> argparse.ArgumentParser:
+    description = "Collect and analyse categorical answers under local differential privacy."
+    parser = _Parser("ldpstats", description=description, epilog=_EXAMPLES, **_HOW)
+    parser.add_argument("--version", action="version", version=f"ldpstats {ldp.__version__}")
+    commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
+    _add_privatize(commands)
+    _add_fit(commands)
+    _add_audit(commands)
+    return parser
+
+
+def _add_privatize(commands: Any) -> None:
+    words = "replace a column of true answers by privatised reports"
+    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **_HOW)
+    command.set_defaults(run=_privatize)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of true answers")
+    add("output", metavar="OUTPUT", help="table of reports to write")
+    add("--column", required=True, help="column of true answers")
+    add("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    made = command.add_argument_group("a mechanism of your own, instead of --spec")
+    names = sorted(_MECHANISMS)
+    made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
+    for name, text in _PARAMETERS.items():
+        made.add_argument(_flag(name), type=str if name == "categories" else float, help=text)
+    made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
+    add("--keep", action="append", default=[], metavar="COLUMN", help="copy another column too")
+    _add_common(add, "write an empty report for each")
+
+
+def _add_fit(commands: Any) -> None:
+    words = "estimate the frequencies of the categories from reports"
+    command = commands.add_parser("fit", help=words, description=_FIT, **_HOW)
+    command.set_defaults(run=_fit)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of reports")
+    add("--spec", required=True, metavar="FILE", help="specification of the mechanism (JSON)")
+    add("--column", default="report", help="column of reports (default: report)")
+    add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
+    add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
+    add("--method", help="estimator: mle (default), em, inversion, ...")
+    add("--alpha", type=float, default=0.05, help="1 - coverage of intervals (default: 0.05)")
+    add("--max-rows", type=int, default=40, help="categories to print (default: 40)")
+    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
+    add("--plot", metavar="FILE", help=f"draw the estimates: {', '.join(_FORMATS)}")
+    _add_common(add, "count and report them")
+
+
+def _add_audit(commands: Any) -> None:
+    words = "compare the epsilon declared with the channel's and the sampler's"
+    command = commands.add_parser("audit", help=words, description=f"{words}.", **_HOW)
+    command.set_defaults(run=_audit)
+    command.add_argument("spec", metavar="SPEC", help="specification of a mechanism (JSON)")
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _add_common(add: Callable[..., Any], counted: str) -> None:
+    words = f"missing answers: refuse them (default), or {counted}"
+    add("--missing", choices=("raise", "count"), default="raise", help=words)
+    add("--na", action="append", default=[], metavar="TEXT", help="text that means missing too")
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+# -- commands --------------------------------------------------------------------------------------
+
+
+def _privatize(given: argparse.Namespace) -> int:
+    _distinct(given.input, given.output, given.spec, given.write_spec)
+    mechanism = _mechanism(given)
+    with ExitStack() as stack:
+        if given.write_spec:
+            # renamed after the reports are complete: both files appear or none
+            path = stack.enter_context(io.replacing(given.write_spec, given.force))
+            io.write_mechanism(mechanism, path)
+        advance = stack.enter_context(_progress("privatising"))
+        nobs, n_missing = io.privatize_file(
+            given.input,
+            given.output,
+            given.column,
+            mechanism.client(),
+            keep=given.keep,
+            missing=given.missing,
+            na=given.na,
+            force=given.force,
+            advance=advance,
+        )
+    print(f"{given.output}: {nobs} reports of {mechanism}, {n_missing} missing")
+    return 0
+
+
+def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
+    """The mechanism of --spec, or the one that the options describe."""
+    options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
+    if given.spec is not None:
+        for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
+            raise InvalidArgument(_flag(name), getattr(given, name), "goes without --spec only")
+        return io.read_mechanism(given.spec)
+    if given.mechanism is None or given.write_spec is None:
+        raise LDPError(
+            "--spec is missing: pass a specification, or --mechanism with its options and "
+            "--write-spec, because the reports cannot be analysed without a specification"
+        )
+    kind = _MECHANISMS[given.mechanism]
+    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    for name in options:
+        if name not in known:
+            wanted = ", ".join(map(_flag, known))
+            raise InvalidArgument(
+                _flag(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
+            )
+    for name in known:
+        if name not in options and name != "theta":
+            raise InvalidArgument(_flag(name), None, f"is needed for {given.mechanism}")
+    if "categories" in options:
+        options["categories"] = _categories(options["categories"])
+    return kind(**options)
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"
+
+
+def _categories(text: str) -> int | list[str]:
+    """A number of categories, or labels; a label with a comma in it stands in double quotes."""
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InvalidArgument("--categories", text, f"is no list of labels ({error})") from None
+
+
+def _fit(given: argparse.Namespace) -> int:
+    level(given.alpha)
+    positive_integer("max_rows", given.max_rows)
+    _distinct(given.input, given.spec, given.json if given.json != "-" else None, given.plot)
+    if given.plot and not given.plot.lower().endswith(_FORMATS):
+        raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
+    if given.method is not None:
+        from ldpstats.estimators import ESTIMATORS
+
+        one_of("method", given.method, tuple(ESTIMATORS))
+    mechanism = io.read_mechanism(given.spec)
+    with ExitStack() as stack:
+        # taken before the work is done, so that a file that exists is refused at once
+        files = {
+            name: stack.enter_context(io.replacing(name, given.force))
+            for name in (given.json, given.plot)
+            if name and name != "-"
+        }
+        with _progress("counting") as advance:
+            counts = io.read_counts(
+                given.input,
+                mechanism,
+                given.column,
+                given.count,
+                missing=given.missing,
+                na=given.na,
+                bits=given.bits,
+                advance=advance,
+            )
+        if not counts.nobs:
+            raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
+        results = ldp.FrequencyModel(counts).fit(given.method)
+        document = results.to_json()
+        table = str(results.summary(given.alpha, given.max_rows))
+        for name, path in files.items():
+            json_file = f"{document}\n".encode()
+            path.write_bytes(json_file if name == given.json else _drawing(results, given))
+    print(document if given.json == "-" else table)
+    return 0
+
+
+def _drawing(results: ldp.FrequencyResults, given: argparse.Namespace) -> bytes:
+    """The plot as the bytes of a file, the same for the same results: no date, no random names."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    kind = Path(given.plot).suffix.lower()[1:]
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    buffer = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
+        figure: Any = results.plot(alpha=given.alpha).figure
+        figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
+        plt.close(figure)
+    return buffer.getvalue()
+
+
+def _audit(given: argparse.Namespace) -> int:
+    audit = io.read_mechanism(given.spec).audit()
+    print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
+    return 0 if audit.agrees else 1
+
+
+def _distinct(*paths: str | None) -> None:
+    """Refuse to read and write, or write twice, one and the same file."""
+    seen = set()
+    for path in paths:
+        if path is not None:
+            if os.path.realpath(path) in seen:
+                raise InvalidArgument("path", path, "is given twice: use a file for each")
+            seen.add(os.path.realpath(path))
+
+
+@contextmanager
+def _progress(what: str) -> Iterator[Callable[[float], None] | None]:
+    """A bar on standard error for work of more than a second, on a terminal only."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
+        yield lambda fraction: bar.update(fraction - bar.n) and None
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

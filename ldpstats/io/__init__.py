@@ -1,0 +1,35 @@
+"""Files: specifications of mechanisms, columns of answers, privatised reports and their counts.
+
+Tables are CSV (comma, quotes doubled, UTF-8, a header line; ``.csv`` or ``.csv.gz``) or Parquet
+(``.parquet``), read and written in chunks, so that a file may be larger than memory. Nothing is
+guessed about a value:
+
+- Text stays text ("01" is not 1). It is matched to a label by the label's own text, ``str(label)``;
+  numbers and booleans in a Parquet file are matched to labels as numbers and booleans.
+- An empty field of a CSV file and a null or NaN of a Parquet file are missing. Any other text, "NA"
+  and "None" included, is a label or an error, unless the caller lists it in ``na``.
+- A row with too few or too many fields, bytes that are not UTF-8, and a column name that occurs
+  twice are errors. A byte order mark at the start is tolerated.
+
+A file is written under a temporary name beside its target and renamed at the end, so that a failure
+leaves nothing half-written.
+"""
+
+from __future__ import annotations
+
+from ldpstats.io.counting import read_counts
+from ldpstats.io.files import replacing
+from ldpstats.io.reporting import privatize_file, write_reports
+from ldpstats.io.specifications import read_mechanism, write_mechanism
+from ldpstats.io.tables import read_column, read_columns
+
+__all__ = [
+    "privatize_file",
+    "read_column",
+    "read_columns",
+    "read_counts",
+    "read_mechanism",
+    "replacing",
+    "write_mechanism",
+    "write_reports",
+]

@@ -1,0 +1,185 @@
+"""Files of true answers made into files of reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.checks import one_of
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.io.counting import FINGERPRINT
+from ldpstats.io.files import FilePath, refusal
+from ldpstats.io.tables import CHUNK_ROWS, Advance, read_columns, write_table
+from ldpstats.io.values import label_of, present, refuse_missing, row_named
+from ldpstats.mechanisms import Client, Mechanism
+from ldpstats.mechanisms.base import Enumerated
+from ldpstats.reports import Reports
+
+__all__ = ["privatize_file", "write_reports"]
+
+_ARROW_TYPES = {int: "int64", float: "double", bool: "bool", str: "string"}
+
+
+def write_reports(
+    reports: Reports | Iterable[Reports], path: FilePath, *, force: bool = False
+) -> None:
+    """Write reports to a CSV or Parquet file with one column, `report`.
+
+    Parameters
+    ----------
+    reports : Reports or iterable of Reports
+        Chunks of one mechanism's reports. A respondent who gave no answer becomes an empty report.
+    path : path-like
+        A Parquet file holds the mechanism's fingerprint too. Keep the specification beside either
+        (`write_mechanism`): without it the reports cannot be analysed.
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that exists or cannot be written, or when there are no chunks.
+    MechanismMismatch
+        For chunks of several mechanisms.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.io import read_counts
+    >>> warner = ldp.Warner(epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/reports.csv.gz"
+    ...     write_reports(warner.privatize(["yes"] * 9, np.random.default_rng(0)), path)
+    ...     read_counts(path, warner).nobs
+    9
+    """
+    chunks = iter([reports] if isinstance(reports, Reports) else reports)
+    first = next(chunks, None)
+    if first is None:
+        raise InvalidArgument("reports", [], "are none: there is nothing to write")
+    mechanism = first.mechanism
+
+    def frames() -> Iterator[pd.DataFrame]:
+        for chunk in chain([first], chunks):
+            if chunk.mechanism.fingerprint != mechanism.fingerprint:
+                raise MechanismMismatch(
+                    f"reports of {chunk.mechanism} and of {mechanism} do not go into one file: "
+                    "write a file for each"
+                )
+            labels = mechanism.report_labels(chunk.y).tolist()
+            yield pd.DataFrame({"report": labels + [None] * chunk.n_missing}, dtype=object)
+
+    _write(frames(), mechanism, path, force)
+
+
+def privatize_file(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: Client,
+    *,
+    keep: Sequence[str] = (),
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    force: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> tuple[int, int]:
+    """Privatise a column of a file into another file, chunk by chunk.
+
+    The true column is never copied. The rows keep their order.
+
+    Parameters
+    ----------
+    source, target : path-like
+        CSV or Parquet files.
+    column : str
+        Column of true categories.
+    client : Client
+        From `Mechanism.client`.
+    keep : sequence of str
+        Other columns to copy beside `report`. They are not privatised.
+    missing : {"raise", "count"}
+        Refuse missing answers, or write an empty report for each, which does not hide that the
+        respondent gave none.
+    na : sequence of str
+        Text that means a missing answer too, for example ("NA",).
+    force : bool
+        Whether an existing `target` may be overwritten.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    nobs, n_missing : int
+        Reports, and missing answers.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read or written or is malformed, for missing answers unless they
+        are counted, for a file without answers, and for `keep` with the true column.
+    UnknownCategory
+        For an answer that is not one of the categories; the row is named.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> client = ldp.Warner(epsilon=1.0).client()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     answers, reports = Path(folder, "answers.csv"), Path(folder, "reports.csv")
+    ...     _ = answers.write_text("sex,answer\\nf,yes\\nm,\\nf,no\\n")
+    ...     privatize_file(answers, reports, "answer", client, keep=["sex"], missing="count")
+    ...     reports.read_text().splitlines()[0]
+    (2, 1)
+    'report,sex'
+    """
+    one_of("missing", missing, ("raise", "count"))
+    if column in keep:
+        raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
+    if "report" in keep or len(set(keep)) < len(keep):
+        raise InvalidArgument("keep", list(keep), "must be distinct names, and none be 'report'")
+    if os.path.realpath(source) == os.path.realpath(target):
+        raise refusal(target, "is the file that is read: write to another one")
+    mechanism = client.mechanism
+    to_label = label_of(source, mechanism.categories, na)
+    where = f"{source}, column {column!r}"
+    totals = [0, 0]
+
+    def frames() -> Iterator[pd.DataFrame]:
+        for frame in read_columns(source, [column, *keep], chunk_rows, advance):
+            done = sum(totals)
+            values, absent = present(where, frame[column], to_label, na)
+            if missing == "raise":
+                refuse_missing(where, done, absent)
+            with row_named(where, done, values, absent):
+                reports = client.privatize(values)
+            labels = np.full(len(frame), None, dtype=object)
+            labels[~absent] = mechanism.report_labels(reports.y).tolist()
+            totals[0] += len(reports)
+            totals[1] += int(absent.sum())
+            yield pd.concat(
+                [pd.Series(labels, dtype=object, name="report"), frame[list(keep)]], axis=1
+            )
+        if not totals[0]:
+            raise refusal(source, "holds no answer: there is nothing to privatise")
+
+    _write(frames(), mechanism, target, force)
+    return totals[0], totals[1]
+
+
+def _write(
+    frames: Iterable[pd.DataFrame], mechanism: Mechanism, path: FilePath, force: bool
+) -> None:
+    kind = "string"
+    if isinstance(mechanism, Enumerated):
+        label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
+        kinds = {type(label) for label in mechanism.outputs.tolist()}
+        kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
+    stored = {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
+    write_table(frames, path, {"report": kind}, stored, force)

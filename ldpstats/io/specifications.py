@@ -1,0 +1,76 @@
+"""The specification of a mechanism as a JSON file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.files import FilePath, reading, refusal, replacing
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+
+__all__ = ["read_mechanism", "write_mechanism"]
+
+
+def read_mechanism(path: FilePath) -> Mechanism:
+    """Read the specification of a mechanism from a JSON file.
+
+    Parameters
+    ----------
+    path : path-like
+        What `write_mechanism` wrote.
+
+    Returns
+    -------
+    Mechanism
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, is not JSON, or specifies no mechanism of this release.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mechanism(ldp.KRR(("a", "b"), epsilon=1.0), f"{folder}/spec.json")
+    ...     print(read_mechanism(f"{folder}/spec.json"))
+    KRR(k=2, epsilon=1)
+    """
+    with reading(path), open(path, encoding="utf-8-sig") as file:
+        text = file.read()
+    try:
+        return mechanism_from_dict(json.loads(text, object_pairs_hook=_distinct))
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is no specification of a mechanism ({error})") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise InvalidArgument("specification", [key for key, _ in pairs], "repeats a field")
+    return document
+
+
+def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False) -> None:
+    """Write the specification of a mechanism to a JSON file.
+
+    Parameters
+    ----------
+    mechanism : Mechanism
+    path : path-like
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that exists or cannot be written.
+
+    Examples
+    --------
+    See `read_mechanism`.
+    """
+    text = json.dumps(mechanism.to_dict(), indent=2) + "\n"
+    with replacing(path, force) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,141 @@
+"""What the fields of a table say: labels, missing answers and counts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import counts_vector
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.files import FilePath
+from ldpstats.io.tables import file_format, objects
+
+__all__ = ["LabelOf", "label_of", "present", "refuse_missing", "row_named", "whole_counts"]
+
+Array = npt.NDArray[Any]
+LabelOf = Callable[[str], Any]
+
+_WHOLE = re.compile(r"([0-9]{1,16})(\.0*)?")
+_INTEGER = re.compile("0|[1-9][0-9]{0,17}")
+
+
+def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelOf | None:
+    """The function that turns text into the label of that text, and any other text into itself.
+
+    None where labels are text, and nothing has to be turned.
+    """
+    if isinstance(labels, pd.RangeIndex):  # without a table of a million entries
+        return lambda text: int(text) if _INTEGER.fullmatch(text) else text
+    table = {str(label): label for label in labels}
+    for text in na:
+        if text in table:
+            raise InvalidArgument("na", text, "is a label: it cannot stand for a missing answer")
+    if "" in table and file_format(path) != ".parquet":
+        raise InvalidArgument(
+            "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
+        )
+    if all(isinstance(label, str) for label in labels):
+        return None
+    return lambda text: table.get(text, text)
+
+
+def present(
+    where: str, column: pd.Series[Any], to_label: LabelOf | None, na: Sequence[str]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """The values that are there, their text turned into labels, and a mask of those that are not.
+
+    Parameters
+    ----------
+    where : str
+        The column, in words, for errors.
+    column : Series, shape (n,)
+        From `read_columns`.
+    to_label : callable, optional
+        From `label_of`.
+    na : sequence of str
+        Text that means a missing answer.
+
+    Returns
+    -------
+    values : array, shape (n - number missing,)
+    missing : array of bool, shape (n,)
+    """
+    column = _plain(where, column)
+    missing = column.isna().to_numpy(dtype=bool)
+    if column.dtype != object:
+        return column[~missing].to_numpy(), missing
+    if na:
+        missing = missing | column.isin(list(na)).to_numpy(dtype=bool)
+    values = column[~missing].to_numpy()
+    if to_label is not None:
+        # assigned to a slice, so that numpy does not guess a common type of the labels
+        labels = np.empty(values.size, dtype=object)
+        labels[:] = [to_label(text) for text in values]
+        values = labels
+    return values, missing
+
+
+def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
+    """Text as objects, None where missing; floats with nan; integers or booleans; nothing else."""
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    from pyarrow import types
+
+    kind = column.dtype.pyarrow_dtype
+    if types.is_dictionary(kind):
+        kind = kind.value_type
+        column = column.astype(pd.ArrowDtype(kind))
+    if types.is_floating(kind):
+        return pd.Series(column.to_numpy(dtype=np.float64, na_value=np.nan))
+    if types.is_integer(kind) or types.is_boolean(kind):
+        return column
+    if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
+        return pd.DataFrame({0: objects(column)}, dtype=object)[0]
+    raise InvalidArgument(where, str(kind), "must hold text, numbers or booleans: convert it")
+
+
+def whole_counts(where: str, column: pd.Series[Any], done: int) -> npt.NDArray[np.int64]:
+    """A column of non-negative whole counts, shape (n,); `done` rows of the file came before."""
+
+    def number(value: Any) -> Any:
+        if isinstance(value, str):
+            value = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None
+        return -1 if value is None else value  # which is refused below, in the original's name
+
+    values = objects(_plain(where, column))
+    remedy = "must be a whole count, neither negative nor missing"
+    with row_named(where, done, values, np.zeros(len(values), dtype=bool), remedy):
+        return counts_vector(where, [number(value) for value in values], (len(values),))
+
+
+@contextmanager
+def row_named(
+    where: str, done: int, values: Array, missing: Array, remedy: str | None = None
+) -> Iterator[None]:
+    """Let an error about ``anything[i]``, value i of `values`, name the row of the file instead."""
+    try:
+        yield
+    except InvalidArgument as error:
+        index = re.search(r"\[(\d+)\]$", error.name)
+        if index is None:
+            raise
+        i = int(index[1])
+        row = done + int(np.flatnonzero(~missing)[i]) + 1
+        raise type(error)(f"{where}, row {row}", values[i], remedy or error.remedy) from None
+
+
+def refuse_missing(where: str, done: int, missing: Array) -> None:
+    """Raise an error that names the row of the first missing value, if there is one."""
+    if missing.any():
+        raise InvalidArgument(
+            f"{where}, row {done + int(np.argmax(missing)) + 1}",
+            None,
+            "is missing: leave such rows out, or have them counted with missing='count' "
+            "(--missing count)",
+        )

@@ -1,0 +1,448 @@
+"""The command line: from answers to reports to a summary, and nothing else on its streams."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats import cli
+from ldpstats import io as files
+from ldpstats.cli import main
+from ldpstats.estimators import ESTIMATORS
+
+JOBS = ("nurse", "teacher", "driver")
+SHARES = np.array([0.5, 0.3, 0.2])
+FORMATS = (".csv", ".csv.gz", ".parquet")
+COMMAND = [sys.executable, "-m", "ldpstats.cli"]
+
+
+@pytest.fixture
+def answers(tmp_path: Path) -> Path:
+    """20,000 answers with exact shares, as CSV and as Parquet."""
+    job = np.repeat(JOBS, (SHARES * 20_000).astype(int))
+    table = pd.DataFrame({"id": np.arange(job.size), "job": job})
+    table.to_csv(tmp_path / "answers.csv", index=False)
+    table.to_csv(tmp_path / "answers.csv.gz", index=False)
+    table.to_parquet(tmp_path / "answers.parquet")
+    return tmp_path
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Path:
+    """The same 300 reports whenever it is asked for, with their specification."""
+    mechanism = ldp.KRR(JOBS, epsilon=1.0)
+    drawn = mechanism.privatize(np.repeat(JOBS, 100), np.random.default_rng(1))
+    files.write_reports(drawn, tmp_path / "reports.csv")
+    files.write_mechanism(mechanism, tmp_path / "spec.json")
+    return tmp_path
+
+
+def privatize(folder: Path, kind: str, source: str, target: str, *more: str) -> int:
+    labels = ["--epsilon", "2", "--categories", ",".join(JOBS)]
+    made = ["--mechanism", kind, *labels, "--write-spec", str(folder / "spec.json")]
+    paths = [str(folder / f"answers{source}"), str(folder / f"reports{target}")]
+    return main(["privatize", *paths, "--column", "job", *made, *more])
+
+
+def fit(folder: Path, *more: str, suffix: str = ".csv") -> int:
+    return main(
+        ["fit", str(folder / f"reports{suffix}"), "--spec", str(folder / "spec.json"), *more]
+    )
+
+
+# -- there and back --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", ["krr", "krappor"])
+@pytest.mark.parametrize(
+    ("source", "target"), [(".csv", ".csv"), (".parquet", ".parquet"), (".csv", ".csv.gz")]
+)
+def test_from_answers_to_estimates(
+    kind: str, source: str, target: str, answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert privatize(answers, kind, source, target) == 0
+    out = capsys.readouterr()
+    assert out.err == "" and "20000 reports" in out.out and "0 missing" in out.out
+    assert fit(answers, "--json", "-", suffix=target) == 0
+    results = ldp.FrequencyResults.from_json(capsys.readouterr().out)
+
+    mechanism = files.read_mechanism(answers / "spec.json")
+    counts = files.read_counts(answers / f"reports{target}", mechanism)
+    assert results.nobs == counts.nobs == 20_000
+    expected = ldp.FrequencyModel(counts).fit()
+    pd.testing.assert_series_equal(results.params, expected.params)
+    # The client's randomness cannot be fixed here. Each estimate is normal to a good approximation
+    # at this size, so one of the three is off by 7 standard errors with probability 8e-12.
+    z = (results.linear_params - SHARES) / results.linear_bse
+    assert np.abs(z).max() < 7
+    assert results.linear_bse.max() < 0.02  # so that 7 of them do not cover everything
+
+
+def test_the_reports_are_noisy(answers: Path) -> None:
+    """The negative control: what is written is not what was answered."""
+    assert privatize(answers, "krr", ".csv", ".csv") == 0
+    true = pd.read_csv(answers / "answers.csv")["job"]
+    told = pd.read_csv(answers / "reports.csv")["report"]
+    # 2 / (e^2 + 2) = 0.213 of them are false, with a standard error of 0.0029: 7 of these
+    assert (told != true).mean() == pytest.approx(2 / (np.exp(2) + 2), abs=0.0203)
+
+
+def test_two_runs_differ(answers: Path) -> None:
+    """Nothing seeds the client: all of 20,000 reports agree with probability 0.65^20000."""
+    assert privatize(answers, "krr", ".csv", ".csv") == 0
+    first = (answers / "reports.csv").read_bytes()
+    assert privatize(answers, "krr", ".csv", ".csv", "--force") == 0
+    assert (answers / "reports.csv").read_bytes() != first
+
+
+def test_a_specification_is_used_again(answers: Path) -> None:
+    assert privatize(answers, "krr", ".csv", ".csv") == 0
+    spec = str(answers / "spec.json")
+    arguments = [str(answers / "answers.parquet"), str(answers / "more.parquet")]
+    assert main(["privatize", *arguments, "--column", "job", "--spec", spec]) == 0
+    assert main(["fit", arguments[1], "--spec", spec]) == 0
+
+
+def test_missing_answers_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "answers.csv").write_text("id,job\n1,nurse\n2,\n3,NA\n4,driver\n")
+    missing = ["--missing", "count", "--na", "NA"]
+    assert privatize(tmp_path, "krr", ".csv", ".csv", *missing) == 0
+    assert "2 reports" in (out := capsys.readouterr().out) and "2 missing" in out
+    assert fit(tmp_path, "--json", "-", "--missing", "count") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert (document["nobs"], document["n_missing"]) == (2, 2)
+    assert fit(tmp_path) == 2
+
+
+def test_other_columns_are_kept_on_request(answers: Path) -> None:
+    assert privatize(answers, "krr", ".csv", ".csv", "--keep", "id") == 0
+    table = pd.read_csv(answers / "reports.csv")
+    assert table.columns.tolist() == ["report", "id"]
+    assert table["id"].tolist() == list(range(20_000))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("kind", ["krr", "krappor"])
+def test_chunks_change_nothing(
+    kind: str,
+    suffix: str,
+    answers: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert privatize(answers, kind, suffix, suffix) == 0
+    capsys.readouterr()
+    printed = []
+    whole = files.read_counts
+    for chunk_rows in (100_000, 1234):
+        monkeypatch.setattr(
+            cli.io, "read_counts", lambda *a, n=chunk_rows, **k: whole(*a, chunk_rows=n, **k)
+        )
+        assert fit(answers, "--json", "-", suffix=suffix) == 0
+        printed.append(capsys.readouterr().out)
+    assert printed[0] == printed[1]
+
+
+MADE = {
+    "krr": (["--epsilon", "1", "--categories", "no,yes"], ldp.KRR(("no", "yes"), 1.0)),
+    "krappor": (
+        ["--epsilon", "1", "--categories", "no,yes", "--theta", "0.5"],
+        ldp.KRAPPOR(("no", "yes"), 1.0, theta=0.5),
+    ),
+    "warner": (["--epsilon", "1"], ldp.Warner(1.0)),
+    "forced-response": (["--p-truth", "0.7", "--p-yes", "0.1"], ldp.ForcedResponse(0.7, 0.1)),
+    "unrelated-question": (["--p", "0.7", "--prevalence", "0"], ldp.UnrelatedQuestion(0.7, 0.0)),
+    "mangat": (["--p", "0.6"], ldp.Mangat(0.6)),
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_every_kind_can_be_made(kind: str, tmp_path: Path) -> None:
+    options, mechanism = MADE[kind]
+    (tmp_path / "a.csv").write_text("ill\n" + "yes\nno\n" * 20)
+    paths = [str(tmp_path / "a.csv"), str(tmp_path / "r.csv")]
+    spec = str(tmp_path / "s.json")
+    made = ["--mechanism", kind, *options, "--write-spec", spec]
+    assert main(["privatize", *paths, "--column", "ill", *made]) == 0
+    assert files.read_mechanism(spec) == mechanism
+    assert main(["fit", paths[1], "--spec", spec, "--method", "inversion"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [("4", 4), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
+)
+def test_labels_on_the_command_line(text: str, labels: Any) -> None:
+    assert cli._categories(text) == labels
+
+
+def test_a_number_of_categories(tmp_path: Path) -> None:
+    (tmp_path / "answers.csv").write_text("job\n0\n3\n1\n")
+    paths = [str(tmp_path / "answers.csv"), str(tmp_path / "r.csv")]
+    made = ["--mechanism", "krr", "--epsilon", "40", "--categories", "4"]
+    spec = ["--write-spec", str(tmp_path / "s.json")]
+    assert main(["privatize", *paths, "--column", "job", *made, *spec]) == 0
+    assert (tmp_path / "r.csv").read_text() == "report\n0\n3\n1\n"  # but for one in e^40
+
+
+# -- what fit prints and writes --------------------------------------------------------------------
+
+
+def test_the_summary_is_that_of_the_api(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = files.read_counts(reports / "reports.csv", ldp.KRR(JOBS, 1.0))
+    results = ldp.FrequencyModel(counts).fit()
+    assert fit(reports, "--alpha", "0.1", "--max-rows", "2") == 0
+    assert capsys.readouterr() == (f"{results.summary(0.1, 2)}\n", "")
+
+
+@pytest.mark.parametrize("method", ESTIMATORS)
+def test_every_method_can_be_asked_for(
+    method: str, reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mechanism = ldp.KRAPPOR(JOBS, epsilon=1.0)
+    drawn = mechanism.privatize(np.repeat(JOBS, 100), np.random.default_rng(1))
+    files.write_reports(drawn, reports / "reports.parquet")
+    files.write_mechanism(mechanism, reports / "spec.json", force=True)
+    assert fit(reports, "--method", method, "--json", "-", suffix=".parquet") == 0
+    results = ldp.FrequencyModel(drawn).fit(method)
+    assert json.loads(capsys.readouterr().out) == results.to_dict()
+
+
+def test_json_is_that_of_the_results(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    counts = files.read_counts(reports / "reports.csv", ldp.KRR(JOBS, 1.0))
+    results = ldp.FrequencyModel(counts).fit()
+    assert fit(reports, "--json", str(reports / "out.json")) == 0
+    assert capsys.readouterr().out == f"{results.summary()}\n"
+    text = (reports / "out.json").read_text()
+    assert json.loads(text) == results.to_dict()
+    assert ldp.FrequencyResults.from_json(text).to_dict() == results.to_dict()
+
+
+def test_bit_sums_use_inversion(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    mechanism = ldp.KRAPPOR(JOBS, epsilon=1.0)
+    drawn = mechanism.privatize(np.repeat(JOBS, 100), np.random.default_rng(1))
+    files.write_reports(drawn, reports / "reports.csv.gz")
+    files.write_mechanism(mechanism, reports / "spec.json", force=True)
+    assert fit(reports, "--bits", "--json", "-", suffix=".csv.gz") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document == ldp.FrequencyModel(drawn.tally(bits=True)).fit().to_dict()
+    assert document["method"] == "inversion"
+
+
+def test_counts_in_a_column(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (reports / "counts.csv").write_text("answer,n\nnurse,40\nteacher,33\ndriver,27\n")
+    arguments = ["--spec", str(reports / "spec.json"), "--column", "answer", "--count", "n"]
+    assert main(["fit", str(reports / "counts.csv"), *arguments, "--json", "-"]) == 0
+    expected = ldp.FrequencyModel(ldp.KRR(JOBS, 1.0).counts([40, 33, 27])).fit()
+    assert json.loads(capsys.readouterr().out) == expected.to_dict()
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+)
+def test_a_plot_is_written(suffix: str, magic: bytes, reports: Path) -> None:
+    assert fit(reports, "--plot", str(reports / f"figure{suffix}")) == 0
+    assert (reports / f"figure{suffix}").read_bytes().startswith(magic)
+
+
+def test_the_same_input_gives_the_same_bytes(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def run(name: str) -> list[bytes]:
+        made = [reports / f"{name}{suffix}" for suffix in (".json", ".svg", ".pdf", ".png")]
+        for plot in made[1:]:
+            assert fit(reports, "--json", str(made[0]), "--plot", str(plot), "--force") == 0
+        return [path.read_bytes() for path in made] + [capsys.readouterr().out.encode()]
+
+    assert run("a") == run("b")
+
+
+def test_files_are_overwritten_only_on_request(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = reports / "old.json"
+    old.write_text("mine")
+    assert fit(reports, "--json", str(old)) == 2
+    assert old.read_text() == "mine" and capsys.readouterr().out == ""
+    assert fit(reports, "--json", str(old), "--force") == 0
+    assert json.loads(old.read_text())["nobs"] == 300
+
+
+def test_a_failure_leaves_no_specification(answers: Path) -> None:
+    (answers / "answers.csv").write_text("id,job\n1,nurse\n2,cook\n")
+    assert privatize(answers, "krr", ".csv", ".csv") == 2
+    assert not (answers / "spec.json").exists() and not (answers / "reports.csv").exists()
+    (answers / "reports.csv").write_text("mine")  # nor where the other file cannot be written
+    assert privatize(answers, "krr", ".parquet", ".csv") == 2
+    assert not (answers / "spec.json").exists()
+
+
+# -- audit -----------------------------------------------------------------------------------------
+
+
+def test_an_audit(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit = ldp.KRR(JOBS, 1.0).audit()
+    assert main(["audit", str(reports / "spec.json")]) == 0
+    assert capsys.readouterr().out == f"{audit}\n"
+    assert main(["audit", str(reports / "spec.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == audit.to_dict()
+
+
+def test_an_audit_that_does_not_agree(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(ldp.KRR, "sampler_epsilon", lambda self: 2.0 * self.epsilon)
+    assert main(["audit", str(reports / "spec.json")]) == 1
+    assert "DO NOT AGREE" in capsys.readouterr().out
+
+
+def test_an_infinite_epsilon_is_valid_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files.write_mechanism(ldp.Mangat(0.6), tmp_path / "spec.json")
+    assert main(["audit", str(tmp_path / "spec.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["declared"] is None
+
+
+# -- streams and exits -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "argv", [["--help"], *([c, "--help"] for c in ("privatize", "fit", "audit"))]
+)
+def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(argv) == 0
+    out = capsys.readouterr()
+    assert out.out.startswith("usage: ldpstats") and out.err == ""
+
+
+def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"ldpstats {ldp.__version__}\n"
+
+
+def test_the_examples_of_the_help_are_understood() -> None:
+    text = cli._EXAMPLES.replace("\\\n", " ")
+    commands = [line.split()[1:] for line in text.splitlines() if line.startswith("  ldpstats")]
+    assert len(commands) == 5
+    for arguments in commands:
+        assert cli._parser().parse_args(arguments).command == arguments[0]
+
+
+def test_nothing_moves_where_there_is_no_terminal(
+    answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not sys.stderr.isatty()
+    assert privatize(answers, "krr", ".csv", ".csv") == 0
+    assert fit(answers) == 0
+    assert capsys.readouterr().err == ""
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    import tqdm
+
+    class Eager(tqdm.tqdm):  # type: ignore[type-arg]
+        def __init__(self, **how: Any) -> None:
+            super().__init__(**(how | {"delay": 0, "mininterval": 0}))
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(tqdm, "tqdm", Eager)
+    with cli._progress("counting") as advance:
+        assert advance is not None
+        advance(0.25)
+        advance(1.0)
+    assert "counting  25%" in screen.getvalue() and "counting 100%" in screen.getvalue()
+
+
+def test_a_warning_is_one_line(
+    reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = ldp.FrequencyModel.fit
+
+    def warning_fit(self: ldp.FrequencyModel, method: Any = None) -> ldp.FrequencyResults:
+        warnings.warn("stopped\n  early", ldp.ConvergenceWarning, stacklevel=2)
+        return whole(self, method)
+
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", warning_fit)
+    assert fit(reports) == 0
+    out = capsys.readouterr()
+    assert out.err == "ldpstats: warning: stopped early\n" and "nurse" in out.out
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "says"),
+    [
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 2, "memory"),
+        (ZeroDivisionError("x\ny"), 2, "please report it (ZeroDivisionError"),
+    ],
+)
+def test_no_error_is_a_traceback(
+    error: BaseException,
+    status: int,
+    says: str,
+    reports: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(self: ldp.FrequencyModel, method: Any = None) -> ldp.FrequencyResults:
+        raise error
+
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", fail)
+    assert fit(reports, "--json", str(reports / "out.json")) == status
+    out = capsys.readouterr()
+    assert out.out == "" and says in out.err and out.err.count("\n") == 1
+    assert sorted(path.name for path in reports.iterdir()) == ["reports.csv", "spec.json"]
+
+
+def test_a_reader_that_leaves_is_no_error(reports: Path) -> None:
+    """As in ``ldpstats fit ... | head -n 0``."""
+    arguments = ["fit", str(reports / "reports.csv"), "--spec", str(reports / "spec.json")]
+    program = subprocess.Popen(
+        [*COMMAND, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert program.stdout is not None and program.stderr is not None
+    program.stdout.close()
+    err = program.stderr.read()
+    program.stderr.close()
+    assert program.wait() == 141 and err == b""
+
+
+def test_labels_that_the_terminal_cannot_show(tmp_path: Path) -> None:
+    mechanism = ldp.KRR(("café", "thé"), 1.0)
+    files.write_mechanism(mechanism, tmp_path / "spec.json")
+    (tmp_path / "reports.csv").write_text("report\ncafé\nthé\n", encoding="utf-8")
+    arguments = ["fit", str(tmp_path / "reports.csv"), "--spec", str(tmp_path / "spec.json")]
+    ran = subprocess.run(
+        [*COMMAND, *arguments], capture_output=True, text=True, env={"PYTHONIOENCODING": "ascii"}
+    )
+    assert "Traceback" not in ran.stderr
+    assert (ran.returncode, ran.stderr.count("\n")) in ((0, 0), (2, 1))
+
+
+def test_help_is_light() -> None:
+    """Asking for help loads no library beyond those of ``import numpy, pandas``."""
+    heavy = ["cvxpy", "matplotlib", "numba", "pyarrow.parquet", "scipy", "statsmodels", "tqdm"]
+    code = (
+        "import sys, numpy, pandas; before = set(sys.modules)\n"
+        "from ldpstats.cli import main; main(['--help'])\n"
+        f"print(sorted(set({heavy}) & (set(sys.modules) - before)), file=sys.stderr)"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stderr == "[]\n"

@@ -1,0 +1,487 @@
+"""Files: specifications, columns, reports and counts, in CSV and Parquet, chunk by chunk."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import grid
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import ldpstats as ldp
+from ldpstats import io
+
+FORMATS = (".csv", ".csv.gz", ".parquet")
+JOBS = ("nurse", "teacher", "driver")
+# tells the truth but for one answer in e^40 / k, so that a test can see which row went where
+HONEST = ldp.KRR(JOBS, epsilon=40.0)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def text_file(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode("utf-8"))
+    return path
+
+
+def answers(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> Any:
+    return mechanism.categories[rng(seed).integers(0, mechanism.k, n)]
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two counts hold the same reports as often."""
+    if isinstance(a, ldp.BitCounts):
+        return np.array_equal(a.ones, b.ones) and np.array_equal(a.reports, b.reports)
+    if a.y.ndim == 1:
+        return np.array_equal(a.vector(), b.vector())
+    return sorted(rows(a)) == sorted(rows(b))
+
+
+def rows(counts: ldp.Counts) -> list[tuple[bytes, int]]:
+    """Patterns with their counts; patterns wider than 64 bits are kept one by one."""
+    total: dict[bytes, int] = {}
+    for pattern, n in zip(counts.y, counts.n, strict=True):
+        total[pattern.tobytes()] = total.get(pattern.tobytes(), 0) + int(n)
+    return list(total.items())
+
+
+# -- specifications --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", grid.MECHANISMS)
+def test_a_specification_comes_back(name: str, tmp_path: Path) -> None:
+    mechanism = grid.MECHANISMS[name]
+    io.write_mechanism(mechanism, tmp_path / "spec.json")
+    again = io.read_mechanism(tmp_path / "spec.json")
+    assert again == mechanism and again.fingerprint == mechanism.fingerprint
+    assert [path.name for path in tmp_path.iterdir()] == ["spec.json"]
+
+
+def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
+    path = tmp_path / "spec.json"
+    io.write_mechanism(ldp.Warner(1.0), path)
+    with pytest.raises(ldp.InvalidArgument, match="already exists"):
+        io.write_mechanism(ldp.Warner(2.0), path)
+    assert io.read_mechanism(path) == ldp.Warner(1.0)
+    io.write_mechanism(ldp.Warner(2.0), path, force=True)
+    assert io.read_mechanism(path) == ldp.Warner(2.0)
+
+
+# -- reports there and back ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("name", grid.MECHANISMS)
+def test_reports_come_back_as_the_same_counts(name: str, suffix: str, tmp_path: Path) -> None:
+    mechanism = grid.MECHANISMS[name]
+    reports = mechanism.privatize(answers(mechanism, 500), rng())
+    io.write_reports(reports, tmp_path / f"r{suffix}")
+    assert same(io.read_counts(tmp_path / f"r{suffix}", mechanism), reports.tally())
+
+
+LABELS = {
+    "numbers as text": ("01", "1", "001"),
+    "integers": (10, 20, 7),
+    "floats": (0.5, 1.0, 1e-3),
+    "booleans": (False, True),
+    "mixed": ("a", 3, 2.5),
+    "awkward": ("a,b", 'say "no"', "two\nlines", " padded ", "é", "NA", "None", "nan"),
+}
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("kind", LABELS)
+def test_every_label_survives(kind: str, suffix: str, tmp_path: Path) -> None:
+    mechanism = ldp.KRR(LABELS[kind], epsilon=40.0)
+    codes = rng().integers(0, mechanism.k, 300)
+    reports = ldp.Reports(codes, mechanism)
+    io.write_reports(reports, tmp_path / f"r{suffix}")
+    counts = io.read_counts(tmp_path / f"r{suffix}", mechanism)
+    assert counts.vector().tolist() == np.bincount(codes).tolist()
+    # and as answers that a client reads from the file
+    source, target = tmp_path / f"r{suffix}", tmp_path / "p.parquet"
+    io.privatize_file(source, target, "report", mechanism.client(), missing="count")
+    assert same(io.read_counts(target, mechanism), counts)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_missing_answers_come_back_as_missing(suffix: str, tmp_path: Path) -> None:
+    reports = ldp.KRR(JOBS, 1.0).privatize(["nurse", None, "driver", None], rng(), missing="count")
+    io.write_reports(reports, tmp_path / f"r{suffix}")
+    with pytest.raises(ldp.InvalidArgument, match=r"row 3.*is missing"):
+        io.read_counts(tmp_path / f"r{suffix}", reports.mechanism)
+    counts = io.read_counts(tmp_path / f"r{suffix}", reports.mechanism, missing="count")
+    assert (counts.nobs, counts.n_missing) == (2, 2)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("bits", [False, True])
+@pytest.mark.parametrize("k", [3, 20, 64, 65, 200])
+def test_chunks_add_up(k: int, bits: bool, suffix: str, tmp_path: Path) -> None:
+    mechanism = ldp.KRAPPOR(k, epsilon=1.0)
+    reports = mechanism.privatize(answers(mechanism, 1000), rng())
+    pieces = [ldp.Reports(reports.y[i : i + 300], mechanism) for i in range(0, 1000, 300)]
+    io.write_reports(iter(pieces), tmp_path / f"r{suffix}")
+    whole = io.read_counts(tmp_path / f"r{suffix}", mechanism, bits=bits)
+    assert same(whole, reports.tally(bits))
+    for chunk_rows in (1000, 999, 37):
+        parts = io.read_counts(tmp_path / f"r{suffix}", mechanism, bits=bits, chunk_rows=chunk_rows)
+        assert type(parts) is type(whole) and same(parts, whole)
+
+
+def test_a_wrong_pattern_would_be_noticed() -> None:
+    """The negative control of `same`."""
+    mechanism = ldp.KRAPPOR(65, epsilon=1.0)
+    a, b = (mechanism.privatize(answers(mechanism, 50), rng(seed)).tally() for seed in (1, 2))
+    assert not same(a, b)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"job": [*JOBS, "nurse"], "n": [5, 0, 2**52, 7]})
+    path = tmp_path / f"t{suffix}"
+    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path)
+    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), "job", "n", chunk_rows=3)
+    assert counts.vector().tolist() == [12, 0, 2**52]
+
+
+def test_counts_of_missing_reports(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "report,n\nnurse,4\n,3\n")
+    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), count="n", missing="count")
+    assert (counts.nobs, counts.n_missing) == (4, 3)
+
+
+def test_whole_counts_may_be_written_as_floats(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "report,n\nnurse,4.0\ndriver,3.\n")
+    counts = io.read_counts(path, ldp.KRR(JOBS, 1.0), count="n")
+    assert counts.vector().tolist() == [4, 0, 3]
+
+
+def test_bits_of_a_column_of_counts(tmp_path: Path) -> None:
+    mechanism = ldp.KRAPPOR(3, 1.0)
+    path = text_file(tmp_path / "t.csv", "report,n\n011,4\n110,3\n")
+    counts = io.read_counts(path, mechanism, count="n", bits=True)
+    assert counts.ones.tolist() == [[3, 7, 4]] and counts.nobs == 7
+
+
+# -- what a field means ----------------------------------------------------------------------------
+
+
+def test_empty_fields_alone_are_missing(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "id,job\n1,nurse\n2,\n3,NA\n4,None\n5,nan\n")
+    values = [value for chunk in io.read_column(path, "job") for value in chunk]
+    assert values == ["nurse", None, "NA", "None", "nan"]
+
+
+def test_more_text_may_mean_missing(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "id,job\n1,nurse\n2,\n3,NA\n4,?\n")
+    krr = ldp.KRR(JOBS, 1.0)
+    counts = io.read_counts(path, krr, "job", missing="count", na=["NA", "?"])
+    assert (counts.nobs, counts.n_missing) == (1, 3)
+    with pytest.raises(ldp.UnknownCategory, match=r"row 4.*'\?'"):
+        io.read_counts(path, krr, "job", missing="count", na=["NA"])
+
+
+def test_a_blank_line_is_an_empty_field_of_a_single_column(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "job\nnurse\n\ndriver\n")
+    assert io.read_counts(path, HONEST, "job", missing="count").n_missing == 1
+
+
+def test_text_is_never_read_as_a_number(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "code\n01\n1\n01\n")
+    assert io.read_counts(path, ldp.KRR(("1", "01"), 1.0), "code").vector().tolist() == [1, 2]
+    with pytest.raises(ldp.UnknownCategory, match=r"row 1.*'01'"):
+        io.read_counts(path, ldp.KRR(3, 1.0), "code")
+
+
+@pytest.mark.parametrize("text", ["1.0", "+1", " 1", "1e0", "٣", "9" * 30])
+def test_only_the_label_itself_is_the_label(text: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", f"code\n{text}\n")
+    with pytest.raises(ldp.UnknownCategory, match="row 1"):
+        io.read_counts(path, ldp.KRR(5, 1.0), "code")
+
+
+def test_a_byte_order_mark_is_tolerated(tmp_path: Path) -> None:
+    path = tmp_path / "t.csv"
+    path.write_bytes(b"\xef\xbb\xbfjob\r\nnurse\r\n")
+    assert io.read_counts(path, HONEST, "job").nobs == 1
+    spec = tmp_path / "spec.json"
+    io.write_mechanism(HONEST, spec)
+    spec.write_bytes(b"\xef\xbb\xbf" + spec.read_bytes())
+    assert io.read_mechanism(spec) == HONEST
+
+
+@pytest.mark.parametrize(
+    ("labels", "column"),
+    [
+        (3, pyarrow.array([0, 2, None], pyarrow.int8())),
+        (3, pyarrow.array([0, 2, None], pyarrow.uint64())),
+        (3, pyarrow.array([0.0, 2.0, float("nan")], pyarrow.float64())),
+        (3, pyarrow.array([0.0, 2.0, None], pyarrow.float32())),
+        (3, pyarrow.array(["0", "2", None])),
+        ((0.5, 1.5, 2.5), pyarrow.array([0.5, 2.5, None])),
+        ((5, 6, 7), pyarrow.array([5, 7, None])),
+        (("x", "y", "z"), pyarrow.array(["x", "z", None], pyarrow.large_string())),
+        (("x", "y", "z"), pyarrow.array(["x", "z", None]).dictionary_encode()),
+        ((5, 6, 7), pyarrow.array([5, 7, None]).dictionary_encode()),
+        (("", "y", "z"), pyarrow.array(["", "z", None])),
+    ],
+)
+def test_types_of_parquet(labels: Any, column: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"v": column}), path)
+    counts = io.read_counts(path, ldp.KRR(labels, 1.0), "v", missing="count", chunk_rows=2)
+    assert counts.vector().tolist() == [1, 0, 1] and counts.n_missing == 1
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pyarrow.array([True, False]),  # no label 1, no label 0
+        pyarrow.array([0.0, 1.5]),
+        pyarrow.array([0, -1]),
+        pyarrow.array([0, 2**63], pyarrow.uint64()),
+        pyarrow.array(["0", "one"]),
+        pyarrow.array([b"0"]),
+        pyarrow.array([[0]]),
+        pyarrow.array([datetime.date(2020, 1, 1)]),
+    ],
+)
+def test_other_values_of_parquet_are_refused(column: Any, tmp_path: Path) -> None:
+    path = tmp_path / "t.parquet"
+    pyarrow.parquet.write_table(pyarrow.table({"v": column}), path)
+    with pytest.raises(ldp.InvalidArgument, match="column 'v'"):
+        io.read_counts(path, ldp.KRR(2, 1.0), "v")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_an_error_names_the_row_of_the_file(suffix: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"job": ["nurse", None, "driver", None, "nurse", "cook", "nurse"]})
+    path = tmp_path / f"t{suffix}"
+    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
+    for chunk_rows in (100, 4, 3, 1):
+        with pytest.raises(ldp.UnknownCategory, match=r"row 6='cook'"):
+            io.read_counts(path, HONEST, "job", missing="count", chunk_rows=chunk_rows)
+        with pytest.raises(ldp.InvalidArgument, match=r"row 2=None"):
+            io.read_counts(path, HONEST, "job", chunk_rows=chunk_rows)
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+
+def test_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    io.write_reports(ldp.KRR(JOBS, 1.0).privatize(["nurse"], rng()), path)
+    assert io.read_counts(path, ldp.KRR(JOBS, 1.0)).nobs == 1
+    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
+        io.read_counts(path, ldp.KRR(JOBS, 1.1))
+
+
+def test_parquet_of_others_is_taken_by_its_labels(tmp_path: Path) -> None:
+    pd.DataFrame({"report": ["nurse"]}).to_parquet(tmp_path / "r.parquet")
+    assert io.read_counts(tmp_path / "r.parquet", ldp.KRR(JOBS, 1.1)).nobs == 1
+
+
+def test_one_file_holds_reports_of_one_mechanism(tmp_path: Path) -> None:
+    chunks = [ldp.KRR(JOBS, e).privatize(["nurse"], rng()) for e in (1.0, 2.0)]
+    with pytest.raises(ldp.MechanismMismatch):
+        io.write_reports(chunks, tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- privatising a file ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("source", FORMATS)
+def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None:
+    job = np.array(JOBS, dtype=object)[rng().integers(0, 3, 500)]
+    job[::50] = None
+    table = pd.DataFrame({"id": np.arange(500), "job": job})
+    path = tmp_path / f"a{source}"
+    table.to_parquet(path) if source == ".parquet" else table.to_csv(path, index=False)
+    out = tmp_path / f"r{target}"
+    done = io.privatize_file(
+        path, out, "job", HONEST.client(), keep=["id"], missing="count", chunk_rows=120
+    )
+    assert done == (490, 10)
+    frames = list(io.read_columns(out, ["report", "id"]))
+    again = pd.concat(frames, ignore_index=True)
+    assert again["id"].astype(int).tolist() == list(range(500))
+    reports = [None if pd.isna(v) else v for v in again["report"]]
+    # each of the 490 differs with probability 2 e^-40
+    assert reports == job.tolist()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "secret,sex\n" + "yes,f\n" * 40)
+    out = tmp_path / f"r{suffix}"
+    client = ldp.Warner(1.0).client()
+    io.privatize_file(path, out, "secret", client, keep=["sex"])
+    frame = pd.read_parquet(out) if suffix == ".parquet" else pd.read_csv(out)
+    assert frame.columns.tolist() == ["report", "sex"]
+    raw = out.read_bytes()
+    assert b"secret" not in (gzip.decompress(raw) if suffix == ".csv.gz" else raw)
+    # 40 true answers would be all "yes"; 40 reports are, with probability 0.73^40 = 4e-6
+    assert set(frame["report"]) == {"no", "yes"}
+
+
+def test_kept_columns_keep_their_types(tmp_path: Path) -> None:
+    kept = pyarrow.table(
+        {
+            "job": JOBS,
+            "age": pyarrow.array([30, None, 50], pyarrow.int16()),
+            "day": pyarrow.array([datetime.date(2024, 1, 1), None, None]),
+            "sex": pyarrow.array(["f", None, "m"]).dictionary_encode(),
+        }
+    )
+    pyarrow.parquet.write_table(kept, tmp_path / "a.parquet")
+    names = ["sex", "age", "day"]
+    io.privatize_file(
+        tmp_path / "a.parquet", tmp_path / "r.parquet", "job", HONEST.client(), keep=names
+    )
+    again = pyarrow.parquet.read_table(tmp_path / "r.parquet")
+    assert again.column_names == ["report", *names]
+    for name in ("age", "day"):
+        assert again[name].equals(kept[name])
+    assert again["sex"].to_pylist() == ["f", None, "m"]
+
+
+def test_a_client_with_given_entropy_gives_given_reports(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 1000)
+    made = []
+    for seed in (1, 1, 2):
+        client = ldp.KRR(JOBS, 1.0).client(rng(seed).bytes)
+        io.privatize_file(path, tmp_path / "r.csv", "job", client, force=True)
+        made.append((tmp_path / "r.csv").read_bytes())
+    assert made[0] == made[1] != made[2]
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_equal_reports_make_equal_files(suffix: str, tmp_path: Path) -> None:
+    reports = ldp.KRR(JOBS, 1.0).privatize(["nurse"] * 50, rng())
+    io.write_reports(reports, tmp_path / f"a{suffix}")
+    io.write_reports(reports, tmp_path / f"b{suffix}")
+    assert (tmp_path / f"a{suffix}").read_bytes() == (tmp_path / f"b{suffix}").read_bytes()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_failure_leaves_nothing(suffix: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 50 + "cook\n")
+    with pytest.raises(ldp.UnknownCategory, match="row 51"):
+        io.privatize_file(path, tmp_path / f"r{suffix}", "job", HONEST.client(), chunk_rows=10)
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "job\ncook\n")
+    old = text_file(tmp_path / "r.csv", "report\nnurse\n")
+    with pytest.raises(ldp.UnknownCategory):
+        io.privatize_file(path, old, "job", HONEST.client(), force=True)
+    assert old.read_text() == "report\nnurse\n"
+
+
+def test_the_input_is_never_the_output(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "job\nnurse\n")
+    (tmp_path / "link.csv").symlink_to(path)
+    for target in (path, tmp_path / "link.csv"):
+        with pytest.raises(ldp.InvalidArgument, match="is the file that is read"):
+            io.privatize_file(path, target, "job", HONEST.client(), force=True)
+
+
+def test_a_label_that_csv_cannot_hold(tmp_path: Path) -> None:
+    mechanism = ldp.KRR(("", "yes"), 1.0)
+    reports = mechanism.privatize(["", "yes"], rng())
+    for suffix in (".csv", ".csv.gz"):
+        with pytest.raises(ldp.InvalidArgument, match="Parquet"):
+            io.write_reports(reports, tmp_path / f"r{suffix}")
+    io.write_reports(reports, tmp_path / "r.parquet")
+    assert same(io.read_counts(tmp_path / "r.parquet", mechanism), reports.tally())
+
+
+# -- size ------------------------------------------------------------------------------------------
+
+
+def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    """A file is never in memory as a whole: ten times the rows, hardly more memory."""
+
+    def peak(n: int) -> int:
+        path = text_file(tmp_path / f"{n}.csv", "job\n" + "nurse\ndriver\n" * (n // 2))
+        tracemalloc.start()
+        assert io.read_counts(path, HONEST, "job", chunk_rows=1000).nobs == n
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return used
+
+    peak(2000)  # whatever is imported or cached at first
+    assert peak(100_000) < 1.5 * peak(10_000)
+
+
+def test_reports_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    mechanism = ldp.KRAPPOR(200, epsilon=1.0)
+    path = tmp_path / "r.csv"
+    io.write_reports(mechanism.privatize(answers(mechanism, 500), rng()), path)
+    with pytest.raises(ldp.NotAvailable, match="--bits"):
+        io.read_counts(path, mechanism, most_bytes=10_000, chunk_rows=50)
+    assert io.read_counts(path, mechanism, most_bytes=10_000, chunk_rows=50, bits=True).nobs == 500
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_progress_is_told(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"r{suffix}"
+    # reports of 100 bits, so that the file is larger than the buffers it is read through
+    mechanism = ldp.KRAPPOR(100, epsilon=1.0)
+    io.write_reports(mechanism.privatize(answers(mechanism, 4000), rng()), path)
+    told: list[float] = []
+    io.read_counts(path, mechanism, chunk_rows=100, advance=told.append)
+    assert len(told) == 40 and told == sorted(told)
+    assert 0.0 < told[0] < 0.2 and told[-1] == 1.0
+
+
+def test_a_bad_chunk_size_is_refused(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.csv", "job\nnurse\n")
+    with pytest.raises(ldp.InvalidArgument, match="chunk_rows"):
+        list(io.read_column(path, "job", chunk_rows=0))
+
+
+# -- replacing a file ------------------------------------------------------------------------------
+
+
+def test_nothing_appears_before_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    with io.replacing(path) as temporary:
+        temporary.write_text("new")
+        assert not path.exists()
+    assert path.read_text() == "new" and list(tmp_path.iterdir()) == [path]
+
+
+def test_an_error_removes_the_temporary_file(tmp_path: Path) -> None:
+    with pytest.raises(RuntimeError), io.replacing(tmp_path / "a.txt") as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "a.txt", "old")
+    (tmp_path / "link").symlink_to(path)
+    with io.replacing(tmp_path / "link", force=True) as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "link").is_symlink() and path.read_text() == "new"
+
+
+@pytest.mark.parametrize("force", [False, True])
+def test_only_regular_files_are_replaced(force: bool, tmp_path: Path) -> None:
+    for path in (tmp_path, "/dev/null"):
+        with pytest.raises(ldp.InvalidArgument, match="regular file"), io.replacing(path, force):
+            pass
