@@ -89,7 +89,13 @@ class Dense(Channel):
     Q: Array
 
     def __post_init__(self) -> None:
-        Q = np.array(self.Q, dtype=np.float64)
+        try:
+            given = np.array(self.Q)
+        except ValueError:  # rows of several lengths
+            given = np.array(None)
+        if given.dtype.kind not in "iuf":
+            raise InvalidArgument("Q", self.Q, "must be a (k, l) array of numbers")
+        Q = given.astype(np.float64)
         if Q.ndim != 2 or Q.shape[0] < 2 or Q.shape[1] < 1:
             raise InvalidArgument(
                 "Q", f"array of shape {Q.shape}", "must have shape (k, l) with k >= 2 categories"
@@ -260,6 +266,8 @@ class Bits(Channel):
         with np.errstate(divide="ignore"):
             set_ratio = np.log(self.p1) - np.log(self.p0)
             clear_ratio = np.log1p(-self.p1) - np.log1p(-self.p0)
+        if abs(self.p1 + self.p0 - 1.0) < 1e-15:  # 1 - p1 is p0, the more exact of the two
+            clear_ratio = -set_ratio
         if self.p1 == self.p0:
             return 0.0
         up = max(set_ratio, clear_ratio)  # a bit that only x owns

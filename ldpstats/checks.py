@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -12,6 +11,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 
 __all__ = [
+    "EPSILON_RANGE",
     "counts_vector",
     "distribution",
     "level",
@@ -22,6 +22,8 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+
+EPSILON_RANGE = (1e-6, 50.0)
 
 
 def _real(name: str, value: object, remedy: str) -> float:
@@ -34,10 +36,14 @@ def _real(name: str, value: object, remedy: str) -> float:
 
 
 def positive_epsilon(name: str, value: object) -> float:
-    """Return a finite positive epsilon as a float."""
-    remedy = "must be a positive finite number (in nats), for example 1.0"
+    """Return an epsilon as a float, in the range in which channels are exact in double precision.
+
+    Below it no report says anything, above it no report protects anything.
+    """
+    low, high = EPSILON_RANGE
+    remedy = f"must be a number from {low:g} to {high:g} (in nats), for example 1.0"
     number = _real(name, value, remedy)
-    if not math.isfinite(number) or number <= 0.0:
+    if not low <= number <= high:
         raise InvalidArgument(name, value, remedy)
     return number
 

@@ -14,13 +14,30 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["LANES", "add_columns", "compare", "krr_pass", "sfc64", "sfc64_lanes", "sfc64_words"]
+__all__ = [
+    "BLOCK",
+    "LANES",
+    "STEPS",
+    "Streams",
+    "add_columns",
+    "compare",
+    "krr_block",
+    "krr_is_pending",
+    "krr_lanes",
+    "krr_pass",
+    "sfc64",
+    "sfc64_lanes",
+    "sfc64_rows",
+]
 
 LANES = 64
 """Number of interleaved streams: enough to fill vector registers, few enough to key cheaply."""
 
 STEPS = 4
 """Steps of a stream for each load and store of its state."""
+
+BLOCK = 512
+"""Users, or words, handled at a time: whole rows, and what they touch fits the nearest cache."""
 
 U64 = npt.NDArray[np.uint64]
 F = TypeVar("F", bound=Callable[..., Any])
@@ -43,6 +60,17 @@ def sfc64(a: Any, b: Any, c: Any, count: Any) -> Any:
 
 
 @compiled
+def sfc64_rows(a: U64, b: U64, c: U64, count: np.uint64, out: U64) -> None:
+    """Fill the `STEPS` rows of `out` with the next words of streams a, b, c; see `sfc64_lanes`."""
+    first, second, third, fourth = out[0], out[1], out[2], out[3]
+    for j in range(a.shape[0]):
+        first[j], x, y, z = sfc64(a[j], b[j], c[j], count)
+        second[j], x, y, z = sfc64(x, y, z, count + np.uint64(1))
+        third[j], x, y, z = sfc64(x, y, z, count + np.uint64(2))
+        fourth[j], a[j], b[j], c[j] = sfc64(x, y, z, count + np.uint64(3))
+
+
+@compiled
 def sfc64_lanes(state: U64, count: np.uint64, out: U64) -> None:
     """Fill out[:, j] with the next words of stream j.
 
@@ -55,20 +83,20 @@ def sfc64_lanes(state: U64, count: np.uint64, out: U64) -> None:
     out : (rows, LANES) uint64
         Filled in place; rows is a multiple of `STEPS`.
     """
-    a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
+    a, b, c = state[0].copy(), state[1].copy(), state[2].copy()  # known not to overlap
     for i in range(0, out.shape[0], STEPS):
-        first, second, third, fourth = out[i], out[i + 1], out[i + 2], out[i + 3]
-        now = count + np.uint64(i)
-        for j in range(a.shape[0]):
-            first[j], x, y, z = sfc64(a[j], b[j], c[j], now)
-            second[j], x, y, z = sfc64(x, y, z, now + np.uint64(1))
-            third[j], x, y, z = sfc64(x, y, z, now + np.uint64(2))
-            fourth[j], a[j], b[j], c[j] = sfc64(x, y, z, now + np.uint64(3))
+        sfc64_rows(a, b, c, count + np.uint64(i), out[i : i + STEPS])
     state[0], state[1], state[2] = a, b, c
 
 
-def sfc64_words(key: U64) -> Callable[[int], U64]:
-    """Return a source of words that interleaves the streams started at `key`.
+@compiled
+def _rows(n: Any) -> Any:
+    """Return the number of rows, a multiple of `STEPS`, that hold n words."""
+    return STEPS * -(-n // (STEPS * LANES))
+
+
+class Streams:
+    """A source of words that interleaves the streams started at a key.
 
     For a given counter the step is a bijection of (a, b, c), so that a uniform key makes the
     state uniform at every step: no first words need to be discarded.
@@ -77,31 +105,37 @@ def sfc64_words(key: U64) -> Callable[[int], U64]:
     ----------
     key : (3, LANES) uint64
         Initial a, b, c of each stream; the counter starts at 1, as in numpy.
-
-    Returns
-    -------
-    Words
-        Function of n that returns n words, shape (n,); what is left of the last rows is dropped.
     """
-    state, drawn = key.copy(), 0
-    memory = _aligned(0)
-    last: weakref.ref[U64] | None = None
 
-    def words(n: int) -> U64:
-        nonlocal drawn, memory, last
-        rows = STEPS * -(-n // (STEPS * LANES))
+    def __init__(self, key: U64) -> None:
+        self._state, self._drawn = key.copy(), 0
+        self._memory = _aligned(0)
+        self._last: weakref.ref[U64] | None = None
+
+    def __call__(self, n: int) -> U64:
+        """Return n words, shape (n,); what is left of the last rows is dropped."""
+        rows = _rows(n)
         # Fresh memory costs more than the words in it. So the same memory is filled again, but
         # only once the last array, and with it every view of it, is gone.
-        in_use = last is not None and last() is not None
-        if memory.size < 8 * LANES * rows or in_use:
-            memory = _aligned(8 * LANES * rows)
-        out = np.frombuffer(memory.data, dtype=np.uint64, count=LANES * rows)
-        last = weakref.ref(out)
-        sfc64_lanes(state, np.uint64(drawn + 1), out.reshape(rows, LANES))
-        drawn += rows
+        in_use = self._last is not None and self._last() is not None
+        if self._memory.size < 8 * LANES * rows or in_use:
+            self._memory = _aligned(8 * LANES * rows)
+        out = np.frombuffer(self._memory.data, dtype=np.uint64, count=LANES * rows)
+        self._last = weakref.ref(out)
+        sfc64_lanes(self._state, self._next(rows), out.reshape(rows, LANES))
         return out[:n]
 
-    return words
+    def krr(
+        self, codes: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
+    ) -> tuple[npt.NDArray[np.int64], U64]:
+        """Do `krr_pass` with the next words, and return the pending positions with their words."""
+        count = self._next(_rows(codes.size))
+        pending, words = krr_lanes(self._state, count, codes, k, keep_high, spare, out)
+        return pending, words
+
+    def _next(self, rows: int) -> np.uint64:
+        self._drawn += rows
+        return np.uint64(self._drawn - rows + 1)
 
 
 def _aligned(n_bytes: int) -> npt.NDArray[np.uint8]:
@@ -112,13 +146,38 @@ def _aligned(n_bytes: int) -> npt.NDArray[np.uint8]:
 
 
 @compiled
+def krr_block(
+    codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
+) -> bool:
+    """Answer k-RR for a few users; return whether one of them may be pending.
+
+    The loop has no branch, so that it runs on vectors. See `krr_pass` for the arguments.
+    """
+    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
+    flag = False
+    for i in range(codes.shape[0]):
+        code, high = codes[i], words[i] >> half
+        product = (words[i] & low) * k
+        out[i] = code if high < keep_high else product >> half
+        flag |= (high == keep_high) | ((product & low) < spare) | (code >= k)
+    return flag
+
+
+@compiled
+def krr_is_pending(
+    code: np.uint64, word: np.uint64, k: np.uint64, keep_high: np.uint64, spare: np.uint64
+) -> bool:
+    """Return whether a tie, Lemire's rejection or a code out of range leaves a user pending."""
+    low, high = np.uint64(0xFFFFFFFF), word >> np.uint64(32)
+    rejected = (high > keep_high) & (((word & low) * k & low) < spare)
+    return bool((high == keep_high) | rejected | (code >= k))
+
+
+@compiled
 def krr_pass(
     codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
 ) -> npt.NDArray[np.int64]:
     """Answer k-RR for one chunk and return the pending positions; see `samplers.sample_krr`.
-
-    The inner loop has no branch, so that it runs on vectors; it only notes whether its block of
-    users holds a pending one, in which case a second loop lists them.
 
     Parameters
     ----------
@@ -132,31 +191,61 @@ def krr_pass(
     (m,) int64
         Increasing positions of the users whom their one word does not settle.
     """
-    low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
-    n = codes.shape[0]
-    pending = np.empty(n, dtype=np.int64)
+    pending = np.empty(codes.shape[0], dtype=np.int64)
     found = 0
-    for start in range(0, n, 512):
-        block, random, report = (
-            codes[start : start + 512],
-            words[start : start + 512],
-            out[start : start + 512],
-        )
-        flag = np.uint64(0)
-        for i in range(block.shape[0]):
-            code, high = block[i], random[i] >> half
-            product = (random[i] & low) * k
-            report[i] = code if high < keep_high else product >> half
-            rejected = (high > keep_high) & ((product & low) < spare)
-            flag |= np.uint64((high == keep_high) | rejected | (code >= k))
-        if flag:
+    for start in range(0, codes.shape[0], BLOCK):
+        block, random = codes[start : start + BLOCK], words[start : start + BLOCK]
+        if krr_block(block, random, k, keep_high, spare, out[start : start + BLOCK]):
             for i in range(block.shape[0]):
-                code, high = block[i], random[i] >> half
-                rejected = (high > keep_high) & (((random[i] & low) * k & low) < spare)
-                if (high == keep_high) | rejected | (code >= k):
+                if krr_is_pending(block[i], random[i], k, keep_high, spare):
                     pending[found] = start + i
                     found += 1
     return pending[:found]
+
+
+@compiled
+def krr_lanes(
+    state: U64,
+    count: np.uint64,
+    codes: U64,
+    k: np.uint64,
+    keep_high: np.uint64,
+    spare: np.uint64,
+    out: U64,
+) -> tuple[npt.NDArray[np.int64], U64]:
+    """Do `krr_pass` with the words of `sfc64_lanes`, which never leave the nearest cache.
+
+    Parameters
+    ----------
+    state, count
+        As in `sfc64_lanes`.
+    codes, k, keep_high, spare, out
+        As in `krr_pass`.
+
+    Returns
+    -------
+    (m,) int64, (m,) uint64
+        The pending positions, and the one word that each of these users has drawn.
+    """
+    a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
+    rows = np.empty((BLOCK // LANES, LANES), dtype=np.uint64)
+    words = rows.reshape(BLOCK)
+    pending = np.empty(codes.shape[0], dtype=np.int64)
+    drawn = np.empty(codes.shape[0], dtype=np.uint64)
+    found = 0
+    for start in range(0, codes.shape[0], BLOCK):
+        block = codes[start : start + BLOCK]
+        for i in range(0, _rows(block.shape[0]), STEPS):
+            sfc64_rows(a, b, c, count, rows[i : i + STEPS])
+            count += np.uint64(STEPS)
+        random = words[: block.shape[0]]
+        if krr_block(block, random, k, keep_high, spare, out[start : start + BLOCK]):
+            for i in range(block.shape[0]):
+                if krr_is_pending(block[i], random[i], k, keep_high, spare):
+                    pending[found], drawn[found] = start + i, random[i]
+                    found += 1
+    state[0], state[1], state[2] = a, b, c
+    return pending[:found].copy(), drawn[:found].copy()
 
 
 @compiled
@@ -174,10 +263,10 @@ def compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
         Updated in place: the lanes' bits, and the lanes whose digits all agreed with the
         threshold's; at the start no lane is 1 and every lane is tied.
     """
-    for start in range(0, result.shape[0], 512):  # stays in the first-level cache for all digits
-        value, still = result[start : start + 512], tied[start : start + 512]
+    for start in range(0, result.shape[0], BLOCK):
+        value, still = result[start : start + BLOCK], tied[start : start + BLOCK]
         for digit in range(random.shape[0]):
-            word, flip = random[digit, start : start + 512], flips[digit]
+            word, flip = random[digit, start : start + BLOCK], flips[digit]
             for i in range(value.shape[0]):
                 value[i] ^= still[i] & flip
                 still[i] &= word[i]

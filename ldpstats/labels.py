@@ -11,7 +11,7 @@ import pandas as pd
 from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
-__all__ = ["as_labels", "encode", "labels_from_json", "labels_to_json"]
+__all__ = ["align", "as_labels", "encode", "labels_from_json", "labels_to_json"]
 
 _PLAIN = (str, bool, int, float)
 
@@ -63,7 +63,7 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
 
 
 def encode(
-    name: str, values: object, labels: pd.Index[Any], missing: str = "raise"
+    name: str, values: object, labels: pd.Index[Any], missing: str = "raise", check: bool = True
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return codes of `values` among `labels`, and how many missing values were set aside.
 
@@ -77,6 +77,9 @@ def encode(
         The labels in order.
     missing : {"raise", "count"}
         Refuse missing values, or leave them out of the codes and return their number.
+    check : bool
+        False trusts an integer array to hold labels 0 .. k-1: for a caller whose own pass over the
+        codes finds those out of range.
 
     Returns
     -------
@@ -91,9 +94,9 @@ def encode(
         For a value that is no label; nothing is dropped or mapped.
     """
     one_of("missing", missing, ("raise", "count"))
-    if isinstance(labels, pd.RangeIndex) and isinstance(values, np.ndarray):
+    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and values.dtype.kind in "iu":
-            return _integer_codes(name, values, len(labels)), 0
+            return _integer_codes(name, values, len(labels), check), 0
     series = _as_series(name, values)
     absent = series.isna().to_numpy()
     n_missing = int(absent.sum())
@@ -105,7 +108,10 @@ def encode(
             "or pass missing='count' to have them counted and reported",
         )
     present = series[~absent] if n_missing else series
-    codes = _codes(present, labels)
+    try:
+        codes = _codes(present, labels)
+    except (TypeError, NotImplementedError):  # lists, bytes: no label looks like that
+        raise InvalidArgument(name, values, f"must be labels such as {_preview(labels)}") from None
     if (codes < 0).any():
         first = int(np.argmax(codes < 0))
         unknown = present.iloc[first]
@@ -121,15 +127,22 @@ def encode(
 def _as_series(name: str, values: object) -> pd.Series[Any]:
     if np.isscalar(values) or values is None:
         values = [values]
-    if isinstance(values, pd.DataFrame | dict | set) or np.ndim(values) != 1:  # type: ignore[arg-type]
+    try:
+        vector = not isinstance(values, pd.DataFrame | dict | set) and np.ndim(values) == 1  # type: ignore[arg-type]
+    except ValueError:  # lists of several lengths
+        vector = False
+    if not vector:
         raise InvalidArgument(name, values, "must be one-dimensional: a Series, array or list")
     series: pd.Series[Any] = pd.Series(values)
     return series.reset_index(drop=True)
 
 
-def _integer_codes(name: str, values: npt.NDArray[Any], k: int) -> npt.NDArray[np.int64]:
+def _integer_codes(
+    name: str, values: npt.NDArray[Any], k: int, check: bool
+) -> npt.NDArray[np.int64]:
     codes = values.astype(np.int64, copy=False)
-    if codes.size and (values.max() >= k or values.min() < 0):
+    # seen as unsigned, a negative code is a large one: one pass finds both kinds
+    if check and codes.size and codes.view(np.uint64).max() >= k:
         first = int(np.argmax((values < 0) | (values >= k)))
         raise UnknownCategory(
             f"{name}[{first}]", int(values[first]), f"is not among the {k} labels 0 to {k - 1}"
@@ -154,6 +167,28 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int
 def _preview(labels: pd.Index[Any]) -> str:
     shown = [repr(v) for v in labels[:5].tolist()]
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
+
+
+def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
+    """Put a Series in the order of `labels`; leave anything else as it is.
+
+    Labels that the Series lacks get the value `absent`; None refuses that.
+
+    Raises
+    ------
+    InvalidArgument
+        For labels that are unknown, occur twice, or are lacking.
+    """
+    if not isinstance(values, pd.Series):
+        return values
+    given = values.index
+    lacking = absent is None and len(given) < len(labels)
+    if given.has_duplicates or lacking or not given.astype(object).isin(labels).all():
+        raise InvalidArgument(
+            name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
+        )
+    found = values.set_axis(given.astype(object)).reindex(labels.astype(object))
+    return (found if absent is None else found.fillna(absent)).to_numpy()
 
 
 def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:

@@ -81,7 +81,7 @@ def epsilon(Q: Channel | npt.ArrayLike) -> float:
     >>> round(epsilon([[0.75, 0.25], [0.25, 0.75]]), 4)   # ln 3
     1.0986
     """
-    return (Q if isinstance(Q, Channel) else Dense(np.asarray(Q))).epsilon()
+    return (Q if isinstance(Q, Channel) else Dense(np.array(Q))).epsilon()
 
 
 def compose(epsilons: Sequence[float]) -> float:

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["BULK", "Words", "simulation_words", "system_words"]
+if TYPE_CHECKING:
+    from ldpstats.kernels import Streams
+
+__all__ = ["BULK", "SimulationWords", "Words", "simulation_words", "system_words"]
 
 Words = Callable[[int], npt.NDArray[np.uint64]]
 """``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
@@ -23,7 +27,28 @@ BULK = 1 << 15
 """A request of at least this many words makes a simulation turn to the compiled streams."""
 
 
-def simulation_words(rng: np.random.Generator) -> Words:
+class SimulationWords:
+    """A source of words that is a function of a generator alone; see `simulation_words`."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._streams: Streams | None = None
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        if self._streams is None and n < BULK:
+            return self._rng.integers(0, 2**64, dtype=np.uint64, size=n)
+        return self.streams()(n)
+
+    def streams(self) -> Streams:
+        """Return the compiled streams, which answer every later request too."""
+        if self._streams is None:
+            from ldpstats.kernels import LANES, Streams
+
+            self._streams = Streams(self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES)))
+        return self._streams
+
+
+def simulation_words(rng: np.random.Generator) -> SimulationWords:
     """Return a source of words that is a function of `rng` alone.
 
     `rng` itself answers until a request reaches `BULK` words. From then on 64 interleaved SFC64
@@ -38,7 +63,7 @@ def simulation_words(rng: np.random.Generator) -> Words:
 
     Returns
     -------
-    Words
+    SimulationWords
         Function of n that returns an array of n uniform words, shape (n,), uint64.
 
     Raises
@@ -58,17 +83,7 @@ def simulation_words(rng: np.random.Generator) -> Words:
         raise InvalidArgument(
             "rng", given, f"must be a numpy.random.Generator, as in np.random.default_rng({seed})"
         )
-    stream: Words | None = None
-
-    def words(n: int) -> npt.NDArray[np.uint64]:
-        nonlocal stream
-        if stream is None and n >= BULK:
-            from ldpstats.kernels import LANES, sfc64_words
-
-            stream = sfc64_words(rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES)))
-        return stream(n) if stream else rng.integers(0, 2**64, dtype=np.uint64, size=n)
-
-    return words
+    return SimulationWords(given)
 
 
 def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:

@@ -94,8 +94,9 @@ class Reports:
             For ``bits=True`` on reports that are not bits.
         """
         mechanism: Source = self.mechanism
+        _check_reports(self.y, mechanism)
         if not bits:
-            y, n = _collapse(self.y, np.ones(len(self), dtype=np.int64), mechanism.n_outputs)
+            y, n = _collapse(self.y, None, mechanism.n_outputs)
             return Counts(y, n, self.mechanism, self.n_missing)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
@@ -133,6 +134,14 @@ class Counts:
     mechanism: Any
     n_missing: int = 0
 
+    def __post_init__(self) -> None:
+        n = np.asarray(self.n)
+        if n.dtype.kind not in "iu" or n.shape != self.y.shape[:1] or n.min(initial=0) < 0:
+            raise InvalidArgument(
+                "n", self.n, f"must be {self.y.shape[0]} non-negative integers, one a report in y"
+            )
+        _check_reports(self.y, self.mechanism)
+
     @property
     def nobs(self) -> int:
         """Number of reports."""
@@ -151,13 +160,16 @@ class Counts:
     def bit_counts(self) -> BitCounts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
-            raise NotAvailable(f"{self.mechanism} does not report bits")
-        single = self.n == 1  # all of them where reports are wide
-        ones = samplers.column_sums(self.y[single], self.mechanism.n_bits)
-        ones = ones + self.n[~single] @ samplers.unpack(self.y[~single], self.mechanism.n_bits)
+            raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
+        many = np.flatnonzero(self.n != 1)  # none where reports are wide
+        once = np.delete(self.y, many, axis=0) if many.size else self.y
+        ones = samplers.column_sums(once, self.mechanism.n_bits)
+        ones = ones + self.n[many] @ samplers.unpack(self.y[many], self.mechanism.n_bits)
         return BitCounts(ones[None, :], np.array([self.nobs]), self.mechanism, self.n_missing)
 
     def __add__(self, other: Counts) -> Counts:
+        if isinstance(other, BitCounts) and self.n.size:
+            raise NotAvailable("patterns and sums of bits do not add up: use bit_counts() first")
         if not isinstance(other, Counts):
             return NotImplemented
         _same_mechanism(self.mechanism, other.mechanism)
@@ -165,6 +177,10 @@ class Counts:
         n = np.concatenate([self.n, other.n])
         y, n = _collapse(y, n, self.mechanism.n_outputs)
         return Counts(y, n, self.mechanism, self.n_missing + other.n_missing)
+
+    def __radd__(self, other: int) -> Counts:
+        # sum() starts from zero
+        return self if other == 0 else NotImplemented
 
     @classmethod
     def from_frame(
@@ -231,6 +247,16 @@ class BitCounts:
     n_missing: int = 0
 
     def __post_init__(self) -> None:
+        ones, reports = np.asarray(self.ones), np.asarray(self.reports)
+        if (
+            ones.shape != (reports.size, self.mechanism.n_bits)
+            or min(ones.min(), reports.min()) < 0
+        ):
+            raise InvalidArgument(
+                "ones",
+                f"array of shape {ones.shape}",
+                f"must be non-negative, of shape ({reports.size}, {self.mechanism.n_bits})",
+            )
         if np.any(self.ones > self.reports[:, None]):
             c, j = (int(i) for i in np.argwhere(self.ones > self.reports[:, None])[0])
             raise InvalidArgument(
@@ -244,7 +270,9 @@ class BitCounts:
         """Number of reports."""
         return int(self.reports.sum())
 
-    def __add__(self, other: BitCounts | Counts) -> BitCounts:
+    def __add__(self, other: BitCounts | Counts | int) -> BitCounts:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
         # an empty Counts is the neutral start of a sum, whichever kind follows
         if isinstance(other, Counts) and not other.n.size:
             _same_mechanism(self.mechanism, other.mechanism)
@@ -262,16 +290,29 @@ class BitCounts:
     __radd__ = __add__
 
 
+def _check_reports(y: Array, mechanism: Source) -> None:
+    """Refuse codes out of range, and packed reports of another width."""
+    if mechanism.n_bits:
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.n_bits // 8),)
+        what = f"packed reports of {mechanism.n_bits} bits, uint8 of shape (u, bytes)"
+    else:
+        whole = y.ndim == 1 and y.dtype.kind in "iu"
+        good = whole and (not y.size or (y.min() >= 0 and y.max() < mechanism.n_outputs))
+        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good:
+        raise InvalidArgument("y", y, f"must be {what}")
+
+
 def _collapse(
-    y: Array, n: npt.NDArray[np.int64], n_outputs: int
+    y: Array, n: npt.NDArray[np.int64] | None, n_outputs: int
 ) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Merge equal reports and drop those with count zero, which carry no information."""
+    """Merge equal reports, n of each (None: one), and drop those with count zero."""
     if y.ndim == 1:
         total = np.bincount(y, weights=n, minlength=n_outputs) if y.size else np.zeros(0)
         seen = np.flatnonzero(total)
         return seen, total[seen].astype(np.int64)
     if y.shape[1] > 8:
-        return y[n > 0], n[n > 0]
+        return (y, np.ones(len(y), dtype=np.int64)) if n is None else (y[n > 0], n[n > 0])
     words = np.zeros((y.shape[0], 8), dtype=np.uint8)
     words[:, : y.shape[1]] = y
     keys, first, group = np.unique(

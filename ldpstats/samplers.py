@@ -13,14 +13,13 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import BULK, Words
+from ldpstats.randomness import BULK, SimulationWords, Words
 
 __all__ = [
     "CERTAIN",
@@ -82,8 +81,10 @@ def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
         raise InvalidArgument("probability", probability, "must lie in [0, 1], for example 0.25")
     if rounding not in ("down", "up"):
         raise InvalidArgument("rounding", rounding, "must be 'down' or 'up'")
-    exact = Fraction(probability) * CERTAIN
-    return math.floor(exact) if rounding == "down" else math.ceil(exact)
+    numerator, denominator = float(probability).as_integer_ratio()
+    if rounding == "down":
+        return numerator * CERTAIN // denominator
+    return -(-numerator * CERTAIN // denominator)
 
 
 def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
@@ -129,23 +130,28 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     if not 1 <= k < 1 << 32:
         raise InvalidArgument("k", k, "must lie in [1, 2**32)")
     _check_threshold("keep", keep)
-    first_pass, step = _krr_pass, 1 << 14
+    first_pass, step, streams = _krr_pass, 1 << 14, None
     if true.size >= LARGE:
         from ldpstats.kernels import krr_pass
 
         first_pass, step = krr_pass, 1 << 17
+        if isinstance(words, SimulationWords):
+            streams, step = words.streams(), 1 << 18
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
     for start in range(0, true.size, step):
         chunk = slice(start, start + step)
-        random = words(source[chunk].size)
-        pending = first_pass(source[chunk], random, *scalars, report[chunk])
+        if streams:  # makes its words as it goes
+            pending, random = streams.krr(source[chunk], *scalars, report[chunk])
+        else:
+            random = words(source[chunk].size)
+            pending = first_pass(source[chunk], random, *scalars, report[chunk])
+            random = random[pending]  # and the memory of the others can serve the next chunk
         if pending.size:
             where = start + pending
             _check_range("codes", true[where], k)
-            report[where] = _settle_krr(source[where], random[pending], k, keep, words)
-        del random  # its memory can serve the next chunk
+            report[where] = _settle_krr(source[where], random, k, keep, words)
     return out
 
 

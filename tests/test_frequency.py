@@ -338,3 +338,28 @@ def test_categories_with_a_count_of_their_own_get_exact_inference() -> None:
     pd.testing.assert_frame_equal(
         ldp.FrequencyModel(dense).fit().conf_int(), MODEL.fit().conf_int(), rtol=1e-9
     )
+
+
+def test_lists_of_sources_enter_two_sample_tests_whole() -> None:
+    a, b, c = (KRR.counts(n) for n in ([60, 50, 48, 42], [50, 50, 50, 50], [40, 30, 60, 70]))
+    together = ldp.two_sample_test([a, b], c)
+    merged = ldp.two_sample_test(a + b, c, method="wald")
+    assert together.statistic == pytest.approx(merged.statistic, rel=1e-9)
+
+
+def test_few_wide_reports_give_estimates_without_a_covariance() -> None:
+    reports = ldp.KRAPPOR(50, 1.0).privatize(np.arange(45), np.random.default_rng(1))
+    results = ldp.FrequencyModel(reports).fit()
+    assert results.converged and results.bse.isna().all()
+    assert results.cov_type == "none (singular information)"
+    assert np.isfinite(results.conf_int()).all(axis=None)
+
+
+def test_intervals_refuse_the_model_of_other_data() -> None:
+    other = ldp.FrequencyModel(KRR.counts([500, 500, 480, 520]))
+    for options in (
+        {"method": "profile"},
+        {"method": "bootstrap", "rng": np.random.default_rng(1)},
+    ):
+        with pytest.raises(ldp.InvalidArgument, match="other data"):
+            MODEL.fit().conf_int(model=other, **options)

@@ -80,3 +80,22 @@ def test_one_value_is_accepted() -> None:
 def test_large_label_sets_are_quick() -> None:
     names = [f"label {i}" for i in range(200_000)]  # a quadratic check would take minutes
     assert len(as_labels("categories", names)) == 200_000
+
+
+@pytest.mark.parametrize("n", [10, 200_000])
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint64])
+@pytest.mark.parametrize(
+    "mechanism",
+    [ldp.KRR(5, 1.0), ldp.KRAPPOR(5, 1.0), ldp.CustomMechanism(np.full((5, 2), 0.5), 5, 2)],
+    ids=["krr", "unary", "custom"],
+)
+def test_integers_that_are_no_label_are_named_where_the_sampler_finds_them(
+    mechanism: ldp.mechanisms.Mechanism, kind: type, n: int
+) -> None:
+    values = np.zeros(n, dtype=kind)
+    values[n - 3] = 2**63 if kind is np.uint64 else -1
+    with pytest.raises(ldp.UnknownCategory, match=rf"values\[{n - 3}\]={values[n - 3]}"):
+        mechanism.privatize(values, np.random.default_rng(1))
+    values[n - 3] = 5
+    with pytest.raises(ldp.UnknownCategory, match=rf"values\[{n - 3}\]=5"):
+        mechanism.client().privatize(values)

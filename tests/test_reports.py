@@ -87,3 +87,30 @@ def test_injected_entropy_decides_the_reports() -> None:
         KRR.client(entropy=np.random.default_rng(5).bytes).privatize(values).y for _ in range(2)
     ]
     np.testing.assert_array_equal(*reports)
+
+
+def test_sums_need_no_start() -> None:
+    parts = [KRR.counts([1, 2, 3]), KRR.counts([1, 0, 0])]
+    np.testing.assert_array_equal(sum(parts).vector(), [2, 2, 3])
+    bits = [UNARY.counts([1, 2, 3], nobs=4), UNARY.counts([1, 0, 0], nobs=2)]
+    np.testing.assert_array_equal(sum(bits).ones, [[2, 2, 3]])
+
+
+def test_series_of_counts_are_matched_by_label() -> None:
+    values = pd.Series(["c", "a", "c", "c"])
+    np.testing.assert_array_equal(KRR.counts(values.value_counts()).vector(), [1, 0, 3])
+    with pytest.raises(ldp.InvalidArgument, match="indexed by the labels"):
+        KRR.counts(pd.Series([1, 2, 3]))
+
+
+def test_malformed_counts_are_refused() -> None:
+    with pytest.raises(ldp.InvalidArgument, match="n="):
+        ldp.Counts(np.array([0, 1]), np.array([1.5, 2.0]), KRR)
+    with pytest.raises(ldp.InvalidArgument, match="output codes"):
+        ldp.Counts(np.array([0, 3]), np.array([1, 2]), KRR)
+    with pytest.raises(ldp.InvalidArgument, match="output codes"):
+        ldp.Reports(np.array([0, -1]), KRR).tally()
+    with pytest.raises(ldp.InvalidArgument, match="packed"):
+        ldp.Reports(np.zeros((3, 2), np.uint8), UNARY).tally()
+    with pytest.raises(ldp.InvalidArgument, match="ones"):
+        ldp.BitCounts(np.array([[1, -2, 3]]), np.array([4]), UNARY)

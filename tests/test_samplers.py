@@ -106,7 +106,8 @@ def test_interpreted_stream_equals_the_compiled_one(monkeypatch):
     out = np.empty((2, 8, kernels.LANES), dtype=np.uint64)
     compiled, interpreted = key.copy(), key.copy()
     kernels.sfc64_lanes(compiled, np.uint64(3), out[0])
-    monkeypatch.setattr(kernels, "sfc64", kernels.sfc64.py_func)
+    for name in ("sfc64", "sfc64_rows"):
+        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     with np.errstate(over="ignore"):
         kernels.sfc64_lanes.py_func(interpreted, np.uint64(3), out[1])
     assert np.array_equal(out[0], out[1])
@@ -298,6 +299,40 @@ def test_krr_kernel_equals_its_twin(k):
     for i in (1, 2):
         assert np.array_equal(pending[0], pending[i])
         assert np.array_equal(out[0], out[i])
+
+
+@pytest.mark.parametrize("k", [3, 1000, 3_000_000_001])
+@pytest.mark.parametrize("n", [1, 255, 256, 5000])
+def test_krr_with_its_own_words_equals_krr_with_given_ones(monkeypatch, k, n):
+    """Words made in the kernel are those that the same streams give when asked."""
+    monkeypatch.setattr(samplers, "LARGE", 0)
+    codes = np.random.default_rng(4).integers(0, k, size=n)
+    reports = []
+    for hidden in (False, True):
+        words = simulation_words(np.random.default_rng(10))
+        source = words.streams().__call__ if hidden else words
+        y = samplers.sample_krr(codes, k, ONE // 3, source)
+        reports.append(np.append(y, words(3).view(np.int64)))  # as many words were used
+    assert np.array_equal(*reports)
+
+
+@pytest.mark.parametrize("n", [5, 700])
+def test_interpreted_krr_equals_the_compiled_one(monkeypatch, n):
+    k, key = 3_000_000_001, np.random.default_rng(1).integers(0, 2**64, size=(3, 64), dtype="u8")
+    codes = np.random.default_rng(2).integers(0, k, size=n).astype(np.uint64)
+    scalars = np.uint64(k), np.uint64(1 << 30), np.uint64((1 << 32) % k)
+    names = ("sfc64", "sfc64_rows", "krr_block", "krr_is_pending", "krr_lanes", "_rows")
+    results = []
+    for interpreted in (False, True):
+        if interpreted:
+            for name in names:
+                monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
+        state, out = key.copy(), np.zeros(n, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            pending, drawn = kernels.krr_lanes(state, np.uint64(1), codes, *scalars, out)
+        results.append((state, out, pending, drawn))
+    for first, second in zip(*results, strict=True):
+        assert np.array_equal(first, second)
 
 
 def test_krr_paths_agree_for_the_same_words(monkeypatch):

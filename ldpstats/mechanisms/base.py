@@ -18,7 +18,7 @@ from ldpstats.channels import Channel
 from ldpstats.checks import counts_vector, distribution, positive_integer
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import encode, labels_from_json, labels_to_json
+from ldpstats.labels import align, encode, labels_from_json, labels_to_json
 from ldpstats.privacy import Audit
 from ldpstats.problems import Moments
 from ldpstats.randomness import Words, simulation_words, system_words
@@ -152,7 +152,8 @@ class Mechanism(ABC):
         rng : numpy.random.Generator
         """
         simulation_words(rng)
-        law, people = distribution("p", p, self.k), positive_integer("n", n, 0)
+        law = distribution("p", align("p", p, self.categories), self.k)
+        people = positive_integer("n", n, 0)
         return self.simulate_counts(rng.multinomial(people, law), rng)
 
     def no_counts(self) -> Counts:
@@ -264,7 +265,8 @@ class Enumerated(Mechanism):
         Parameters
         ----------
         n : array-like of int, shape (l,)
-            How often each report was seen, in the order of `outputs`.
+            How often each report was seen, in the order of `outputs`; a Series, such as
+            `value_counts` makes, is matched by label and need not hold reports never seen.
         nobs : None
             Not used: the number of reports is ``sum(n)``.
 
@@ -275,7 +277,7 @@ class Enumerated(Mechanism):
         """
         if nobs is not None:
             raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", n, (self.n_outputs,))
+        vector = counts_vector("n", align("n", n, self.outputs, absent=0), (self.n_outputs,))
         seen = np.flatnonzero(vector)
         return Counts(seen, vector[seen], self)
 

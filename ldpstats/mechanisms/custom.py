@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from ldpstats import samplers
@@ -47,11 +46,7 @@ class CustomMechanism(Enumerated):
     outputs: Any = None
 
     def __post_init__(self) -> None:
-        try:
-            given = np.asarray(self.Q, dtype=np.float64)
-        except (TypeError, ValueError, OverflowError):
-            raise InvalidArgument("Q", self.Q, "must be a (k, l) array of probabilities") from None
-        Q = Dense(given).Q
+        Q = Dense(self.Q).Q
         k, l = Q.shape  # noqa: E741
         categories = as_labels("categories", k if self.categories is None else self.categories)
         default = categories if k == l else l

@@ -14,7 +14,7 @@ from ldpstats.channels import Bits
 from ldpstats.checks import counts_vector, positive_epsilon, probability
 from ldpstats.covariances import Covariance, independent_bits
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels
+from ldpstats.labels import align, as_labels
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.problems import Moments
 from ldpstats.randomness import Words
@@ -141,6 +141,7 @@ class KRAPPOR(Mechanism):
         """
         if nobs is None:
             raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+        n = align("n", n, self.categories)
         shape = (self.k,) if np.ndim(n) == 1 else (1, self.k)
         ones = counts_vector("n", n, shape).reshape(1, self.k)
         reports = counts_vector("nobs", np.atleast_1d(nobs), (1,))

@@ -11,16 +11,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import distribution, level, one_of, positive_integer
+from ldpstats.checks import distribution, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.inversion import Inversion
+from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.projected import project_simplex
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
+from ldpstats.labels import align
 from ldpstats.models.uncertainty import (
     chi_square,
     exact_form,
@@ -261,24 +263,16 @@ class FrequencyModel:
         p0 : Series or array, shape (k,)
             The distribution to test; a Series is matched by label.
         """
-        p0 = distribution("p0", self._aligned("p0", p0), len(self.categories))
+        p0 = distribution("p0", align("p0", p0, self.categories), len(self.categories))
         problem = self.moments()
         estimate = Inversion().solve(problem).p
         V = linear_covariance(problem, problem.V(p0))
         outcome = tests_.given_distribution(estimate, V, p0)
         return chi_square("the frequencies are p0", outcome, "Wald, covariance under the null")
 
-    def _aligned(self, name: str, values: Any) -> Any:
-        if not isinstance(values, pd.Series):
-            return values
-        if len(values) != len(self.categories) or set(values.index) != set(self.categories):
-            raise InvalidArgument(name, values.index.tolist(), "must be indexed by the categories")
-        return values.reindex(self.categories).to_numpy()
-
     def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
-        from ldpstats.estimators.mle import MLE
-
+        self._made(results)
         likelihood = self.likelihood()
         best = MLE().solve(likelihood).p
         maximum = likelihood.loglike(best)
@@ -310,7 +304,7 @@ class FrequencyModel:
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         positive_integer("n_boot", n_boot, 2)
-        level(alpha)
+        self._made(results)
         p = project_simplex(results.fitted.estimate)
         estimator = ESTIMATORS[results.method]()
         draws = np.empty((n_boot, p.size))
@@ -322,6 +316,12 @@ class FrequencyModel:
                 draws[b] = estimator.solve(again.moments()).p
         return np.asarray(intervals.percentile(draws, alpha))
 
+    def _made(self, results: FrequencyResults) -> None:
+        """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+        mine = Inversion().solve(self.moments()).p
+        if not np.array_equal(mine, results.linear.estimate):
+            raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
+
     def _redraw(self, counts: Counts | BitCounts, p: Array, rng: np.random.Generator) -> Data:
         mechanism = counts.mechanism
         if isinstance(counts, BitCounts) or not mechanism.n_bits:
@@ -331,12 +331,14 @@ class FrequencyModel:
         return Reports(mechanism.sample(codes, simulation_words(rng)), mechanism)
 
 
-def two_sample_test(first: Data, second: Data, method: str = "default") -> TestResult:
+def two_sample_test(
+    first: Data | Sequence[Data], second: Data | Sequence[Data], method: str = "default"
+) -> TestResult:
     """Test that two groups of respondents have the same distribution.
 
     Parameters
     ----------
-    first, second : Reports, Counts or BitCounts
+    first, second : Reports, Counts or BitCounts, or lists of them
         Reports of the two groups, over the same categories.
     method : {"default", "pearson", "wald"}
         "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
@@ -359,9 +361,10 @@ def two_sample_test(first: Data, second: Data, method: str = "default") -> TestR
     one_of("method", method, ("default", "pearson", "wald"))
     null = "both groups have the same distribution"
     models = FrequencyModel(first), FrequencyModel(second)
-    FrequencyModel([models[0].sources[0], models[1].sources[0]])  # refuses unlike categories
+    FrequencyModel([*models[0].sources, *models[1].sources])  # refuses unlike categories
     a, b = (model.sources[0] for model in models)
-    same = a.mechanism.fingerprint == b.mechanism.fingerprint and not a.mechanism.n_bits
+    single = all(len(model.sources) == 1 for model in models)
+    same = single and a.mechanism == b.mechanism and not a.mechanism.n_bits
     if method == "pearson" and not same:
         raise NotAvailable(
             "Pearson's test needs reports of one mechanism that are labels: use method='wald'"

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.channels import Uniformised
 from ldpstats.covariances import Covariance, block_diagonal, uniformised
-from ldpstats.errors import NotAvailable
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimates import ExactForm
 from ldpstats.estimators.inversion import Inversion, linear_map
 from ldpstats.inference import goodness, information
@@ -85,7 +85,10 @@ def mle_covariance(
             J += likelihood.information(p)[np.ix_(free, free)]
         else:
             J += information.expected_information(_kept(Q[free]), p[free], counts.nobs)
-    inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
+    try:
+        inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
+    except NotIdentified:  # fewer different reports than categories
+        return None, "none (singular information)"
     if free.all():
         return inverse, kind
     full = np.zeros((p.size, p.size))
