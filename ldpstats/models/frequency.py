@@ -281,6 +281,9 @@ class FrequencyModel:
             if v >= 1.0:
                 return likelihood.loglike(np.eye(likelihood.k)[i])
             fixed = Likelihood(FixedEntry(likelihood.W, i, v), likelihood.n)
+            flat = np.full(fixed.k, 1.0 / fixed.k)
+            if fixed.W.mix(flat).min() <= 0.0:  # v makes a report impossible that was seen
+                return -np.inf
             return fixed.loglike(MLE().solve(fixed).p)
 
         ends = [

@@ -1,0 +1,56 @@
+"""What every estimator is: an object that turns a problem into a `Solution`."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy.typing as npt
+
+from ldpstats.covariances import Covariance
+from ldpstats.problems import Likelihood, Moments, Solution
+
+__all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator"]
+
+Array = npt.NDArray[Any]
+Problem = TypeVar("Problem", Likelihood, Moments)
+
+
+class Estimator(ABC, Generic[Problem]):
+    """Solves a `Likelihood` or a `Moments` problem; holds its own tuning and no data."""
+
+    name: ClassVar[str]
+
+    @abstractmethod
+    def solve(self, problem: Problem) -> Solution:
+        """Return the estimate with its certificate."""
+
+
+class LikelihoodEstimator(Estimator[Likelihood]):
+    """An estimator of p from the likelihood of the reports."""
+
+
+class MomentsEstimator(Estimator[Moments]):
+    """An estimator of p from linear equations in p."""
+
+    def excess(self, problem: Moments, p: Array) -> Array | None:
+        """How the estimator spreads what its linear start has too much, shape (k,), sum one.
+
+        In the interior every estimate here is the linear one less ``excess * (sum - 1)``; None
+        where the sum is left as it is.
+        """
+        return None
+
+    def covariance(self, problem: Moments, solution: Solution, linear: Covariance) -> Covariance:
+        """Covariance of the estimate, to first order, in the interior of the simplex.
+
+        Parameters
+        ----------
+        problem : Moments
+        solution : Solution
+            What `solve` returned.
+        linear : Covariance
+            That of the unconstrained linear estimate.
+        """
+        u = self.excess(problem, solution.p)
+        return linear if u is None else linear.without_excess(u)

@@ -1,0 +1,129 @@
+"""Ready-made convex constraints on p for `MLE(constraints=...)`.
+
+Each function returns a callable that takes the (k,) cvxpy expression of p and returns a list of
+cvxpy constraints; `all_of` joins several.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import one_of, positive_integer
+from ldpstats.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    import cvxpy
+
+__all__ = ["all_of", "bounds", "known_margin", "monotone", "unimodal"]
+
+Constraints = Callable[["cvxpy.Expression"], list[Any]]
+
+
+def all_of(*constraints: Constraints) -> Constraints:
+    """All the given constraints together.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> len(all_of(monotone(), bounds(0.1))(cvxpy.Variable(3)))
+    2
+    """
+    return lambda p: [item for part in constraints for item in part(p)]
+
+
+def known_margin(
+    margin: npt.ArrayLike | Mapping[tuple[int, ...], float], values: npt.ArrayLike | None = None
+) -> Constraints:
+    """Linear combinations of p that are known, such as the total of some categories.
+
+    Parameters
+    ----------
+    margin : array, shape (m, k), or mapping
+        The A of ``A p = values``; or a mapping from tuples of category positions to the total
+        probability of these categories, and then no `values`.
+    values : array, shape (m,)
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> p = cvxpy.Variable(3, name="p")
+    >>> [str(item) for item in known_margin({(0, 1): 0.6})(p)]
+    ['[[1. 1. 0.]] @ p == [0.6]']
+    """
+    if isinstance(margin, Mapping):
+        groups = list(margin)
+        right = np.array([margin[group] for group in groups], dtype=np.float64)
+    elif values is None:
+        raise InvalidArgument("values", values, "must hold one number per row of the margin")
+    else:
+        left = np.atleast_2d(np.asarray(margin, dtype=np.float64))
+        right = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        if right.shape != left.shape[:1]:
+            raise InvalidArgument("values", values, f"must hold {len(left)} numbers, one a row")
+
+    def build(p: cvxpy.Expression) -> list[Any]:
+        if not isinstance(margin, Mapping):
+            return [left @ p == right]
+        A = np.zeros((len(groups), p.size))
+        for row, group in zip(A, groups, strict=True):
+            row[list(group)] = 1.0
+        return [A @ p == right]
+
+    return build
+
+
+def monotone(order: str = "decreasing") -> Constraints:
+    """p that is "decreasing" or "increasing" in the order of the categories.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> len(monotone("increasing")(cvxpy.Variable(3)))
+    1
+    """
+    one_of("order", order, ("decreasing", "increasing"))
+    sign = 1.0 if order == "increasing" else -1.0
+    return lambda p: [sign * (p[1:] - p[:-1]) >= 0]
+
+
+def unimodal(mode: int) -> Constraints:
+    """p that increases up to position `mode` and decreases after it.
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> len(unimodal(1)(cvxpy.Variable(4)))
+    2
+    """
+    positive_integer("mode", mode, least=0)
+
+    def build(p: cvxpy.Expression) -> list[Any]:
+        if mode >= p.size:
+            raise InvalidArgument("mode", mode, f"must be a position below {p.size}")
+        rising = [p[1 : mode + 1] >= p[:mode]] if mode > 0 else []
+        falling = [p[mode + 1 :] <= p[mode:-1]] if mode + 1 < p.size else []
+        return rising + falling
+
+    return build
+
+
+def bounds(low: npt.ArrayLike = 0.0, high: npt.ArrayLike = 1.0) -> Constraints:
+    """``low <= p <= high``, numbers or arrays of shape (k,).
+
+    Examples
+    --------
+    >>> import cvxpy
+    >>> len(bounds(0.1)(cvxpy.Variable(3)))
+    1
+    """
+    lower, upper = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+
+    def build(p: cvxpy.Expression) -> list[Any]:
+        below = [p >= lower] if np.any(lower > 0.0) else []
+        return below + ([p <= upper] if np.any(upper < 1.0) else [])
+
+    return build

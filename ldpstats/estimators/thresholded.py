@@ -1,0 +1,101 @@
+"""Estimates that pass a significance threshold; the others share what is left."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import level
+from ldpstats.estimators.base import MomentsEstimator
+from ldpstats.estimators.inversion import linear_map
+from ldpstats.estimators.projected import project_simplex
+from ldpstats.problems import Moments, Solution
+
+__all__ = ["Thresholded", "null_standard_errors"]
+
+Array = npt.NDArray[Any]
+
+
+def null_standard_errors(problem: Moments) -> Array:
+    """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
+
+    With one equation per category the variance of equation j depends on p_j alone. Otherwise the
+    remaining mass is taken from the projected estimate without category j.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(3, epsilon=np.log(4.0))   # m_j = 1/6 where p_j = 0
+    >>> null_standard_errors(krr.moments(krr.counts([60, 30, 10]))).round(4)
+    array([0.0745, 0.0745, 0.0745])
+    """
+    G, k = linear_map(problem), problem.k
+    if isinstance(G, float):
+        vertex = np.eye(1, k)[0]
+        variances = problem.V(vertex).variances()
+        variances[0] = problem.V(np.roll(vertex, 1)).variances()[0]
+        return np.sqrt(variances) * abs(G)
+    p = project_simplex(G @ (problem.t - problem.offset))
+    found = np.empty(k)
+    for j in range(k):
+        others = np.where(np.arange(k) == j, 0.0, p)
+        if others.sum() == 0.0:
+            others = np.where(np.arange(k) == j, 0.0, 1.0)
+        found[j] = problem.V(others / others.sum()).transform(G[j : j + 1])[0, 0]
+    return np.sqrt(found)
+
+
+@dataclass(frozen=True)
+class Thresholded(MomentsEstimator):
+    """Significant estimates are kept, the rest of the mass is spread evenly over the others.
+
+    Entry j of the linear estimate is kept where it exceeds z_{1 - alpha/k} standard errors at
+    p_j = 0 (Bonferroni over the k categories; EPK14, MK19 sections 2.5 and 5). Where the kept
+    entries already exceed one they are divided by their sum, and `message` says so.
+
+    Parameters
+    ----------
+    alpha : float
+        Probability, at most, of keeping any category that nobody has.
+
+    Raises
+    ------
+    InvalidArgument
+        Where alpha is not in (0, 1).
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(4, epsilon=2.0)
+    >>> solution = Thresholded(alpha=0.05).solve(krr.moments(krr.counts([500, 300, 110, 90])))
+    >>> solution.p.round(4)
+    array([0.6565, 0.3313, 0.0061, 0.0061])
+    >>> solution.message
+    'kept 2 of 4, 0.0121788 spread evenly over the others'
+    """
+
+    alpha: float = 0.05
+    name: ClassVar[str] = "thresholded"
+
+    def __post_init__(self) -> None:
+        level(self.alpha)
+
+    def solve(self, problem: Moments) -> Solution:
+        """Return the thresholded estimate; `message` says what was kept."""
+        from scipy.special import ndtri
+
+        k = problem.k
+        G, moved = linear_map(problem), problem.t - problem.offset
+        estimate = moved * G if isinstance(G, float) else G @ moved
+        keep = estimate > -ndtri(self.alpha / k) * null_standard_errors(problem)
+        total, n_kept = float(estimate[keep].sum()), int(keep.sum())
+        if total > 1.0 or n_kept == k:
+            p = np.where(keep, estimate, 0.0) / total
+            message = f"kept {n_kept} of {k}, divided by their sum {total:.6g}"
+        else:
+            p = np.where(keep, estimate, (1.0 - total) / (k - n_kept))
+            message = f"kept {n_kept} of {k}, {1.0 - total:.6g} spread evenly over the others"
+        return Solution(p, np.nan, 0, True, message)
