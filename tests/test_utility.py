@@ -359,9 +359,9 @@ def test_epsilon_and_n_broadcast():
 def test_large_epsilon_is_no_privacy():
     p = [0.6, 0.4, 0.0]
     for loss in (utility.krr_l2, utility.krappor_l2):
-        assert loss(p, 900.0, 10) == pytest.approx(utility.nonprivate_l2(p, 10), rel=1e-12)
+        assert loss(p, 50.0, 10) == pytest.approx(utility.nonprivate_l2(p, 10), rel=1e-9)
     # nothing is lost to rounding where the loss is far below machine precision
-    assert utility.krr_l2([1.0, 0.0, 0.0], 60.0, 1) == pytest.approx(4 * np.exp(-60.0), rel=1e-9)
+    assert utility.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)
 
 
 @pytest.mark.parametrize(
