@@ -1,0 +1,53 @@
+"""Every vignette runs as it is; the numbers that it prints are asserted in the script itself."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+VIGNETTES = sorted((ROOT / "vignettes").glob("*.py"))
+NAMES = [script.stem for script in VIGNETTES]
+
+
+def run(script: Path, directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a script in a directory of its own, without a display, with warnings as errors."""
+    return subprocess.run(
+        [sys.executable, "-W", "error", str(script), *arguments],
+        cwd=directory,
+        env={**os.environ, "MPLBACKEND": "Agg"},
+        capture_output=True,
+        encoding="utf-8",
+    )
+
+
+def test_the_vignettes_are_found() -> None:
+    assert {"01_survey", "02_krr_or_rappor"} <= set(NAMES)
+
+
+@pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)
+def test_a_vignette_runs_and_writes_nothing(script: Path, tmp_path: Path) -> None:
+    ran = run(script, tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stderr == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)
+def test_a_vignette_saves_its_figures_where_it_is_told(script: Path, tmp_path: Path) -> None:
+    ran = run(script, tmp_path, "--figures", str(tmp_path))
+    assert ran.returncode == 0, ran.stderr
+    names = [path.name for path in tmp_path.iterdir()]
+    assert names and all(name.startswith(script.stem[:3]) for name in names)
+
+
+@pytest.mark.parametrize("line", ["assert 0.1 + 0.2 == 0.3", "import warnings; warnings.warn('x')"])
+def test_a_failed_assertion_or_a_warning_is_caught(line: str, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(line, encoding="utf-8")
+    assert run(script, tmp_path).returncode != 0
