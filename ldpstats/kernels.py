@@ -20,11 +20,10 @@ __all__ = [
     "STEPS",
     "Streams",
     "add_columns",
-    "compare",
+    "coins",
+    "krr",
     "krr_block",
     "krr_is_pending",
-    "krr_lanes",
-    "krr_pass",
     "sfc64",
     "sfc64_lanes",
     "sfc64_rows",
@@ -128,10 +127,16 @@ class Streams:
     def krr(
         self, codes: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
     ) -> tuple[npt.NDArray[np.int64], U64]:
-        """Do `krr_pass` with the next words, and return the pending positions with their words."""
+        """Do `krr` with the next words."""
         count = self._next(_rows(codes.size))
-        pending, words = krr_lanes(self._state, count, codes, k, keep_high, spare, out)
+        pending, words = krr(self._state, count, codes, k, keep_high, spare, out)
         return pending, words
+
+    def coins(self, flips: U64, size: int) -> U64:
+        """Do `coins` with the next words, and return `size` words of lanes."""
+        out = np.empty(size, dtype=np.uint64)
+        self._drawn += int(coins(self._state, np.uint64(self._drawn + 1), flips, out))
+        return out
 
     def _next(self, rows: int) -> np.uint64:
         self._drawn += rows
@@ -151,7 +156,7 @@ def krr_block(
 ) -> bool:
     """Answer k-RR for a few users; return whether one of them may be pending.
 
-    The loop has no branch, so that it runs on vectors. See `krr_pass` for the arguments.
+    The loop has no branch, so that it runs on vectors. See `krr` for the arguments.
     """
     low, half = np.uint64(0xFFFFFFFF), np.uint64(32)
     flag = False
@@ -174,37 +179,7 @@ def krr_is_pending(
 
 
 @compiled
-def krr_pass(
-    codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
-) -> npt.NDArray[np.int64]:
-    """Answer k-RR for one chunk and return the pending positions; see `samplers.sample_krr`.
-
-    Parameters
-    ----------
-    codes, words, out : (n,) uint64
-        True codes, one random word a user, and the reports (filled in place).
-    k, keep_high, spare : uint64
-        Number of categories, high half of the threshold, and 2**32 mod k.
-
-    Returns
-    -------
-    (m,) int64
-        Increasing positions of the users whom their one word does not settle.
-    """
-    pending = np.empty(codes.shape[0], dtype=np.int64)
-    found = 0
-    for start in range(0, codes.shape[0], BLOCK):
-        block, random = codes[start : start + BLOCK], words[start : start + BLOCK]
-        if krr_block(block, random, k, keep_high, spare, out[start : start + BLOCK]):
-            for i in range(block.shape[0]):
-                if krr_is_pending(block[i], random[i], k, keep_high, spare):
-                    pending[found] = start + i
-                    found += 1
-    return pending[:found]
-
-
-@compiled
-def krr_lanes(
+def krr(
     state: U64,
     count: np.uint64,
     codes: U64,
@@ -213,19 +188,23 @@ def krr_lanes(
     spare: np.uint64,
     out: U64,
 ) -> tuple[npt.NDArray[np.int64], U64]:
-    """Do `krr_pass` with the words of `sfc64_lanes`, which never leave the nearest cache.
+    """Answer k-RR with the words that `sfc64_lanes` gives; see `samplers.sample_krr`.
+
+    The words are used as they are made, so that none of them leaves the nearest cache.
 
     Parameters
     ----------
     state, count
         As in `sfc64_lanes`.
-    codes, k, keep_high, spare, out
-        As in `krr_pass`.
+    codes, out : (n,) uint64
+        True codes, and the reports (filled in place).
+    k, keep_high, spare : uint64
+        Number of categories, high half of the threshold, and 2**32 mod k.
 
     Returns
     -------
     (m,) int64, (m,) uint64
-        The pending positions, and the one word that each of these users has drawn.
+        Increasing positions of the users whom their one word does not settle, and these words.
     """
     a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
     rows = np.empty((BLOCK // LANES, LANES), dtype=np.uint64)
@@ -249,29 +228,54 @@ def krr_lanes(
 
 
 @compiled
-def compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
+def coins(state: U64, count: np.uint64, flips: U64, out: U64) -> Any:
     """Compare random words with the digits of a threshold; see `samplers.sample_bits`.
+
+    A row of words takes digits, with the words that `sfc64_lanes` gives, until none of its lanes
+    is tied or the digits end.
 
     Parameters
     ----------
-    random : (r, n) uint64
-        One random word for each of r digits and n words of lanes.
+    state, count
+        As in `sfc64_lanes`.
     flips : (r + 1,) uint64
-        All ones where the threshold's digit differs from the one before it, else zero; before the
-        first and after the last digit come zeros.
-    result, tied : (n,) uint64
-        Updated in place: the lanes' bits, and the lanes whose digits all agreed with the
-        threshold's; at the start no lane is 1 and every lane is tied.
+        All ones where a digit of the threshold differs from the one before it, else zero; before
+        the first and after the last of the r digits come zeros. r is a multiple of `STEPS`.
+    out : (n,) uint64
+        Filled in place: 64 bits in a word, each 1 where its fraction is below the threshold.
+
+    Returns
+    -------
+    int
+        Number of rows of words that were drawn.
     """
-    for start in range(0, result.shape[0], BLOCK):
-        value, still = result[start : start + BLOCK], tied[start : start + BLOCK]
-        for digit in range(random.shape[0]):
-            word, flip = random[digit, start : start + BLOCK], flips[digit]
-            for i in range(value.shape[0]):
-                value[i] ^= still[i] & flip
-                still[i] &= word[i]
-        for i in range(value.shape[0]):
-            value[i] ^= still[i] & flips[-1]
+    a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
+    result, tied = np.empty(LANES, dtype=np.uint64), np.empty(LANES, dtype=np.uint64)
+    zero, rows = np.uint64(0), 0
+    for start in range(0, out.shape[0], LANES):
+        result[:], tied[:], left = zero, ~zero, ~zero
+        digit = 0
+        while digit < flips.shape[0] - 1 and left != zero:
+            now, left = count + np.uint64(rows), zero
+            flip = flips[digit], flips[digit + 1], flips[digit + 2], flips[digit + 3]
+            for j in range(LANES):
+                first, x, y, z = sfc64(a[j], b[j], c[j], now)
+                second, x, y, z = sfc64(x, y, z, now + np.uint64(1))
+                third, x, y, z = sfc64(x, y, z, now + np.uint64(2))
+                fourth, a[j], b[j], c[j] = sfc64(x, y, z, now + np.uint64(3))
+                value, still = result[j] ^ (tied[j] & flip[0]), tied[j] & first
+                value, still = value ^ (still & flip[1]), still & second
+                value, still = value ^ (still & flip[2]), still & third
+                value, still = value ^ (still & flip[3]), still & fourth
+                result[j], tied[j] = value, still
+                left |= still
+            digit += STEPS
+            rows += STEPS
+        row = out[start : start + LANES]
+        for j in range(row.shape[0]):
+            row[j] = result[j] ^ (tied[j] & flips[-1])
+    state[0], state[1], state[2] = a, b, c
+    return rows
 
 
 @compiled

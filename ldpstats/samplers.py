@@ -5,7 +5,8 @@ thresholds given uniform 64-bit words: no floating-point number takes part, so t
 respondent's client does can be audited to the last bit. Simulation and client share these
 functions and differ only in their source of words.
 
-Long arrays go through `ldpstats.kernels` (numba); short ones never import it.
+Long simulations go through `ldpstats.kernels` (numba), which uses the words of a simulation as it
+makes them; short ones, and clients, never import it.
 """
 
 from __future__ import annotations
@@ -130,24 +131,20 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     if not 1 <= k < 1 << 32:
         raise InvalidArgument("k", k, "must lie in [1, 2**32)")
     _check_threshold("keep", keep)
-    first_pass, step, streams = _krr_pass, 1 << 14, None
-    if true.size >= LARGE:
-        from ldpstats.kernels import krr_pass
-
-        first_pass, step = krr_pass, 1 << 17
-        if isinstance(words, SimulationWords):
-            streams, step = words.streams(), 1 << 18
+    streams = None
+    if true.size >= LARGE and isinstance(words, SimulationWords):
+        streams = words.streams()
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
+    step = 1 << 18 if streams else 1 << 14
     for start in range(0, true.size, step):
         chunk = slice(start, start + step)
-        if streams:  # makes its words as it goes
+        if streams:
             pending, random = streams.krr(source[chunk], *scalars, report[chunk])
         else:
             random = words(source[chunk].size)
-            pending = first_pass(source[chunk], random, *scalars, report[chunk])
-            random = random[pending]  # and the memory of the others can serve the next chunk
+            pending, random = _krr(source[chunk], random, *scalars, report[chunk])
         if pending.size:
             where = start + pending
             _check_range("codes", true[where], k)
@@ -155,14 +152,15 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     return out
 
 
-def _krr_pass(
+def _krr(
     codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
-) -> I64:
-    """Twin of `kernels.krr_pass`."""
+) -> tuple[I64, U64]:
+    """Twin of `kernels.krr` for given words."""
     high, product = words >> 32, (words & LOW) * k
     out[:] = np.where(high < keep_high, codes, product >> 32)
     rejected = (high > keep_high) & ((product & LOW) < spare)
-    return np.flatnonzero((high == keep_high) | rejected | (codes >= k))
+    pending = np.flatnonzero((high == keep_high) | rejected | (codes >= k))
+    return pending, words[pending]
 
 
 def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words) -> U64:
@@ -257,13 +255,14 @@ def _background(
     rows: int, n_bytes: int, groups: list[tuple[int, npt.NDArray[np.bool_]]], words: Words
 ) -> U8:
     """Return rows of packed independent bits, (rows, n_bytes), by the thresholds of `groups`."""
+    if len(groups) == 1 and groups[0][1].size == 8 * n_bytes:  # nothing to be masked
+        return _coin_bytes(rows * n_bytes, groups[0][0], words).reshape(rows, n_bytes)
     block = np.zeros((rows, n_bytes), dtype=np.uint8)
     for value, bits in groups:
         mask = np.packbits(bits, bitorder="little")
         touched = np.flatnonzero(mask)
         first, last = int(touched[0]), int(touched[-1]) + 1
-        size = rows * (last - first)
-        coins = _coins(-(-size // 8), value, words).view(np.uint8)[:size].reshape(rows, -1)
+        coins = _coin_bytes(rows * (last - first), value, words).reshape(rows, -1)
         if np.any(mask[first:last] != 255):  # padding, or bits of another group
             coins &= mask[first:last]
         block[:, first:last] |= coins
@@ -283,10 +282,14 @@ def _overwrite(
         for value, bits in groups:
             chosen = bits[column] if len(groups) > 1 else slice(None)
             size = hit[chosen].size
-            coins = _coins(-(-size // 64), value, words).view(np.uint8)
-            hit[chosen] = np.unpackbits(coins, count=size)
+            hit[chosen] = np.unpackbits(_coin_bytes(-(-size // 8), value, words), count=size)
         byte, shift = offset + (column >> 3), (column & 7).astype(np.uint8)
         flat[byte] = flat[byte] & ~(np.uint8(1) << shift) | hit << shift
+
+
+def _coin_bytes(size: int, limit: int, words: Words) -> U8:
+    """Return 8 * size of the bits of `_coins`, packed in bytes."""
+    return _coins(-(-size // 8), limit, words).view(np.uint8)[:size]
 
 
 def _coins(size: int, limit: int, words: Words) -> U64:
@@ -298,30 +301,34 @@ def _coins(size: int, limit: int, words: Words) -> U64:
     lane's bit is 1, exactly where the threshold's digit is 1. A tied lane provisionally holds the
     threshold's last digit, so that `result` flips only where that digit does, and at the end it
     falls back to 0: it is not below the digits so far. After twelve digits one word in 64 still
-    holds a tied lane: only those words go on. The zeros that end the threshold need no digit,
-    since no fraction falls short of them.
+    holds a tied lane: only those words go on (`kernels.coins` stops by rows of 64 words instead).
+    The zeros that end the threshold need no digit, since no fraction falls short of them.
     """
     if limit in (0, CERTAIN):
         return np.full(size, ALL if limit else np.uint64(0))
-    compare = _compare
-    if size >= 1 << 14:
-        from ldpstats.kernels import compare
-    digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")[:12]]
-    flips = np.where(np.diff([0, *digits, 0]) != 0, ALL, np.uint64(0))
+    digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
+    if size >= 1 << 14 and isinstance(words, SimulationWords):
+        return words.streams().coins(_flips(digits + [0] * (-len(digits) % 4)), size)
+    first, flips = len(digits[:12]), _flips(digits[:12])
     result, tied = np.zeros(size, dtype=np.uint64), np.full(size, ALL)
     for start in range(0, size, 1 << 12):
         block = slice(start, start + (1 << 12))
-        width = tied[block].size
-        compare(words(len(digits) * width).reshape(-1, width), flips, result[block], tied[block])
-    limit = limit << len(digits) & (CERTAIN - 1)
+        random = words(first * tied[block].size).reshape(first, -1)
+        _compare(random, flips, result[block], tied[block])
+    limit = limit << 12 & (CERTAIN - 1)
     rest = np.flatnonzero(tied != 0) if limit else tied[:0]
     if rest.size:
         result[rest] |= tied[rest] & _coins(rest.size, limit, words)
     return result
 
 
+def _flips(digits: list[int]) -> U64:
+    """Return all ones where a digit differs from the one before it, zeros coming at either end."""
+    return np.where(np.diff([0, *digits, 0]) != 0, ALL, np.uint64(0))
+
+
 def _compare(random: U64, flips: U64, result: U64, tied: U64) -> None:
-    """Twin of `kernels.compare`."""
+    """Advance the lanes of `result` and `tied`, (n,), by r digits, with words (r, n)."""
     for word, flip in zip(random, flips, strict=False):
         result ^= tied & flip
         tied &= word

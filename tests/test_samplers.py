@@ -106,7 +106,7 @@ def test_interpreted_stream_equals_the_compiled_one(monkeypatch):
     out = np.empty((2, 8, kernels.LANES), dtype=np.uint64)
     compiled, interpreted = key.copy(), key.copy()
     kernels.sfc64_lanes(compiled, np.uint64(3), out[0])
-    for name in ("sfc64", "sfc64_rows"):
+    for name in ("sfc64", "sfc64_rows"):  # which sfc64_lanes calls
         monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
     with np.errstate(over="ignore"):
         kernels.sfc64_lanes.py_func(interpreted, np.uint64(3), out[1])
@@ -280,37 +280,48 @@ def test_krr_settles_pending_users_in_order(path):
 
 
 @pytest.mark.parametrize("k", [3, 1000, 3_000_000_001])
-def test_krr_kernel_equals_its_twin(k):
+def test_krr_block_equals_its_twin(k):
     rng = np.random.default_rng(8)
-    n, keep_high, spare = 5000, np.uint64(3), np.uint64((1 << 32) % k)
+    n, scalars = 5000, (np.uint64(k), np.uint64(3), np.uint64((1 << 32) % k))
     codes = rng.integers(0, k, size=n).astype(np.uint64)
     codes[[17, 4000]] = np.array([k, ALL], dtype=np.uint64)  # out of range, and negative
     words = rng.integers(0, 7, size=n, dtype=np.uint64) << np.uint64(32)  # a tie in seven
     words |= rng.integers(0, 2**32, size=n, dtype=np.uint64)
     words[::11] &= np.uint64(7 << 32)  # and rejections
     out = np.zeros((3, n), dtype=np.uint64)
-    scalars = np.uint64(k), keep_high, spare
-    pending = [
-        samplers._krr_pass(codes, words, *scalars, out[0]),
-        kernels.krr_pass(codes, words, *scalars, out[1]),
-        kernels.krr_pass.py_func(codes, words, *scalars, out[2]),
-    ]
-    assert {17, 4000} < set(pending[0].tolist())
-    for i in (1, 2):
-        assert np.array_equal(pending[0], pending[i])
+    pending, drawn = samplers._krr(codes, words, *scalars, out[0])
+    assert {17, 4000} < set(pending.tolist())
+    assert np.array_equal(drawn, words[pending])
+    for i, function in ((1, kernels.krr_block), (2, kernels.krr_block.py_func)):
+        assert function(codes, words, *scalars, out[i])
         assert np.array_equal(out[0], out[i])
+    for function in (kernels.krr_is_pending, kernels.krr_is_pending.py_func):
+        flags = [function(*pair, *scalars) for pair in zip(codes, words, strict=True)]
+        assert np.array_equal(np.flatnonzero(flags), pending)
+    for user in (pending[0], 17, 4000):  # one is enough to be noticed
+        one = slice(user, user + 1)
+        assert kernels.krr_block(codes[one], words[one], *scalars, out[1, one])
+
+
+def stream_key(seed):
+    return np.random.default_rng(seed).integers(0, 2**64, size=(3, kernels.LANES), dtype=np.uint64)
+
+
+def interpret(monkeypatch):
+    """Run the kernels as plain Python from now on."""
+    for name in ("sfc64", "sfc64_rows", "_rows", "krr_block", "krr_is_pending", "krr", "coins"):
+        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
 
 
 @pytest.mark.parametrize("k", [3, 1000, 3_000_000_001])
 @pytest.mark.parametrize("n", [1, 255, 256, 5000])
-def test_krr_with_its_own_words_equals_krr_with_given_ones(monkeypatch, k, n):
-    """Words made in the kernel are those that the same streams give when asked."""
+def test_krr_kernel_equals_its_twin_on_the_same_words(monkeypatch, k, n):
     monkeypatch.setattr(samplers, "LARGE", 0)
     codes = np.random.default_rng(4).integers(0, k, size=n)
     reports = []
-    for hidden in (False, True):
+    for given in (False, True):
         words = simulation_words(np.random.default_rng(10))
-        source = words.streams().__call__ if hidden else words
+        source = words.streams().__call__ if given else words
         y = samplers.sample_krr(codes, k, ONE // 3, source)
         reports.append(np.append(y, words(3).view(np.int64)))  # as many words were used
     assert np.array_equal(*reports)
@@ -318,33 +329,18 @@ def test_krr_with_its_own_words_equals_krr_with_given_ones(monkeypatch, k, n):
 
 @pytest.mark.parametrize("n", [5, 700])
 def test_interpreted_krr_equals_the_compiled_one(monkeypatch, n):
-    k, key = 3_000_000_001, np.random.default_rng(1).integers(0, 2**64, size=(3, 64), dtype="u8")
-    codes = np.random.default_rng(2).integers(0, k, size=n).astype(np.uint64)
+    k, codes = 3_000_000_001, np.random.default_rng(2).integers(0, 3_000_000_001, size=n)
     scalars = np.uint64(k), np.uint64(1 << 30), np.uint64((1 << 32) % k)
-    names = ("sfc64", "sfc64_rows", "krr_block", "krr_is_pending", "krr_lanes", "_rows")
     results = []
     for interpreted in (False, True):
         if interpreted:
-            for name in names:
-                monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
-        state, out = key.copy(), np.zeros(n, dtype=np.uint64)
+            interpret(monkeypatch)
+        state, out = stream_key(1), np.zeros(n, dtype=np.uint64)
         with np.errstate(over="ignore"):
-            pending, drawn = kernels.krr_lanes(state, np.uint64(1), codes, *scalars, out)
-        results.append((state, out, pending, drawn))
+            found = kernels.krr(state, np.uint64(1), codes.astype(np.uint64), *scalars, out)
+        results.append((state, out, *found))
     for first, second in zip(*results, strict=True):
         assert np.array_equal(first, second)
-
-
-def test_krr_paths_agree_for_the_same_words(monkeypatch):
-    n, k = 2000, 3_000_000_001  # a chunk of either path; three draws in ten are rejected
-    rng = np.random.default_rng(9)
-    codes = rng.integers(0, k, size=n)
-    words = rng.integers(0, 2**64, size=3 * n, dtype=np.uint64)
-    reports = []
-    for large in (0, 1 << 62):
-        monkeypatch.setattr(samplers, "LARGE", large)
-        reports.append(samplers.sample_krr(codes, k, ONE // 3, sequence(words)))
-    assert np.array_equal(*reports)
 
 
 @pytest.mark.parametrize("bad", [-1, 5, 2**40, -(2**63)])
@@ -419,24 +415,62 @@ def test_coins_at_the_ends():
 
 
 @pytest.mark.parametrize("digits", [1, 2, 5, 12])
-def test_compare_kernel_equals_its_twin(digits):
+def test_compare_decides_lane_by_lane(digits):
     rng = np.random.default_rng(digits)
-    random = rng.integers(0, 2**64, size=(digits, 1300), dtype=np.uint64)
+    random = rng.integers(0, 2**64, size=(digits, 20), dtype=np.uint64)
     threshold = [*rng.integers(0, 2, size=digits - 1).tolist(), 1]
-    flips = np.where(np.diff([0, *threshold, 0]) != 0, np.uint64(ALL), np.uint64(0))
-    results = []
-    for compare in (samplers._compare, kernels.compare, kernels.compare.py_func):
-        result, tied = np.zeros(1300, np.uint64), np.full(1300, np.uint64(ALL))
-        compare(random, flips, result, tied)
-        results.append((result, tied))
-    for result, tied in results[1:]:
-        assert np.array_equal(result, results[0][0])
-        assert np.array_equal(tied, results[0][1])
-    # lane by lane: the fraction's digit is the threshold's where the word holds a one
-    agree = np.unpackbits(random[:, :20].view(np.uint8), axis=1).T.astype(bool)
+    result, tied = np.zeros(20, np.uint64), np.full(20, np.uint64(ALL))
+    samplers._compare(random, samplers._flips(threshold), result, tied)
+    # the fraction's digit is the threshold's where the word holds a one
+    agree = np.unpackbits(random.view(np.uint8), axis=1).T.astype(bool)
     fraction = np.where(agree, threshold, 1 - np.array(threshold)) @ 2 ** np.arange(digits)[::-1]
     below = fraction < np.array(threshold) @ 2 ** np.arange(digits)[::-1]
-    assert np.array_equal(np.unpackbits(results[0][0][:20].view(np.uint8)), below)
+    assert np.array_equal(np.unpackbits(result.view(np.uint8)), below)
+    assert np.array_equal(tied, np.bitwise_and.reduce(random, axis=0))
+
+
+@pytest.mark.parametrize("limit", [1, 3 << 40, ONE // 2, 13 << 59, 13 << 57, ONE // 3, ALL])
+@pytest.mark.parametrize("size", [1, 64, 200])
+def test_coins_kernel_equals_its_twin_on_the_same_words(limit, size):
+    digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
+    digits += [0] * (-len(digits) % kernels.STEPS)
+    streams, twin = kernels.Streams(stream_key(3)), kernels.Streams(stream_key(3))
+    coins = streams.coins(samplers._flips(digits), size)
+    for row in np.split(coins, range(kernels.LANES, size, kernels.LANES)):
+        used: list[np.ndarray] = []
+        tied = np.uint64(ALL)
+        while np.any(tied) and len(used) < len(digits):
+            used += list(twin(kernels.STEPS * kernels.LANES).copy().reshape(-1, kernels.LANES))
+            tied = np.bitwise_and.reduce(used, axis=0)
+        result, lanes = np.zeros(kernels.LANES, np.uint64), np.full(kernels.LANES, np.uint64(ALL))
+        samplers._compare(np.array(used), samplers._flips(digits[: len(used)]), result, lanes)
+        assert np.array_equal(row, result[: row.size])
+    assert np.array_equal(streams(5), twin(5))  # as many words were used
+
+
+def test_interpreted_coins_equal_the_compiled_ones(monkeypatch):
+    flips = samplers._flips([int(digit) for digit in f"{ONE // 3:064b}"])
+    results = []
+    for interpreted in (False, True):
+        if interpreted:
+            interpret(monkeypatch)
+        with np.errstate(over="ignore"):
+            streams = kernels.Streams(stream_key(7))
+            results.append(np.append(streams.coins(flips, 150), streams(1)))
+    assert np.array_equal(*results)
+
+
+@pytest.mark.parametrize("limit", [ONE // 5, ONE // 2, ONE - (ONE >> 10)])
+def test_compiled_coins_have_their_probability(limit):
+    n = 1 << 14
+    coins = samplers._coins(n, limit, simulation_words(np.random.default_rng(20)))
+    ones = int(np.bitwise_count(coins).sum())
+    assert stats.binomtest(ones, 64 * n, limit / ONE).pvalue > LEVEL
+    assert stats.binomtest(ones, 64 * n, limit / ONE - 0.004).pvalue < LEVEL
+    lanes = np.unpackbits(coins.view(np.uint8)).reshape(n, 64).sum(axis=0)
+    law = limit / ONE
+    z = (lanes - n * law) / np.sqrt(n * law * (1 - law))
+    assert stats.chi2.sf((z**2).sum(), 64) > LEVEL
 
 
 def bit_law(places, n_bits, p1, p0):

@@ -1,0 +1,58 @@
+"""Measure ldpstats against plain numpy, cvxpy and other packages, and print tables of ratios.
+
+    python benchmarks/run.py [--quick] [section ...]
+
+The sections are privatise, estimate, million, rappor, dense and import; all by default.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+from importlib.metadata import version
+
+# before numpy is imported, and inherited by the interpreters that are started
+for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "VECLIB_MAXIMUM"):
+    os.environ[f"{library}_NUM_THREADS"] = "1"
+
+SECTIONS = ("privatise", "estimate", "million", "rappor", "dense", "import")
+PACKAGES = ("ldpstats", "numpy", "pandas", "scipy", "numba", "cvxpy", "clarabel")
+
+
+def main() -> None:
+    """Run the chosen sections and print a table for each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, to see that it runs")
+    parser.add_argument("section", nargs="*", help=f"{', '.join(SECTIONS)}; default: all")
+    chosen = parser.parse_args()
+    for section in chosen.section:
+        if section not in SECTIONS:
+            parser.error(f"no section {section!r}: choose from {', '.join(SECTIONS)}")
+
+    import collect
+    import imports
+    import solve
+    from timing import Scale, print_table, warm_allocator
+
+    warm_allocator()
+    run = {
+        "privatise": collect.privatise,
+        "estimate": collect.estimate,
+        "million": solve.million,
+        "rappor": solve.rappor,
+        "dense": solve.dense,
+        "import": imports.importing,
+    }
+    print(
+        f"{platform.python_implementation()} {platform.python_version()}, one thread, CPU seconds"
+    )
+    print(", ".join(f"{package} {version(package)}" for package in PACKAGES))
+    print(", ".join(collect.peer_versions()))
+    for section in chosen.section or SECTIONS:
+        print(f"\n{section}: {run[section].__doc__}\n", flush=True)
+        print_table(run[section](Scale(chosen.quick)))
+
+
+if __name__ == "__main__":
+    main()
