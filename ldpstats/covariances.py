@@ -288,7 +288,7 @@ def variances_multinomial(m: npt.ArrayLike, n: npt.ArrayLike) -> Array:
 def independent_bits(
     p: npt.ArrayLike, p1: npt.ArrayLike, p0: npt.ArrayLike, n: float
 ) -> Covariance:
-    """Covariance of the k bit means of unary reports (KBR16 section 3.2, MK19 section 2.4).
+    """Covariance of the k bit means of unary reports (KBR16 section 4.2, MK19 section 2.4).
 
     Bit j of a report is 1 with probability p1 if j is the value, p0 if it is not, independently
     given the value. Then m_j = p0 + (p1 - p0) p_j, the variance of mean j is m_j (1 - m_j)/n, and
@@ -346,7 +346,7 @@ def independent_bits(
 def uniformised(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
     """Covariance of the MLE, and of inversion, for the channel Q = a I + b 11', in O(k).
 
-    With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 6)
+    With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
     a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1).
 
     Parameters

@@ -104,8 +104,6 @@ class Moments:
         Observed frequencies, of outputs or of bits.
     V : callable
         Covariance of t as a function of p in the simplex, shape (k,) -> `Covariance` of size d.
-    observed : Covariance
-        Covariance of t with the unknown p replaced by what was observed (plug-in).
     weights : array, shape (d,)
         Precision of the equations at the uniform p, for least squares: fixed before the data are
         seen, so that weighting leaves the estimate unbiased.
@@ -119,7 +117,6 @@ class Moments:
     offset: float | Array
     t: Array
     V: Callable[[Array], Covariance]
-    observed: Covariance
     weights: Array
     nobs: int
     kind: str = "labels"
@@ -150,7 +147,6 @@ def pool(problems: Sequence[Moments]) -> Moments:
         offset=np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in problems]),
         t=np.concatenate([problem.t for problem in problems]),
         V=lambda p: block_diagonal([problem.V(p) for problem in problems]),
-        observed=block_diagonal([problem.observed for problem in problems]),
         weights=np.concatenate([problem.weights for problem in problems]),
         nobs=nobs,
         kind="pooled",
@@ -172,7 +168,6 @@ def _averaged(problems: Sequence[Moments], nobs: int) -> Moments:
         offset=0.0,
         t=np.sum([c * (q.t - q.offset) for c, q in zip(factor, problems, strict=True)], axis=0),
         V=lambda p: combined([problem.V(p) for problem in problems]),
-        observed=combined([problem.observed for problem in problems]),
         weights=np.full(problems[0].k, float(precision.sum())),
         nobs=nobs,
         kind="pooled",

@@ -33,7 +33,17 @@ Array = npt.NDArray[Any]
 _FORMAT, _VERSION = "ldpstats-frequency-results", 1
 # the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
 _LISTS = ("mechanisms", "sources", "notes")
-_PLAIN = ("method", "cov_type", "nobs", "n_missing", "n_iter", "converged", "message", *_LISTS)
+_PLAIN = (
+    "method",
+    "settings",
+    "cov_type",
+    "nobs",
+    "n_missing",
+    "n_iter",
+    "converged",
+    "message",
+    *_LISTS,
+)
 _NUMBERS = ("llf", "gap", "epsilon")
 _PARTS: dict[str, Any] = {
     "fitted": Uncertain,
@@ -74,6 +84,16 @@ class FrequencyResults:
         How the estimator ended.
     goodness_of_fit : TestResult or None
         Whether the reports look as the mechanism's channel says they must.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+    >>> results = ldp.FrequencyModel(counts).fit()
+    >>> results
+    FrequencyResults(mle, k=3, n=1000; KRR(k=3, epsilon=1))
+    >>> results.bse.round(3).to_dict()
+    {'a': 0.043, 'b': 0.041, 'c': 0.038}
     """
 
     categories: pd.Index[Any]
@@ -94,6 +114,10 @@ class FrequencyResults:
     exact: ExactForm | None = None
     goodness_of_fit: TestResult | None = None
     notes: tuple[str, ...] = field(default=())
+    settings: str = ""
+
+    def __repr__(self) -> str:
+        return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
 
     # -- estimates -------------------------------------------------------------------------
 
@@ -107,14 +131,17 @@ class FrequencyResults:
 
     @property
     def params(self) -> pd.Series[float]:
+        """Estimated frequencies by category."""
         return self._series(self.fitted.estimate, "params")
 
     @property
     def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`."""
         return self._series(self.fitted.bse(), "bse")
 
     @property
     def linear_params(self) -> pd.Series[float]:
+        """The unconstrained linear estimate by category."""
         return self._series(self.linear.estimate, "linear_params")
 
     @property
@@ -129,6 +156,7 @@ class FrequencyResults:
 
     @property
     def gap_nats(self) -> float:
+        """Bound, in nats, of the log-likelihood that any other p could gain."""
         return self.nobs * self.gap
 
     @property
@@ -148,17 +176,17 @@ class FrequencyResults:
 
         Parameters
         ----------
-        cov_type : {None, "linear", "fpe16"}
-            None gives the one chosen at `fit`; "linear" that of `linear_params`; "fpe16" the
-            inverse information without the constraint that p sums to one, as FPE16 III-C has it,
-            which overstates by ``p p' / nobs``.
+        cov_type : {None, "default", "linear", "fpe16"}
+            None or "default" gives the one chosen at `fit`; "linear" that of `linear_params`;
+            "fpe16" the inverse information without the constraint that p sums to one, as FPE16
+            III-C has it, which overstates by ``p p' / nobs``.
 
         Raises
         ------
         NotAvailable
             When it was not computed, or is too large to form.
         """
-        one_of("cov_type", cov_type or "linear", ("linear", "fpe16"))
+        cov_type = one_of("cov_type", cov_type or "default", ("default", "linear", "fpe16"))
         if cov_type == "linear":
             return self.linear_cov
         if self.fitted.covariance is None:
@@ -238,7 +266,9 @@ class FrequencyResults:
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
-        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot"}}.get(method, set())
+        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot", "estimator"}}.get(
+            method, set()
+        )
         for name, value in how.items():
             if name not in allowed:
                 raise InvalidArgument(name, value, f"is no option of method={method!r}")
@@ -265,6 +295,8 @@ class FrequencyResults:
                 bounds[self.exact.known] = self.exact.apply(intervals.exact_binomial, alpha)
             return bounds
         which = self.fitted if method == "wald-mle" else self.linear
+        if which.covariance is None:
+            raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
         if scheffe:
             return np.asarray(intervals.scheffe(which.estimate, which.bse(), alpha, self.k - 1))
         return np.asarray(intervals.wald(which.estimate, which.bse(), alpha))
@@ -284,8 +316,12 @@ class FrequencyResults:
 
     @property
     def pvalues(self) -> pd.Series[float]:
-        """Two-sided p-values of p = 0 for each category, from the linear estimate."""
+        """Two-sided p-values of p = 0 for each category, exact where the channel allows."""
         _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "two-sided")
+        if self.exact is not None:
+            tails = [self.exact.apply(tests_.binomial_excess)]
+            tails.append(self.exact.apply(tests_.binomial_deficit))
+            p[self.exact.known] = np.minimum(2.0 * np.minimum(*tails), 1.0)
         return self._series(p, "pvalues")
 
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
@@ -304,6 +340,14 @@ class FrequencyResults:
         -------
         Index
             Labels of the detected categories, in category order.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> list(results.detected(alpha=0.001))
+        ['a', 'b']
         """
         level(alpha)
         rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
@@ -335,6 +379,14 @@ class FrequencyResults:
         ------
         InvalidArgument
             For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> float(results.t_test("a = b").pvalue.round(4))
+        0.001
         """
         from statsmodels.stats.contrast import ContrastResults
 
@@ -372,6 +424,16 @@ class FrequencyResults:
         ------
         InvalidArgument
             For restrictions that contradict each other or sum(p) = 1.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> print(results.wald_test("a = b, b = c"))
+        Wald test on the unconstrained estimate
+          H0: a = b, b = c
+          statistic 45.7, df 2, p-value 1.195e-10
         """
         R, value = linear_hypothesis(hypothesis, self.categories)
         covariance = self._linear_covariance()
@@ -392,6 +454,19 @@ class FrequencyResults:
         -------
         Series
             "estimate", "se", "lower", "upper", "pvalue".
+
+        Raises
+        ------
+        InvalidArgument
+            For a label that is no category.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> results.difference("a", "b").round(3).to_dict()
+        {'estimate': 0.247, 'se': 0.075, 'lower': 0.101, 'upper': 0.394, 'pvalue': 0.001}
         """
         R = np.zeros((1, self.k))
         R[0, self._position(first)] += 1.0
@@ -403,7 +478,21 @@ class FrequencyResults:
         return pd.Series(values, index=index, name=f"{first} - {second}")
 
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
-        """Ratio of two frequencies with Fieller's interval, which may be unbounded and says so."""
+        """Fieller's interval of the ratio of two frequencies; it may be unbounded, and says so.
+
+        Raises
+        ------
+        InvalidArgument
+            For a label that is no category.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> print(results.ratio("a", "b"))
+        [1.254, 2.581]
+        """
         at = [self._position(first), self._position(second)]
         num, den = self.linear.estimate[at]
         V = self._linear_covariance().take(at).matrix()
@@ -423,7 +512,7 @@ class FrequencyResults:
         -------
         DataFrame, one row per category
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
-            "pvalue" (one-sided, p = 0 against p > 0, not adjusted).
+            "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
         bounds = self.conf_int(alpha)
         return pd.DataFrame(
@@ -434,7 +523,7 @@ class FrequencyResults:
                 "linear_se": self.linear_bse,
                 "lower": bounds["lower"],
                 "upper": bounds["upper"],
-                "pvalue": self.presence_pvalues(),
+                "presence_pvalue": self.presence_pvalues(),
             }
         )
 

@@ -457,7 +457,7 @@ def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
 def realised_epsilon_krr(k: int, keep: int) -> float:
     """Return the epsilon that `sample_krr` realises, in nats.
 
-    The likelihood ratio of the true code to another, KBR16 eq. 6 in integers, is
+    The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
     (k keep + 2**64 - keep) / (2**64 - keep).
 
     Parameters

@@ -45,7 +45,7 @@ def moments(mechanism: ldp.Mechanism, n: int) -> Moments:
 def covariance(mechanism: ldp.Mechanism, p: Array, n: int) -> Covariance:
     """Covariance of the linear estimate where the frequencies are p."""
     problem = moments(mechanism, n)
-    return linear_covariance(problem, problem.V(p))
+    return linear_covariance(problem, p)
 
 
 def frequencies(where: str, mechanism: ldp.Mechanism, n: int) -> Array:
@@ -74,15 +74,26 @@ def draw(mechanism: ldp.Mechanism, p: Array, n: int, R: int, rng: np.random.Gene
     return rng.multinomial(n, mechanism.channel().forward(p), size=R)
 
 
+def projected(estimate: Array) -> Array:
+    """Each row's nearest point of the simplex, as `project_simplex` finds it for one."""
+    ordered = np.sort(estimate, axis=1)[:, ::-1]
+    shift = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, ordered.shape[1] + 1)
+    last = np.sum(ordered > shift, axis=1, keepdims=True) - 1
+    return np.maximum(estimate - np.take_along_axis(shift, last, axis=1), 0.0)
+
+
 def estimates(mechanism: ldp.Mechanism, counts: Array, n: int) -> tuple[Array, Array]:
-    """Linear estimates of R surveys and their variances with observed frequencies, (R, k) both."""
+    """Linear estimates of R surveys and their plug-in variances, shape (R, k) both."""
     problem, t = moments(mechanism, n), counts / n
     G = linear_map(problem)
     if isinstance(G, float):
-        return G * (t - problem.offset), G**2 * t * (1 - t) / n
+        estimate = G * (t - problem.offset)
+        m = problem.offset + problem.A * projected(estimate)
+        return estimate, G**2 * m * (1 - m) / n
     estimate = (t - problem.offset) @ G.T
-    # G (diag(t) - t t') G' / n
-    return estimate, (t @ (G**2).T - (t @ G.T) ** 2) / n
+    m = projected(estimate) @ mechanism.channel().matrix()
+    # G (diag(m) - m m') G' / n
+    return estimate, (m @ (G**2).T - (m @ G.T) ** 2) / n
 
 
 def as_counts(mechanism: ldp.Mechanism, counts: Array, n: int) -> ldp.Counts | ldp.BitCounts:

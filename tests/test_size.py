@@ -16,7 +16,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from surveys import BASE, MECHANISMS, as_counts, covariance, draw, estimates, frequencies, moments
+from surveys import (
+    BASE,
+    MECHANISMS,
+    as_counts,
+    covariance,
+    draw,
+    estimates,
+    frequencies,
+    moments,
+    projected,
+)
 
 import ldpstats as ldp
 from ldpstats.estimators.inversion import linear_map
@@ -163,10 +173,8 @@ def bit_covariances(mechanism: ldp.KRAPPOR, m: Array, p: Array, n: int) -> Array
 
 
 def observed_covariances(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
-    if not isinstance(mechanism, ldp.KRAPPOR):
-        return multinomial_covariances(mechanism, counts / n, n)
-    cut = np.maximum(estimates(mechanism, counts, n)[0], 0)
-    return bit_covariances(mechanism, counts / n, cut / cut.sum(axis=1, keepdims=True), n)
+    """What `wald_test` uses: at the linear estimate, projected onto the simplex."""
+    return null_covariances(mechanism, projected(estimates(mechanism, counts, n)[0]), n)
 
 
 def null_covariances(mechanism: ldp.Mechanism, p: Array, n: int) -> Array:

@@ -16,7 +16,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import count_array
 
-__all__ = ["bit_total_fit", "channel_fit", "negativity_fit", "popcount_fit", "popcount_law"]
+__all__ = ["bit_total_fit", "channel_fit", "popcount_fit", "popcount_law"]
 
 Array = npt.NDArray[np.float64]
 
@@ -46,7 +46,7 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     Raises
     ------
     NotAvailable
-        Where df = 0 (use `negativity_fit`), or where a fitted probability is not positive, so that
+        Where df = 0, or where a fitted probability is not positive, so that
         the chi-square law does not apply.
     InvalidArgument
         Where counts are no counts, or shapes disagree.
@@ -76,7 +76,7 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     if df == 0:
         raise NotAvailable(
             "the channel has as many free probabilities as outputs, so every law of the reports "
-            "fits it; use negativity_fit, which looks for impossible estimates"
+            "fits it, up to estimates that are too negative"
         )
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
     basis = np.linalg.svd(channel, full_matrices=False)[2][:rank].T
@@ -221,41 +221,6 @@ def bit_total_fit(
         raise InvalidArgument("total_ones", total_ones, "must lie between 0 and k nobs")
     z = (ones - n * (p1 + (k - 1) * p0)) / np.sqrt(n * variance)
     return z, normal_pvalue(z)
-
-
-def negativity_fit(z: npt.ArrayLike) -> tuple[Array, Array]:
-    """Test that no probability is negative: the only misfit that a square channel can show.
-
-    Parameters
-    ----------
-    z : array_like, shape (..., k)
-        Unconstrained estimates over their standard errors.
-
-    Returns
-    -------
-    smallest : ndarray, shape (...)
-        The smallest z.
-    pvalue : ndarray, shape (...)
-        One-sided, times k (Bonferroni), at most 1. Conservative: the null that every p >= 0 is met
-        with equality only at zeros.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a z is NaN or there are none.
-
-    Examples
-    --------
-    >>> smallest, pvalue = negativity_fit([0.3, -4.0, 5.0])
-    >>> float(smallest), round(float(pvalue), 6)
-    (-4.0, 9.5e-05)
-    """
-    statistics = np.asarray(z, dtype=np.float64)
-    if statistics.ndim < 1 or statistics.size == 0 or np.isnan(statistics).any():
-        raise InvalidArgument("z", statistics, "must have the shape (..., k), without NaN")
-    smallest = statistics.min(axis=-1)
-    adjusted = statistics.shape[-1] * normal_pvalue(smallest, "smaller")
-    return smallest, np.minimum(adjusted, 1.0)
 
 
 def _check_bits(k: int, p1: float, p0: float) -> None:

@@ -25,6 +25,7 @@ from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 
 __all__ = [
     "TestResult",
+    "binomial_deficit",
     "binomial_excess",
     "chi2_pvalue",
     "count_array",
@@ -212,6 +213,21 @@ def binomial_excess(
     upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
     lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
     return np.where(slope > 0, upper, lower)
+
+
+def binomial_deficit(
+    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
+) -> Array:
+    """Exact one-sided p-values of p >= 0 against estimates that are too negative for it.
+
+    The other tail of `binomial_excess`, whose arguments and errors it has.
+
+    Examples
+    --------
+    >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
+    array([0.623 , 0.999 , 0.001 ])
+    """
+    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
 
 
 def wald(

@@ -115,6 +115,14 @@ class Mechanism(ABC):
             For a value that is not one of `categories`.
         InvalidArgument
             For missing values (unless counted) or an `rng` that is no Generator.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+        >>> reports = krr.privatize(["a"] * 1000, np.random.default_rng(1))
+        >>> len(reports)
+        1000
         """
         return self._report(values, simulation_words(rng), missing)
 
@@ -134,7 +142,15 @@ class Mechanism(ABC):
         entropy : callable, optional
             ``entropy(n)`` returns n random bytes; the default is `os.urandom`. Only a test has
             reason to pass another.
+
+        Raises
+        ------
+        InvalidArgument
+            Where the audit finds that the sampler would leak more than `epsilon`.
         """
+        audit = self.audit()
+        if not audit.agrees:
+            raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{audit}")
         return Client(self, system_words(entropy))
 
     def draw(self, p: npt.ArrayLike, n: int, rng: np.random.Generator) -> Counts | BitCounts:
@@ -150,11 +166,23 @@ class Mechanism(ABC):
         n : int
             Number of respondents.
         rng : numpy.random.Generator
+
+        Raises
+        ------
+        InvalidArgument
+            For p that is no distribution, or n that is no whole number.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> ldp.KRR(3, epsilon=1.0).draw([0.5, 0.3, 0.2], 10**9, np.random.default_rng(1)).nobs
+        1000000000
         """
         simulation_words(rng)
         law = distribution("p", align("p", p, self.categories), self.k)
         people = positive_integer("n", n, 0)
-        return self.simulate_counts(rng.multinomial(people, law), rng)
+        # numpy wants a sum of one to the last digit
+        return self.simulate_counts(rng.multinomial(people, law / law.sum()), rng)
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
@@ -295,7 +323,15 @@ class Enumerated(Mechanism):
         self._closed(candidates)
         self._own(counts)
         assert isinstance(counts, Counts)
-        return label_moments(self.channel().matrix(), counts.vector())
+        Q, n = self.channel().matrix(), counts.vector()
+        impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
+        if impossible.size:
+            raise InvalidArgument(
+                "counts",
+                self.outputs[impossible].tolist(),
+                f"were reported, but no category of {self} can make such a report",
+            )
+        return label_moments(Q, n)
 
 
 def label_moments(Q: Array, n: Array) -> Moments:
@@ -306,7 +342,7 @@ def label_moments(Q: Array, n: Array) -> Moments:
     weights = np.divide(nobs, reference, out=np.zeros_like(reference), where=reference > 0.0)
     simple = identity_plus_rank_one(Q)
     a, b = (Q.T, 0.0) if simple is None else simple
-    return Moments(a, b, t, lambda p: multinomial(p @ Q, nobs), multinomial(t, nobs), weights, nobs)
+    return Moments(a, b, t, lambda p: multinomial(p @ Q, nobs), weights, nobs)
 
 
 def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:

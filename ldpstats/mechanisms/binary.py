@@ -75,7 +75,7 @@ class Warner(_Binary):
 
     References
     ----------
-    Warner (1965), JASA 60, 63-69; KBR16 section 3.1 (with eta = e^eps / (1 + e^eps)).
+    Warner (1965), JASA 60, 63-69; KBR16 section 3 (eq. 3, with eta = e^eps / (1 + e^eps)).
 
     Examples
     --------
@@ -204,3 +204,8 @@ class Mangat(_Device):
 
     def _yes(self) -> tuple[float, float]:
         return 1.0 - self.p, 1.0
+
+    def channel(self, candidates: Any = None) -> Channel:
+        # written out: 1 - (1 - p) would lose a small p, and with it that epsilon is infinite
+        self._closed(candidates)
+        return Dense(np.array([[self.p, 1.0 - self.p], [0.0, 1.0]]))

@@ -26,7 +26,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class KRR(Enumerated):
-    """k-ary randomised response (KBR16 eq. 6): the true category, or a uniform other one.
+    """k-ary randomised response (KBR16 eq. 4): the true category, or a uniform other one.
 
     ``P(y | x) = e^eps / (e^eps + k - 1)`` if y = x, else ``1 / (e^eps + k - 1)``.
 
@@ -76,7 +76,6 @@ class KRR(Enumerated):
             Q.b,
             t,
             V=lambda p: multinomial(Q.forward(p), nobs),
-            observed=multinomial(t, nobs),
             weights=np.full(self.k, float(nobs * self.k)),
             nobs=nobs,
         )

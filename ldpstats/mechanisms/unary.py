@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats import samplers
 from ldpstats.channels import Bits
 from ldpstats.checks import counts_vector, positive_epsilon, probability
-from ldpstats.covariances import Covariance, independent_bits
+from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_labels
 from ldpstats.mechanisms.base import Mechanism
@@ -32,7 +32,7 @@ class KRAPPOR(Mechanism):
     The bit of the true category is 1 with probability theta, every other bit with probability
     ``psi = theta / ((1 - theta) e^eps + theta)``, which makes the report epsilon-private for
     every theta (MK19 section 2.4). The default theta = ``e^{eps/2} / (1 + e^{eps/2})`` flips all
-    bits alike (KBR16 section 3.3); theta = 0.5 is optimised unary encoding.
+    bits alike (KBR16 section 4.2); theta = 0.5 is optimised unary encoding.
 
     Parameters
     ----------
@@ -101,7 +101,6 @@ class KRAPPOR(Mechanism):
             p0,
             t,
             V=lambda p: independent_bits(p, p1, p0, nobs),
-            observed=_plug_in(t, p1, p0, nobs),
             weights=np.full(self.k, nobs / (mean * (1.0 - mean))),
             nobs=nobs,
             kind="bits",
@@ -156,18 +155,6 @@ class KRAPPOR(Mechanism):
     def __str__(self) -> str:
         theta = "" if self.theta is None else f", theta={self.theta:.6g}"
         return f"KRAPPOR(k={self.k}, epsilon={self.epsilon:.6g}{theta})"
-
-
-def _plug_in(t: Array, p1: float, p0: float, nobs: int) -> Covariance:
-    """Covariance of bit means with the variances of the means seen.
-
-    Two means vary together only through p_i p_j, for which the estimate is cut at zero: the
-    unconstrained estimate can make the matrix indefinite.
-    """
-    positive = np.maximum(t - p0, 0.0)
-    loading = (p1 - p0) * positive / positive.sum() if positive.any() else np.zeros_like(t)
-    diagonal = t * (1.0 - t) + loading**2
-    return Covariance(diagonal / nobs, np.array([[-1.0 / nobs]]), loading[:, None])
 
 
 def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:

@@ -90,8 +90,8 @@ class FrequencyModel:
                     "must be Reports, Counts or BitCounts (plain numbers become counts with "
                     "mechanism.counts(n))",
                 )
-        self.sources: tuple[Counts | BitCounts, ...] = tuple(
-            group.tally() if isinstance(group, Reports) else group for group in groups
+        self.sources: tuple[Counts | BitCounts, ...] = _merged(
+            [group.tally() if isinstance(group, Reports) else group for group in groups]
         )
         self.candidates = candidates
         first = self.sources[0].mechanism
@@ -102,6 +102,9 @@ class FrequencyModel:
                     "fitted together need the same labels in the same order"
                 )
         self._problems = tuple(c.mechanism.moments(c, candidates) for c in self.sources)
+
+    def __repr__(self) -> str:
+        return f"FrequencyModel({', '.join(str(c.mechanism) for c in self.sources)}; n={self.nobs})"
 
     @property
     def categories(self) -> pd.Index[Any]:
@@ -190,7 +193,8 @@ class FrequencyModel:
         if not any(isinstance(counts, BitCounts) for counts in self.sources):
             likelihoods = self._likelihoods()
         solution, fitted, kind = self._solve(estimator, problem, linear, likelihoods, cov_type)
-        if likelihoods is not None and np.all(solution.p >= 0.0):
+        on_simplex = np.all(solution.p >= 0.0) and abs(solution.p.sum() - 1.0) < 1e-9
+        if likelihoods is not None and on_simplex:
             llf = sum(part.loglike(solution.p) for part in likelihoods)
         return FrequencyResults(
             categories=self.categories,
@@ -198,6 +202,7 @@ class FrequencyModel:
             linear=linear,
             method=estimator.name,
             cov_type=kind,
+            settings=_settings(estimator),
             nobs=self.nobs,
             n_missing=sum(counts.n_missing for counts in self.sources),
             llf=float(llf),
@@ -244,7 +249,7 @@ class FrequencyModel:
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
         if getattr(estimator, "constraints", None) is not None:
-            return solution, None, "none: constrained, use a bootstrap"
+            return solution, None, "none (constrained)"
         assert likelihoods is not None
         counts = [c for c in self.sources if isinstance(c, Counts)]
         V, kind = mle_covariance(counts, likelihoods, solution.p, cov_type == "fpe16")
@@ -255,24 +260,47 @@ class FrequencyModel:
     def test_distribution(self, p0: Any) -> TestResult:
         """Test that the frequencies are `p0`.
 
-        A Wald test with the covariance under the null, k - 1 degrees of freedom. For k-RR it is
-        Pearson's chi-square of the privatised counts against ``n p0 Q``.
+        Pearson's chi-square of the privatised counts against ``n p0 Q`` for k-RR and binary
+        designs; in general a Wald test with the covariance under the null, which is the same there.
+        Both have k - 1 degrees of freedom.
 
         Parameters
         ----------
         p0 : Series or array, shape (k,)
             The distribution to test; a Series is matched by label.
+
+        Raises
+        ------
+        InvalidArgument
+            For p0 that is no distribution over the categories.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> print(ldp.FrequencyModel(counts).test_distribution([0.5, 0.3, 0.2]))
+        Pearson chi-square of the privatised reports
+          H0: the frequencies are p0
+          statistic 6.2, df 2, p-value 0.04505
         """
         p0 = distribution("p0", align("p0", p0, self.categories), len(self.categories))
-        problem = self.moments()
+        problem, counts = self.moments(), self.sources[0]
+        null = "the frequencies are p0"
+        if problem.kind == "labels" and isinstance(problem.A, float):
+            assert isinstance(counts, Counts)
+            law = counts.mechanism.channel().forward(p0)
+            table = tests_.pearson_given(counts.vector(), law)
+            return chi_square(null, table, "Pearson chi-square of the privatised reports")
         estimate = Inversion().solve(problem).p
-        V = linear_covariance(problem, problem.V(p0))
+        V = linear_covariance(problem, p0)
         outcome = tests_.given_distribution(estimate, V, p0)
-        return chi_square("the frequencies are p0", outcome, "Wald, covariance under the null")
+        return chi_square(null, outcome, "Wald, covariance under the null")
 
     def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
         self._made(results)
+        if "constrained" in results.settings:
+            raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
         likelihood = self.likelihood()
         best = MLE().solve(likelihood).p
         maximum = likelihood.loglike(best)
@@ -298,18 +326,27 @@ class FrequencyModel:
         alpha: float,
         rng: np.random.Generator | None = None,
         n_boot: int = 999,
+        estimator: Estimator[Any] | None = None,
     ) -> Array:
         """Parametric bootstrap percentile intervals, shape (k, 2).
 
         Surveys are simulated from `params` (projected to the simplex where needed) through each
-        mechanism, and refitted by the same estimator.
+        mechanism, and refitted by the same estimator. Results hold only its name: an estimator
+        with settings of its own, such as ``MLE(constraints=...)``, is passed again.
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         positive_integer("n_boot", n_boot, 2)
         self._made(results)
         p = project_simplex(results.fitted.estimate)
-        estimator = ESTIMATORS[results.method]()
+        estimator = ESTIMATORS[results.method]() if estimator is None else estimator
+        if (estimator.name, _settings(estimator)) != (results.method, results.settings):
+            raise InvalidArgument(
+                "estimator",
+                estimator,
+                f"the fit used {results.method!r}, {results.settings or 'default settings'}: pass "
+                "estimator= as it was, for example MLE(constraints=...)",
+            )
         draws = np.empty((n_boot, p.size))
         for b in range(n_boot):
             again = FrequencyModel([self._redraw(c, p, rng) for c in self.sources])
@@ -332,6 +369,22 @@ class FrequencyModel:
             return drawn
         codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
         return Reports(mechanism.sample(codes, simulation_words(rng)), mechanism)
+
+
+def _merged(groups: list[Counts | BitCounts]) -> tuple[Counts | BitCounts, ...]:
+    """Add up the groups that one mechanism made: their sum says as much, and more exactly."""
+    sums: dict[tuple[str, type], Any] = {}
+    for group in groups:
+        key = (group.mechanism.fingerprint, type(group))
+        sums[key] = sums[key] + group if key in sums else group
+    return tuple(sums.values())
+
+
+def _settings(estimator: Estimator[Any]) -> str:
+    """What of an estimator its name does not say."""
+    if getattr(estimator, "constraints", None) is not None:
+        return "constrained"
+    return "" if estimator == type(estimator)() else "tuned"
 
 
 def two_sample_test(
@@ -379,6 +432,6 @@ def two_sample_test(
     problems = [model.moments() for model in models]
     estimates = [Inversion().solve(problem).p for problem in problems]
     pooled = project_simplex(Inversion().solve(pool(problems)).p)
-    V = [linear_covariance(problem, problem.V(pooled)) for problem in problems]
+    V = [linear_covariance(problem, pooled) for problem in problems]
     outcome = tests_.two_sample_wald(estimates[0], estimates[1], V[0], V[1])
     return chi_square(null, outcome, "Wald, covariance pooled under the null")

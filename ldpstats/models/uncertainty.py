@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,15 +11,16 @@ import numpy.typing as npt
 
 from ldpstats.channels import Uniformised
 from ldpstats.covariances import Covariance, block_diagonal, uniformised
-from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimates import ExactForm
 from ldpstats.estimators.inversion import Inversion, linear_map
+from ldpstats.estimators.projected import project_simplex
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import UniformRows
-from ldpstats.problems import Likelihood, Moments
+from ldpstats.problems import Likelihood, Moments, pool
 from ldpstats.reports import BitCounts, Counts
 
 __all__ = ["chi_square", "exact_form", "goodness_of_fit", "linear_covariance", "mle_covariance"]
@@ -29,9 +31,17 @@ LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix 
 MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
-def linear_covariance(problem: Moments, given: Covariance | None = None) -> Covariance:
-    """Covariance of the linear estimate; of V(t) as observed, or of a `given` V."""
-    G, V = linear_map(problem), problem.observed if given is None else given
+def linear_covariance(problem: Moments, p: Array | None = None) -> Covariance:
+    """Covariance of the linear estimate if the frequencies are p.
+
+    By default p is the linear estimate projected onto the simplex: where the estimate is one, this
+    is the plug-in of the observed frequencies; elsewhere it keeps reports that were not seen from
+    passing for impossible ones.
+    """
+    G = linear_map(problem)
+    if p is None:
+        p = project_simplex(Inversion().solve(problem).p)
+    V = problem.V(p)
     return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
 
 
@@ -118,18 +128,29 @@ def goodness_of_fit(
 ) -> TestResult | None:
     """Test that the reports can come from their channel(s) at all, whatever p is.
 
-    Several sources are compared with each other. Bit patterns are tested by their numbers of
-    ones, whose law is free of p; a channel with more outputs than categories by its distance from
-    the laws that it can make; a square channel can only show estimates that are too negative.
-    None where there are too few reports for any of these.
+    Bit patterns are tested by their numbers of ones, whose law is free of p; a channel with more
+    outputs than categories by its distance from the laws that it can make; a square channel can
+    only show estimates that are too negative. Several sources are tested one by one and compared
+    with each other, with Bonferroni's correction. None where there are too few reports for any.
     """
+    found = [_one_fit(c, problem) for c, problem in zip(sources, problems, strict=True)]
+    if len(sources) > 1:
+        found.append(_homogeneity(problems))
+    tests = [test for test in found if test is not None]
+    if len(tests) < 2:
+        return tests[0] if tests else None
+    worst = min(tests, key=lambda test: test.pvalue)
+    return replace(
+        worst,
+        pvalue=min(1.0, len(tests) * worst.pvalue),
+        method=f"{worst.method}; smallest of {len(tests)} tests, Bonferroni",
+    )
+
+
+def _one_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult | None:
     try:
-        if len(sources) > 1:
-            return _homogeneity(problems)
-        if problems[0].kind == "bits":
-            return _bits_fit(sources[0])
-        return _labels_fit(sources[0], problems[0])
-    except NotAvailable:
+        return _bits_fit(counts) if problem.kind == "bits" else _labels_fit(counts, problem)
+    except NotAvailable:  # too few reports
         return None
 
 
@@ -159,13 +180,16 @@ def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     if problem.t.size > problem.k:
         outcome = goodness.channel_fit(counts.vector(), counts.mechanism.channel().matrix())
         return chi_square(_NULL, outcome, "chi-square distance from the laws of the channel")
+    form = exact_form(problem)
     estimate, V = Inversion().solve(problem).p, linear_covariance(problem)
-    se = np.sqrt(V.variances())
-    z = np.divide(estimate, se, out=np.zeros(estimate.shape), where=se > 0.0)
-    smallest, p = goodness.negativity_fit(z)
-    return TestResult(
-        _NULL, float(smallest), None, float(p), "Bonferroni on the most negative estimate"
-    )
+    z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
+    if form is not None:  # the chance of a count as small if the frequency is zero
+        p[form.known] = form.apply(tests_.binomial_deficit)
+    pvalue = min(1.0, float(p.size * p.min()))
+    return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
+
+
+_NEGATIVE = "Bonferroni on the most negative estimate"
 
 
 def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
@@ -173,9 +197,13 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
     k, S = problems[0].k, len(problems)
     if k * (S - 1) > LARGEST_INFORMATION:
         return None
+    pooled = project_simplex(Inversion().solve(pool(problems)).p)
     estimates = np.concatenate([Inversion().solve(problem).p for problem in problems])
-    V = block_diagonal([linear_covariance(problem) for problem in problems])
+    V = block_diagonal([linear_covariance(problem, pooled) for problem in problems])
     R = np.kron(np.diff(np.eye(S), axis=0), np.diff(np.eye(k), axis=0))
-    outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
+    try:
+        outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
+    except InvalidArgument:  # nothing varies that could differ
+        return None
     null = "all sources have the same distribution"
     return chi_square(null, outcome, "homogeneity of the sources, Wald")
