@@ -22,7 +22,7 @@ EPSILON = 1.0
 def main(figure: Path) -> None:
     """Privatise, fit, print, draw."""
     people = datasets.expand(datasets.load_gss())
-    income = people["income5"]
+    income = people["income5"].cat.rename_categories({"missing": "not stated"})  # an answer too
     mechanism = ldp.KRR(income, epsilon=EPSILON)
     reports = mechanism.client().privatize(income)
     lies = (mechanism.report_labels(reports.y) != income.to_numpy()).mean()

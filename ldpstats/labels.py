@@ -45,7 +45,10 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
     for value in values:
         if not isinstance(value, _PLAIN) or value != value:
             raise InvalidArgument(
-                name, value, "labels must be strings, integers, floats or booleans, never missing"
+                name,
+                value,
+                "labels must be strings, integers, floats or booleans, never missing; convert "
+                "others, such as the intervals of pd.cut, with .astype(str), labels and values",
             )
     if values == list(range(len(values))) and all(type(v) is int for v in values):
         return pd.RangeIndex(len(values))
@@ -172,7 +175,8 @@ def _preview(labels: pd.Index[Any]) -> str:
 def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
     """Put a Series in the order of `labels`; leave anything else as it is.
 
-    Labels that the Series lacks get the value `absent`; None refuses that.
+    Labels that the Series lacks get the value `absent`; None refuses that. Values that are missing
+    from a Series that has their label stay missing, for the caller to refuse.
 
     Raises
     ------
@@ -187,8 +191,9 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         raise InvalidArgument(
             name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
         )
-    found = values.set_axis(given.astype(object)).reindex(labels.astype(object))
-    return (found if absent is None else found.fillna(absent)).to_numpy()
+    # only what is absent is filled: a missing value that was given stays missing
+    found = values.set_axis(given.astype(object)).reindex(labels.astype(object), fill_value=absent)
+    return found.to_numpy()
 
 
 def labels_to_json(labels: pd.Index[Any]) -> int | list[Any]:

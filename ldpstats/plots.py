@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.labels import align
+from ldpstats.summary import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,58 +17,75 @@ if TYPE_CHECKING:
 __all__ = ["plot_frequencies"]
 
 _MOST_LABELS = 40  # more categories than this are drawn against their rank, without labels
+_LONGEST_LABEL = 30
 
 
 def plot_frequencies(results: Any, ax: Axes | None, alpha: float, truth: Any = None) -> Axes:
     """Draw estimates with intervals, one line a category; many categories against their rank."""
-    import matplotlib.pyplot as plt
-
     frame = results.summary_frame(alpha)
     true = _truth(truth, frame.index)
     many = len(frame) > _MOST_LABELS
-    if ax is None:
-        height = 4.0 if many else 1.2 + 0.3 * len(frame)
-        _, ax = plt.subplots(figsize=(7.0, height), layout="constrained")
+    ax = _axes(ax, 4.0 if many else 1.5 + 0.3 * len(frame))
     draw = _draw_many if many else _draw_labelled
-    draw(ax, frame, true)
-    coverage = f"{100 * (1 - alpha):g}% interval"
-    handles, labels = ax.get_legend_handles_labels()
-    ax.legend(handles, [coverage if x == "interval" else x for x in labels], frameon=False)
+    draw(ax, frame, true, f"{100 * (1 - alpha):g}% interval")
     ax.spines[["top", "right"]].set_visible(False)
-    ax.set_title(f"{results.sources[0]}, n = {results.nobs:,}", fontsize="medium")
+    sources = results.sources
+    source = sources[0] if len(sources) == 1 else f"{len(sources)} mechanisms"
+    # the legend has its own line, between title and axes, so that it hides no estimate
+    ax.set_title(f"{source}, n = {results.nobs:,}", fontsize="medium", pad=24)
+    narrow = {"handlelength": 1.2, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
+    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, **narrow)
+    return ax
+
+
+def _axes(ax: Axes | None, height: float) -> Axes:
+    import matplotlib.axes
+    import matplotlib.pyplot as plt
+
+    if ax is None:
+        return plt.subplots(figsize=(7.0, height), layout="constrained")[1]
+    if not isinstance(ax, matplotlib.axes.Axes):
+        raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
     return ax
 
 
 def _truth(truth: Any, index: pd.Index[Any]) -> Any:
     if truth is None:
         return None
-    if isinstance(truth, pd.Series):
-        if set(truth.index) != set(index):
-            raise InvalidArgument("truth", truth.index.tolist(), "must have the fitted categories")
-        return truth.reindex(index).to_numpy()
-    values = np.asarray(truth)
+    try:
+        values = np.asarray(align("truth", truth, index))
+    except ValueError as error:
+        if isinstance(error, InvalidArgument):
+            raise
+        raise InvalidArgument("truth", truth, f"must be {len(index)} numbers") from None
     if values.shape != (len(index),) or values.dtype.kind not in "iuf":
         raise InvalidArgument("truth", truth, f"must be {len(index)} numbers")
+    if not np.isfinite(values).all():
+        raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
     return values
 
 
-def _draw_labelled(ax: Axes, frame: pd.DataFrame, truth: Any) -> None:
+def _draw_labelled(ax: Axes, frame: pd.DataFrame, truth: Any, interval: str) -> None:
     at = np.arange(len(frame))[::-1]
-    ax.hlines(at, frame["lower"], frame["upper"], color="C0", lw=2, alpha=0.6, label="interval")
+    ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
+    ax.hlines(at, frame["lower"], frame["upper"], color="C0", lw=2, alpha=0.6, label=interval)
     ax.plot(frame["params"], at, "o", color="C0", label="estimate")
     if truth is not None:
         ax.plot(truth, at, "d", color="C3", mfc="none", label="truth")
-    ax.set_yticks(at, [str(label) for label in frame.index])
+    # two dollar signs would set what is between them as mathematics
+    labels = [one_line(label, _LONGEST_LABEL).replace("$", r"\$") for label in frame.index]
+    ax.set_yticks(at, labels)
+    ax.set_ylim(-0.6, len(frame) - 0.4)
+    ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
     ax.set_xlabel("frequency")
-    ax.set_xlim(left=min(0.0, float(frame["lower"].min())))
-    ax.margins(y=0.08)
 
 
-def _draw_many(ax: Axes, frame: pd.DataFrame, truth: Any) -> None:
+def _draw_many(ax: Axes, frame: pd.DataFrame, truth: Any, interval: str) -> None:
     order = np.argsort(-frame["linear"].to_numpy(), kind="stable")
     rank = np.arange(1, len(frame) + 1)
     lower, upper = frame["lower"].to_numpy()[order], frame["upper"].to_numpy()[order]
-    ax.fill_between(rank, lower, upper, color="C0", alpha=0.25, lw=0, step="mid", label="interval")
+    ax.axhline(0.0, color="0.8", lw=0.8, zorder=0)
+    ax.fill_between(rank, lower, upper, color="C0", alpha=0.25, lw=0, step="mid", label=interval)
     ax.plot(rank, frame["params"].to_numpy()[order], ".", color="C0", ms=3, label="estimate")
     if truth is not None:
         ax.plot(rank, truth[order], ".", color="C3", ms=3, label="truth")

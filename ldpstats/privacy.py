@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.channels import Channel, Dense
-from ldpstats.checks import positive_epsilon
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["Audit", "compose", "epsilon", "split_budget"]
@@ -87,24 +87,82 @@ def epsilon(Q: Channel | npt.ArrayLike) -> float:
 def compose(epsilons: Sequence[float]) -> float:
     """Epsilon of several reports about the same value: they add up (sequential composition).
 
+    Parameters
+    ----------
+    epsilons : sequence of float
+        In nats; zero for a report that says nothing, inf for one that protects nothing.
+
+    Raises
+    ------
+    InvalidArgument
+        For no sequence, or an epsilon that is negative, NaN or no number.
+
     Examples
     --------
     >>> compose([1.0, 0.5])
     1.5
     """
-    return sum(positive_epsilon(f"epsilons[{i}]", value) for i, value in enumerate(epsilons))
+    remedy = "must be a number of at least 0, in nats; inf is no privacy"
+    given = _sequence("epsilons", epsilons)
+    for i, value in enumerate(given):
+        if not _number(value) >= 0.0:
+            raise InvalidArgument(f"epsilons[{i}]", value, remedy)
+    return float(sum(given))
 
 
 def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
     """Divide a total epsilon over several reports in proportion to `weights`.
+
+    Parameters
+    ----------
+    total : float
+        In nats, positive and finite.
+    weights : sequence of float
+        Positive and finite, of any size: only their ratios matter.
+
+    Raises
+    ------
+    InvalidArgument
+        For a total or weights that are not positive and finite, or no weights.
 
     Examples
     --------
     >>> split_budget(3.0, [1, 1, 2])
     (0.75, 0.75, 1.5)
     """
-    budget = positive_epsilon("total", total)
-    shares = np.array([positive_epsilon(f"weights[{i}]", w) for i, w in enumerate(weights)])
-    if not shares.size:
-        raise InvalidArgument("weights", weights, "must be positive finite numbers")
-    return tuple((budget * shares / shares.sum()).tolist())
+    remedy = "must be a positive finite number (in nats), for example 1.0"
+    if not 0.0 < _number(total) < np.inf:
+        raise InvalidArgument("total", total, remedy)
+    remedy = "must be a positive finite number: the share of one report, such as 1 for equal shares"
+    given = _sequence("weights", weights)
+    for i, value in enumerate(given):
+        if not 0.0 < _number(value) < np.inf:
+            raise InvalidArgument(f"weights[{i}]", value, remedy)
+    if not given:
+        raise InvalidArgument("weights", weights, "needs at least one positive finite number")
+    shares = np.array(given, dtype=np.float64)
+    shares = shares / shares.max()  # whose sum cannot overflow
+    parts = float(total) * (shares / shares.sum())
+    if not parts.all():
+        raise InvalidArgument("weights", weights, "differ so much that a share rounds to zero")
+    return tuple(parts.tolist())
+
+
+def _sequence(name: str, values: object) -> list[Any]:
+    # a set would merge equal numbers, a dictionary would give its keys
+    scalar = isinstance(values, np.ndarray) and values.ndim == 0
+    if (
+        scalar
+        or not isinstance(values, Iterable)
+        or isinstance(values, str | bytes | Set | Mapping)
+    ):
+        raise InvalidArgument(name, values, "must be a sequence of numbers, such as [1.0, 0.5]")
+    return list(values)
+
+
+def _number(value: object) -> float:
+    """The float, or NaN for what is no real number."""
+    try:
+        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
+    except OverflowError:  # an integer beyond floats
+        return np.nan

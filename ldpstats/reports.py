@@ -14,12 +14,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats import samplers
-from ldpstats.checks import counts_vector
+from ldpstats.checks import counts_vector, one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
 __all__ = ["BitCounts", "Counts", "Reports"]
 
 Array = npt.NDArray[Any]
+
+_MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
 
 
 class Source(Protocol):
@@ -169,7 +171,7 @@ class Counts:
 
     def __add__(self, other: Counts) -> Counts:
         if isinstance(other, BitCounts) and self.n.size:
-            raise NotAvailable("patterns and sums of bits do not add up: use bit_counts() first")
+            raise NotAvailable(_MIXED)
         if not isinstance(other, Counts):
             return NotImplemented
         _same_mechanism(self.mechanism, other.mechanism)
@@ -184,7 +186,12 @@ class Counts:
 
     @classmethod
     def from_frame(
-        cls, frame: pd.DataFrame, mechanism: Any, report: str = "report", count: str | None = None
+        cls,
+        frame: pd.DataFrame,
+        mechanism: Any,
+        report: str = "report",
+        count: str | None = None,
+        missing: str = "raise",
     ) -> Counts:
         """Read counts from a table with a column of reports and, optionally, one of counts.
 
@@ -198,12 +205,15 @@ class Counts:
             Column of output labels; bit reports are strings such as "0110", category order.
         count : str, optional
             Column of whole counts.
+        missing : {"raise", "count"}
+            Refuse rows without a report, or leave them out and add their number, by the column
+            `count` if given, to `n_missing`.
 
         Raises
         ------
         InvalidArgument
-            For a column that does not exist, missing or unknown reports, or counts that are
-            negative or fractional.
+            For no table, a column that does not exist, missing or unknown reports, or counts that
+            are negative or fractional.
 
         Examples
         --------
@@ -212,17 +222,26 @@ class Counts:
         >>> ldp.Counts.from_frame(frame, ldp.Warner(1.0), count="count").nobs
         100
         """
+        one_of("missing", missing, ("raise", "count"))
+        if not isinstance(frame, pd.DataFrame):
+            raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
         for name, column in (("report", report), ("count", count)):
             if column is not None and column not in frame.columns:
                 raise InvalidArgument(
                     name, column, f"no such column; the table has {frame.columns.tolist()}"
                 )
-        y = mechanism.parse(f"column {report!r}", frame[report])
         if count is None:
             n = np.ones(len(frame), dtype=np.int64)
         else:
             n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
-        return cls(*_collapse(y, n, mechanism.n_outputs), mechanism)
+        name, reports, n_missing = f"column {report!r}", frame[report], 0
+        absent = reports.isna().to_numpy()
+        if missing == "count" and absent.any():
+            # rows are numbered anew in errors, and the name says so
+            name, reports = f"{name}.dropna()", reports[~absent]
+            n, n_missing = n[~absent], int(n[absent].sum())
+        y = mechanism.parse(name, reports)
+        return cls(*_collapse(y, n, mechanism.n_outputs), mechanism, n_missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -277,6 +296,8 @@ class BitCounts:
         if isinstance(other, Counts) and not other.n.size:
             _same_mechanism(self.mechanism, other.mechanism)
             return replace(self, n_missing=self.n_missing + other.n_missing)
+        if isinstance(other, Counts):
+            raise NotAvailable(_MIXED)
         if not isinstance(other, BitCounts):
             return NotImplemented
         _same_mechanism(self.mechanism, other.mechanism)

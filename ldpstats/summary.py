@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
-from statsmodels.iolib.tableformatting import fmt_params
+from statsmodels.iolib.tableformatting import fmt_base
 
 __all__ = ["frequency_summary", "one_line"]
 
@@ -79,9 +79,114 @@ def one_line(label: object, longest: int) -> str:
 def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     """Lay out `FrequencyResults` as a header, a table of categories and notes."""
     frame = results.summary_frame(alpha)
-    rows, columns = _header(results), _columns(frame, alpha, max_rows)
-    # the two tables get the same width: the narrower one is widened
-    needed = sum(_widths(rows)) + 2 * 3
-    room = sum(max(10, width) + 1 for width in _widths(columns)) - 1
-    columns[0] = columns[0] + " " * 0
-    return rows, needed, room
+    columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
+    columns += [f"{1 - alpha / 2:.4g}]", "p-value"]
+    shown = _largest(frame, max_rows)
+    digits = _digits(shown)
+    body = [_row(values, digits) for values in shown.to_numpy()]
+    stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
+    header = _header(results)
+    # both tables get the width of the wider one
+    below = [max(10, width) for width in [max(map(len, stubs)), *_widths([columns, *body])]]
+    above = _widths(header)
+    lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
+    below[0] += max(0, lack)
+    above[1] += max(0, -lack) // 2
+    above[3] += (max(0, -lack) + 1) // 2
+    title = "Frequencies of a privatised variable"
+    summary = _EscapedSummary()
+    summary.tables = [
+        SimpleTable(header, title=title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
+        SimpleTable(body, columns, stubs, txt_fmt=fmt_base | {"colwidths": below}),
+    ]
+    summary.add_extra_txt(_notes(results, frame, alpha, len(frame) - len(shown)))
+    return summary
+
+
+def _header(results: Any) -> list[list[str]]:
+    several = len(results.sources) > 1
+    eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
+    llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
+    gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
+    method = f"{results.method}, {results.settings}" if results.settings else results.method
+    kind = _COVARIANCE.get(results.cov_type, results.cov_type)
+    rows = [["Mechanism:" if i == 0 else "", s, "", ""] for i, s in enumerate(results.sources)]
+    rows += [
+        ["Estimator:", method, "No. Reports:", str(results.nobs)],
+        ["Covariance:", kind, "Missing:", str(results.n_missing)],
+        ["Log-Likelihood:", llf, "Epsilon, largest:" if several else "Epsilon (nats):", eps],
+        ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
+    ]
+    return rows
+
+
+def _widths(rows: list[list[str]]) -> list[int]:
+    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+
+
+def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
+    """The rows to print: all, or the largest unconstrained estimates."""
+    if len(frame) <= max_rows:
+        return frame
+    return frame.iloc[np.argsort(-frame["linear"].to_numpy(), kind="stable")[:max_rows]]
+
+
+def _digits(frame: pd.DataFrame) -> int:
+    """Decimals that show two digits of the smallest standard error; at least four."""
+    se = frame["linear_se"].to_numpy()
+    smallest = se[se > 1e-9].min(initial=1.0)
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def _row(values: Any, digits: int) -> list[str]:
+    *numbers, pvalue = values
+    cells = ["-" if np.isnan(v) else f"{v:.{digits}f}" for v in numbers]
+    return [*cells, f"{pvalue:.3f}"]
+
+
+def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
+    own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
+    kind = "exact (Clopper-Pearson)" if own.all() else "Wald"
+    if own.any() and not own.all():
+        kind = "exact (where a category has a count of its own) or Wald"
+    notes = [
+        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
+        "cut to [0, 1].",
+        *_cut_notes(results, frame, alpha),
+        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+    ]
+    if rest:
+        notes.append(f"{rest} categories with smaller estimates are not shown.")
+    notes += _boundary_notes(results)
+    if not results.converged:
+        notes.append(f"NOT CONVERGED: {results.message}")
+    fit = results.goodness_of_fit
+    if fit is not None:
+        notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")
+        if fit.pvalue < 0.01:
+            notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
+    return [*notes, *results.notes]
+
+
+def _cut_notes(results: Any, frame: pd.DataFrame, alpha: float) -> list[str]:
+    if (frame["upper"] > 0.0).all() and (frame["lower"] < 1.0).all():
+        return []
+    uncut = results.conf_int(alpha, clip=False)  # an interval may be [0, 0] by itself too
+    notes = []
+    if (uncut["upper"] < 0.0).any():
+        notes.append("An interval [0, 0] lay wholly below 0 before the cut.")
+    if (uncut["lower"] > 1.0).any():
+        notes.append("An interval [1, 1] lay wholly above 1 before the cut.")
+    return notes
+
+
+def _boundary_notes(results: Any) -> list[str]:
+    if not results.on_boundary or results.method == "inversion":  # which knows no boundary
+        return []
+    notes = [
+        "The estimate is on the boundary (a frequency of zero); the intervals keep their coverage "
+        "there."
+    ]
+    if results.method not in ("mle", "em", "cvxpy"):
+        notes.append("The standard errors of the estimate hold in the interior only.")
+    return notes

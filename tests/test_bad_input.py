@@ -18,6 +18,7 @@ import ldpstats as ldp
 from ldpstats import datasets, io, privacy, utility
 from ldpstats.cli import main
 from ldpstats.estimators import ESTIMATORS
+from ldpstats.estimators import constraints as cons
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
@@ -36,6 +37,10 @@ def rng() -> np.random.Generator:
 
 def fitted() -> ldp.FrequencyResults:
     return ldp.FrequencyModel(COUNTS).fit()
+
+
+def constrained(constraints: Any) -> ldp.FrequencyResults:
+    return ldp.FrequencyModel(COUNTS).fit(constraints=constraints)
 
 
 def frame(reports: list[Any], count: list[Any] | None = None) -> pd.DataFrame:
@@ -187,6 +192,14 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ("bits too short", lambda: ldp.Counts.from_frame(frame(["01"]), BITS), "'report'[0]"),
     ("bits as a number", lambda: ldp.Counts.from_frame(frame([110]), BITS), "'report'[0]"),
     ("bits not binary", lambda: ldp.Counts.from_frame(frame(["012"]), BITS), "'report'[0]"),
+    ("no table", lambda: ldp.Counts.from_frame({"report": ["nurse"]}, KRR), "frame"),
+    (
+        "policy of a table",
+        lambda: ldp.Counts.from_frame(frame(["nurse"]), KRR, missing="drop"),
+        "missing",
+    ),
+    ("patterns to sums", lambda: ONES + BITS.privatize(["nurse"], rng()).tally(), "bit_counts()"),
+    ("missing in a Series", lambda: KRR.counts(pd.Series([np.nan], ["nurse"])), "n[0]"),
     # -- models
     ("plain numbers", lambda: ldp.FrequencyModel([1, 2, 3]), "data"),
     ("nothing", lambda: ldp.FrequencyModel([]), "data"),
@@ -222,6 +235,28 @@ API: list[tuple[str, Callable[[], Any], str]] = [
         lambda: ldp.FrequencyModel(COUNTS).fit(constraints=lambda p: [p[0] >= 0.8, p[1] >= 0.8]),
         "constraints",
     ),
+    ("constraint no list", lambda: constrained(lambda p: p[0] >= 0.2), "constraints"),
+    ("constraint none", lambda: constrained(lambda p: None), "constraints"),
+    ("constraint a bool", lambda: constrained(lambda p: [True]), "constraints"),
+    ("constraint chained", lambda: constrained(lambda p: [0 <= p[0] <= 0.2]), "truth value"),
+    ("constraint position", lambda: constrained(lambda p: [p[9] >= 0]), "out of bounds"),
+    ("constraint shape", lambda: constrained(lambda p: [np.ones(4) @ p == 1]), "dimensions"),
+    ("constraint nan", lambda: constrained(lambda p: [p[0] >= np.nan]), "finite"),
+    ("constraint fails", lambda: constrained(lambda p: [1 / 0]), "division by zero"),
+    ("constraint of nothing", lambda: constrained(lambda: []), "constraints"),
+    ("margin position", lambda: constrained(cons.known_margin({(0, 3): 0.5})), "margin"),
+    ("margin negative", lambda: constrained(cons.known_margin({(0, -1): 0.5})), "margin"),
+    ("margin no tuple", lambda: constrained(cons.known_margin({0: 0.5})), "margin"),
+    ("margin label", lambda: constrained(cons.known_margin({("nurse",): 0.5})), "margin"),
+    ("margin twice", lambda: constrained(cons.known_margin({(0, 0): 0.5})), "margin"),
+    ("margin empty", lambda: constrained(cons.known_margin({(): 0.5})), "margin"),
+    ("margin nan", lambda: constrained(cons.known_margin({(0,): np.nan})), "margin"),
+    ("margin text", lambda: constrained(cons.known_margin({(0,): "half"})), "margin"),
+    ("margin columns", lambda: constrained(cons.known_margin([1, 0], [0.5])), "margin"),
+    ("margin values", lambda: constrained(cons.known_margin([1, 0, 0], [np.inf])), "values"),
+    ("low length", lambda: constrained(cons.bounds([0.1, 0.2])), "low"),
+    ("high length", lambda: constrained(cons.bounds(high=[0.5] * 4)), "high"),
+    ("high nan", lambda: constrained(cons.bounds(high=np.nan)), "high"),
     ("constraint a number", lambda: ldp.FrequencyModel(COUNTS).fit(constraints=3), "constraints"),
     (
         "not identified",
@@ -306,6 +341,9 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ("hypothesis length", lambda: fitted().t_test([1, -1]), "hypothesis"),
     ("hypothesis nan", lambda: fitted().t_test([1, np.nan, 0]), "hypothesis"),
     ("hypothesis values", lambda: fitted().t_test(([1, -1, 0], [0, 0])), "hypothesis"),
+    ("hypothesis empty", lambda: fitted().t_test(""), "hypothesis"),
+    ("no hypotheses", lambda: fitted().t_test([]), "hypothesis"),
+    ("hypothesis of operators", lambda: fitted().t_test("= ,"), "hypothesis"),
     ("known for certain", lambda: fitted().t_test([1, 1, 1]), "hypothesis"),
     ("contradictory", lambda: fitted().wald_test("nurse = 0, nurse = 1"), "value"),
     ("against the sum", lambda: fitted().wald_test(([1, 1, 1], 2)), "value"),
@@ -328,6 +366,8 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ),
     # -- planning, privacy, data
     ("compose", lambda: privacy.compose([1.0, -1.0]), "epsilons[1]"),
+    ("compose a number", lambda: privacy.compose(1.0), "epsilons"),
+    ("split infinity", lambda: privacy.split_budget(np.inf, [1, 1]), "total"),
     ("split by nothing", lambda: privacy.split_budget(1.0, []), "weights"),
     ("split by zero", lambda: privacy.split_budget(1.0, [1, 0]), "weights"),
     ("split by text", lambda: privacy.split_budget(1.0, ["a"]), "weights"),
@@ -605,6 +645,19 @@ def test_the_program_itself_refuses(name: str, tmp_path: Path) -> None:
     assert ran.returncode == 2
     assert ran.stdout == ""
     assert ran.stderr.startswith("ldpstats: error: ") and ran.stderr.count("\n") == 1
+
+
+def test_good_constraints_pass() -> None:
+    """The negative control: the constraints that the cases spoil are good."""
+    for constraints in (
+        lambda p: [p[0] >= 0.2],
+        lambda p: (p[2] >= 0.2, p[1] <= 0.5),
+        cons.known_margin({(0, 2): 0.7}),
+        cons.known_margin([[1, 0, 1]], [0.7]),
+        cons.bounds([0.1, 0.2, 0.3], 0.6),
+    ):
+        assert constrained(constraints).params.sum() == pytest.approx(1.0)
+    assert constrained(cons.known_margin({(0, 2): 0.7})).params["teacher"] == pytest.approx(0.3)
 
 
 def test_good_input_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.labels import as_labels, encode, labels_from_json, labels_to_json
+from ldpstats.labels import align, as_labels, encode, labels_from_json, labels_to_json
 
 
 @pytest.mark.parametrize(
@@ -99,3 +99,35 @@ def test_integers_that_are_no_label_are_named_where_the_sampler_finds_them(
     values[n - 3] = 5
     with pytest.raises(ldp.UnknownCategory, match=rf"values\[{n - 3}\]=5"):
         mechanism.client().privatize(values)
+
+
+def test_series_are_put_in_order() -> None:
+    labels = as_labels("categories", ("a", "b", "c"))
+    given = pd.Series([3, 1], index=["c", "a"])
+    assert align("n", given, labels, absent=0).tolist() == [1, 0, 3]
+    assert align("n", given, labels, absent=0).dtype == np.int64
+    assert align("n", pd.Series([1.0, 2.0, 3.0], index=["b", "c", "a"]), labels).tolist() == [
+        3,
+        1,
+        2,
+    ]
+    with pytest.raises(ldp.InvalidArgument, match="indexed by the labels"):
+        align("n", given, labels)
+
+
+def test_missing_counts_are_not_zero() -> None:
+    krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+    given = pd.Series([3.0, np.nan], index=["c", "a"])
+    np.testing.assert_array_equal(align("n", given, krr.categories, absent=0), [np.nan, 0.0, 3.0])
+    with pytest.raises(ldp.InvalidArgument, match=r"n\[0\]=nan"):
+        krr.counts(given)
+    assert krr.counts(given.dropna()).vector().tolist() == [0, 0, 3]
+
+
+def test_intervals_become_labels_as_text() -> None:
+    ages = pd.cut(pd.Series([20, 30, 70]), [0, 25, 65, 100])
+    for labels in (ages, ages.cat.categories):
+        with pytest.raises(ldp.InvalidArgument, match=r"\.astype\(str\)"):
+            as_labels("categories", labels)
+    labels = as_labels("categories", ages.cat.categories.astype(str))
+    assert encode("values", ages.astype(str), labels)[0].tolist() == [0, 1, 2]

@@ -114,3 +114,35 @@ def test_malformed_counts_are_refused() -> None:
         ldp.Reports(np.zeros((3, 2), np.uint8), UNARY).tally()
     with pytest.raises(ldp.InvalidArgument, match="ones"):
         ldp.BitCounts(np.array([[1, -2, 3]]), np.array([4]), UNARY)
+
+
+def test_rows_without_a_report_are_counted() -> None:
+    table = pd.DataFrame({"report": ["b", None, "a", np.nan], "people": [2, 3, 4, 5]})
+    with pytest.raises(ldp.InvalidArgument, match=r"'report'\[1\].*2 of 4"):
+        ldp.Counts.from_frame(table, KRR)
+    counts = ldp.Counts.from_frame(table, KRR, missing="count")
+    assert (counts.vector().tolist(), counts.n_missing) == ([1, 1, 0], 2)
+    weighted = ldp.Counts.from_frame(table, KRR, count="people", missing="count")
+    assert (weighted.vector().tolist(), weighted.n_missing) == ([4, 2, 0], 8)
+    bits = pd.DataFrame({"report": ["010", None, "110"]})
+    found = ldp.Counts.from_frame(bits, UNARY, missing="count")
+    assert (found.bit_counts().ones.tolist(), found.n_missing) == ([[1, 2, 0]], 1)
+    none = ldp.Counts.from_frame(table.iloc[:0], KRR, missing="count")
+    assert (none.nobs, none.n_missing) == (0, 0)
+    lost = ldp.Counts.from_frame(table.iloc[[1, 3]], KRR, missing="count")
+    assert (lost.nobs, lost.n_missing) == (0, 2)
+    complete = ldp.Counts.from_frame(table.iloc[[0, 2]], KRR, missing="count")
+    assert (complete.nobs, complete.n_missing) == (2, 0)
+    table.loc[2, "report"] = "z"
+    with pytest.raises(ldp.UnknownCategory, match=r"'report'\.dropna\(\)\[1\]='z'"):
+        ldp.Counts.from_frame(table, KRR, missing="count")
+
+
+def test_patterns_and_sums_of_bits_do_not_mix() -> None:
+    patterns = UNARY.privatize(["a", "b"], np.random.default_rng(1)).tally()
+    sums = UNARY.counts([1, 2, 3], nobs=4)
+    for left, right in ((patterns, sums), (sums, patterns)):
+        with pytest.raises(ldp.NotAvailable, match=r"bit_counts\(\)"):
+            left + right
+    assert (patterns.bit_counts() + sums).nobs == (sums + patterns.bit_counts()).nobs == 6
+    assert (UNARY.no_counts() + sums).nobs == (sums + UNARY.no_counts()).nobs == 4

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
 from ldpstats.estimators.ascent import (
     LAST_STEP,
     STEP,
@@ -83,7 +83,11 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
             cp.Maximize(cp.sum(floor) * k),
             [cp.sum(p) == 1, floor <= p, floor <= share / k, *constraints(p)],
         )
-        _optimise(problem)
+        try:
+            _optimise(problem)
+        except (ValueError, cp.error.ParameterError) as error:  # NaN, or a parameter without value
+            remedy = "must hold finite numbers, and no parameters without a value"
+            raise InvalidArgument("constraints", str(error), remedy) from error
         if p.value is None:
             raise InvalidArgument(  # or, by its status, the solver failed
                 "constraints",
@@ -105,7 +109,23 @@ def _checked(constraints: Constraints, p: Any) -> list[Any]:
     """The user's constraints on p, once they are known to define a convex set."""
     import cvxpy
 
-    built = list(constraints(p))
+    try:
+        built = constraints(p)
+    except LDPError:
+        raise
+    except Exception as error:  # cvxpy raises many kinds, Exception itself for 0 <= p <= 1
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InvalidArgument(
+            "constraints",
+            constraints,
+            f"failed for p of shape {p.shape} ({reason}); return a list such as [p[0] >= p[1]]",
+        ) from error
+    if not isinstance(built, list | tuple):
+        raise InvalidArgument(
+            "constraints",
+            built,
+            "is what the function returns; it must be a list, such as [p[0] >= p[1]]",
+        )
     for item in built:
         if not isinstance(item, cvxpy.Constraint) or not item.is_dcp():
             raise InvalidArgument(
@@ -113,7 +133,7 @@ def _checked(constraints: Constraints, p: Any) -> list[Any]:
                 item,
                 "is no convex cvxpy constraint on p; return a list such as [p[0] >= p[1]]",
             )
-    return built
+    return list(built)
 
 
 def _gap(score: Array, constraints: Constraints) -> float:

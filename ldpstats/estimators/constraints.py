@@ -55,25 +55,48 @@ def known_margin(
     ['[[1. 1. 0.]] @ p == [0.6]']
     """
     if isinstance(margin, Mapping):
-        groups = list(margin)
-        right = np.array([margin[group] for group in groups], dtype=np.float64)
+        groups = [_positions(group) for group in margin]
+        right = _finite("margin", list(margin.values())).reshape(-1)
     elif values is None:
         raise InvalidArgument("values", values, "must hold one number per row of the margin")
     else:
-        left = np.atleast_2d(np.asarray(margin, dtype=np.float64))
-        right = np.atleast_1d(np.asarray(values, dtype=np.float64))
+        left = np.atleast_2d(_finite("margin", margin))
+        right = np.atleast_1d(_finite("values", values))
         if right.shape != left.shape[:1]:
             raise InvalidArgument("values", values, f"must hold {len(left)} numbers, one a row")
 
     def build(p: cvxpy.Expression) -> list[Any]:
         if not isinstance(margin, Mapping):
+            if left.shape[1:] != p.shape:
+                remedy = f"must have one column for each of the {p.size} categories"
+                raise InvalidArgument("margin", f"array of shape {left.shape}", remedy)
             return [left @ p == right]
         A = np.zeros((len(groups), p.size))
         for row, group in zip(A, groups, strict=True):
-            row[list(group)] = 1.0
+            if max(group) >= p.size:
+                raise InvalidArgument("margin", tuple(group), f"needs positions below {p.size}")
+            row[group] = 1.0
         return [A @ p == right]
 
     return build
+
+
+def _positions(group: object) -> list[int]:
+    """The positions of categories in one key of a margin."""
+    if not isinstance(group, tuple) or not group or len(set(group)) < len(group):
+        remedy = "the keys must be tuples of distinct category positions, such as (0, 1)"
+        raise InvalidArgument("margin", group, remedy)
+    return [positive_integer(f"margin, in the key {group}: position", v, 0) for v in group]
+
+
+def _finite(name: str, values: object) -> npt.NDArray[np.float64]:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, values, "must be numbers") from None
+    if not np.isfinite(array).all():
+        raise InvalidArgument(name, values, "must be finite")
+    return array
 
 
 def monotone(order: str = "decreasing") -> Constraints:
@@ -120,9 +143,13 @@ def bounds(low: npt.ArrayLike = 0.0, high: npt.ArrayLike = 1.0) -> Constraints:
     >>> len(bounds(0.1)(cvxpy.Variable(3)))
     1
     """
-    lower, upper = np.asarray(low, dtype=np.float64), np.asarray(high, dtype=np.float64)
+    lower, upper = _finite("low", low), _finite("high", high)
 
     def build(p: cvxpy.Expression) -> list[Any]:
+        for name, bound in (("low", lower), ("high", upper)):
+            if bound.shape not in ((), p.shape):
+                remedy = f"must be a number or {p.size} numbers, one a category"
+                raise InvalidArgument(name, f"array of shape {bound.shape}", remedy)
         below = [p >= lower] if np.any(lower > 0.0) else []
         return below + ([p <= upper] if np.any(upper < 1.0) else [])
 
