@@ -1,0 +1,145 @@
+"""Hypotheses in text: what the labels allow, and what is refused."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.hypotheses import linear_hypothesis
+
+
+def read(text: str | list[str], *labels: object) -> tuple[list[list[float]], list[float]]:
+    R, value = linear_hypothesis(text, pd.Index(list(labels), dtype=object))
+    return R.tolist(), value.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "labels"),
+    [
+        ("a = b", ("a", "b")),
+        ("p[a] = p[b]", ("a", "b")),
+        ("p[a] - p[b]", ("a", "b")),
+        ("p[0] = p[1]", (0, 1)),
+        ("p[0] = p[1]", ("0", "1")),
+        ("p[0.5] = p[1.5]", (0.5, 1.5)),
+        ("p[False] = p[True]", (False, True)),
+        ("p[a] = p[1]", ("a", 1)),
+        ("p[] = p[a]", ("", "a")),
+        ("p[-] = p[a]", ("-", "a")),
+        ("p[18-24] = p[25-34]", ("18-24", "25-34")),
+        ("p[p[a]] = p[a]", ("p[a]", "a")),
+        ("p[x = y] = p[x]", ("x = y", "x", "y")),
+        ("<10k = 35k+", ("<10k", "35k+", "10k-35k")),
+        ("10k-35k = 35k+", ("10k-35k", "35k+", "<10k")),
+        ("a, b = not stated", ("a, b", "not stated")),
+        ("n/a = b", ("n/a", "b")),
+        ("a - b", ("a", "b", "a-b")),  # the label does not occur
+        ("nan = inf", ("nan", "inf")),  # no numbers to the parser
+    ],
+)
+def test_labels_are_read_as_they_are_or_in_p(text: str, labels: tuple[object, ...]) -> None:
+    rest = [0.0] * (len(labels) - 2)
+    assert read(text, *labels) == ([[1.0, -1.0, *rest]], [0.0])
+
+
+def test_several_equations() -> None:
+    expected = ([[1.0, -1.0, 0.0], [0.0, 0.0, 2.0]], [0.0, 0.5])
+    assert read("a = b, 2 * c = 0.5", "a", "b", "c") == expected
+    assert read(["p[a] = p[b]", "2 * p[c] = 0.5"], "a", "b", "c") == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "others"),
+    [
+        ("a-b = 0", "a-b", ("a", "b")),
+        ("x = y", "x = y", ("x", "y")),
+        ("a, b", "a, b", ("a", "b")),
+        ("(a) = b", "(a)", ("a", "b")),
+        ("a+ = b", "a+", ("a", "b")),
+        ("a-b-c = 0", "a-b-c", ("a-b", "c")),
+        ("2*a = b", "2*a", ("a", "b")),
+        ("a = 0.1", "0", ("a", "b")),
+        ("1.5 = a", "1.5", ("a", "b")),
+        ("a = 2e3", "2e3", ("a", "b")),
+        ("18-24 = a", "18-24", ("a", "b")),
+        ("a = b", "", ("a", "b")),
+        ("a - b", "-", ("a", "b")),
+    ],
+)
+def test_text_of_two_meanings_is_refused(text: str, label: str, others: tuple[str, ...]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=re.escape(f"write p[{label}]")):
+        read(text, label, *others)
+    with pytest.raises(ldp.InvalidArgument, match="ambiguous"):
+        read([text, text], *others, label)
+    assert read(f"p[{label}] = 0.5", label, *others) == ([[1.0, 0.0, 0.0]], [0.5])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "  ",
+        [],
+        ["a = b", ""],
+        "=",
+        "a b",
+        "a = = b",
+        "a =",
+        ")",
+        "(",
+        ",",
+        "()",
+        "a = b,",
+        "a = c",
+        "1 = 1",
+        "1",
+        "a * b = 1",
+        "a / b = 1",
+        "a / 0 = 1",
+        "a = 1e999",
+        "p[a] = b",
+        "p[c] = 0",
+        "a ~ b",
+    ],
+)
+def test_text_that_cannot_be_read_is_refused(text: str | list[str]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="hypothesis=") as caught:
+        read(text, "a", "b")
+    assert "for example" in caught.value.remedy or "finite" in caught.value.remedy
+
+
+def test_any_text_is_read_or_refused() -> None:
+    rng = np.random.default_rng(1)
+    pieces = ["a", "b", " ", "=", "-", "+", "*", "/", ",", "(", ")", "1", "0.5", "p[", "p[a]", "]"]
+    outcomes = []
+    for length in rng.integers(0, 7, 1_000):
+        try:
+            R, value = read("".join(rng.choice(pieces, length)), "a", "b")
+        except ldp.InvalidArgument:
+            outcomes.append(False)
+        else:
+            outcomes.append(True)
+            assert np.isfinite(R).all() and np.isfinite(value).all()
+    assert any(outcomes) and not all(outcomes)
+
+
+@pytest.mark.parametrize(
+    "hypothesis",
+    [np.empty((0, 2)), [1, 2, 3], [[10**400, 0]], ([1, 0], [1, 2]), None, {"a": 1}, ("a = b", "b")],
+)
+def test_arrays_that_do_not_fit_are_refused(hypothesis: object) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="hypothesis"):
+        linear_hypothesis(hypothesis, pd.Index(["a", "b"]))
+
+
+def test_results_take_either_form() -> None:
+    krr = ldp.KRR(("a", "b", "a-b"), epsilon=1.0)
+    results = ldp.FrequencyModel(krr.counts([50, 30, 20])).fit()
+    assert results.wald_test("p[a-b] = p[a]").pvalue == results.wald_test([1, 0, -1]).pvalue
+    assert results.wald_test("a - b").pvalue == results.wald_test([1, -1, 0]).pvalue
+    with pytest.raises(ldp.InvalidArgument, match="ambiguous"):
+        results.wald_test("a-b = 0")

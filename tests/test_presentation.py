@@ -1,0 +1,264 @@
+"""Summaries and plots show every label and every estimate, whatever they are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.table import SimpleTable
+
+import ldpstats as ldp
+
+SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
+LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
+
+
+def fitted(labels: Any, counts: list[int], method: str | None = None) -> ldp.FrequencyResults:
+    return ldp.FrequencyModel(ldp.KRR(labels, epsilon=1.0).counts(counts)).fit(method)
+
+
+def drawn_fit(p: list[float], method: str) -> ldp.FrequencyResults:
+    rng = np.random.default_rng(1)
+    reports = ldp.KRAPPOR(len(p), epsilon=1.0).privatize(rng.choice(len(p), 2_000, p=p), rng)
+    return ldp.FrequencyModel(reports).fit(method)
+
+
+@pytest.fixture(autouse=True)
+def close_figures() -> Iterator[None]:
+    yield
+    plt.close("all")
+
+
+# -- summaries -----------------------------------------------------------------------------
+
+
+def unescaped(latex: str) -> set[str]:
+    """Special characters that LaTeX would not print: what is left after commands and markup."""
+    text = re.sub(r"(?m)^%\\caption.*$|^\\(begin|end)\{[a-z]+\}(\{[lcr]+\})?$", "", latex)
+    text = re.sub(r"\\(textbackslash|textasciicircum|textasciitilde|text(less|greater|bar))\{\}",
+                  "", text)  # fmt: skip
+    text = re.sub(r"\\[%_&#${}\\]", "", text)
+    text = re.sub(r"\\(textbf|toprule|midrule|bottomrule|newline)\b", "", text)
+    text = text.replace(" & ", " ")  # between cells
+    depth = text.count("{") - text.count("}")
+    return set(re.findall(r"[%_&#$^~\\<>|]", text)) | ({"{"} if depth else set())
+
+
+def test_latex_prints_every_character() -> None:
+    summary = fitted(SPECIAL, [500, 100, 100, 100, 100, 100]).summary()
+    latex = summary.as_latex()
+    assert unescaped(latex) == set()
+    assert r"\textbf{x\textasciicircum{}2}" in latex
+    assert r"\textbf{50\% \& more}" in latex  # escaped once
+    assert r"\textbf{\textbackslash{}input\{x\}\textasciitilde{}}" in latex
+    assert r"\textbf{\$x\$\textbar{}y}" in latex
+    assert r"95\% exact" in latex  # notes
+    assert summary._repr_latex_() == latex
+
+
+def test_the_check_of_latex_sees_what_statsmodels_leaves_alone() -> None:
+    summary = Summary()
+    summary.tables = [SimpleTable([["1"]], headers=["p"], stubs=["x^2"])]
+    summary.add_extra_txt(["95% of a_b"])
+    assert unescaped(summary.as_latex()) == {"^", "%", "_"}
+
+
+def test_html_holds_labels_and_notes_as_text() -> None:
+    summary = fitted(SPECIAL, [500, 100, 100, 100, 100, 100]).summary()
+    assert isinstance(summary, Summary)
+    page = summary.as_html()
+    assert "<script>" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "50% &amp; more" in page and "&amp;amp;" not in page
+    assert "p &gt; 0" in page  # a note
+    assert set(re.findall(r"</?(\w+)", page)) == {"table", "caption", "tr", "th", "td", "br"}
+    assert summary._repr_html_() == page
+    assert "<script>alert(1)</script>" in summary.as_text()  # text stays as it is
+
+
+def lines_of_tables(text: str) -> list[str]:
+    lines = text.split("\n\n")[0].split("\n")
+    return lines[1:]  # without the title
+
+
+def surveys() -> dict[str, ldp.FrequencyResults]:
+    exact = ldp.CustomMechanism(np.eye(3)).counts([400, 330, 270])
+    noisy = ldp.KRR(3, epsilon=1.0).counts([420, 330, 250])
+    many = ldp.KRR(3, epsilon=1.0).counts([4 * 10**15, 3 * 10**15, 2 * 10**15])
+    return {
+        "short": fitted(("a", "b", "c"), [420, 330, 250]),
+        "long labels": fitted(LONG, [420, 330, 250, 300]),
+        "infinite epsilon": ldp.FrequencyModel(exact).fit(),
+        "constrained": ldp.FrequencyModel(noisy).fit(constraints=lambda p: [p[0] == 0.4]),
+        "several": ldp.FrequencyModel([noisy, exact]).fit(),
+        "many reports": ldp.FrequencyModel(many).fit("inversion"),
+    }
+
+
+@pytest.mark.parametrize("name", list(surveys()))
+def test_header_and_table_have_one_width(name: str) -> None:
+    lines = lines_of_tables(surveys()[name].summary().as_text())
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_the_table_is_widened_to_a_long_header() -> None:
+    from dataclasses import replace
+
+    results = replace(surveys()["short"], sources=("M" * 120,))
+    lines = lines_of_tables(results.summary().as_text())
+    assert len({len(line) for line in lines}) == 1 and len(lines[0]) > 120
+
+
+def test_labels_are_shown_on_one_line_and_shortened() -> None:
+    text = surveys()["long labels"].summary().as_text()
+    assert "\nwrapped and tabbed  " in text and "\t" not in text
+    assert f"\n{'x' * 25}...{'x' * 12} " in text
+    assert max(map(len, text.split("\n"))) < 125
+
+
+def test_header_says_what_was_fitted() -> None:
+    found = {name: results.summary().as_text() for name, results in surveys().items()}
+    assert re.search(r"Estimator: +mle, constrained  ", found["constrained"])
+    assert re.search(r"Estimator: +mle  ", found["short"])
+    assert "Epsilon (nats):" in found["short"] and "Epsilon, largest:" not in found["short"]
+    assert "Epsilon, largest:" in found["several"] and "Epsilon (nats):" not in found["several"]
+    assert "CustomMechanism(k=3, epsilon=inf)" in found["several"]
+
+
+BOUNDARY = "on the boundary"
+INTERIOR = "hold in the interior only"
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("mle", (True, False)),
+        ("em", (True, False)),
+        ("cvxpy", (True, False)),
+        ("inversion", (False, False)),
+        *((m, (True, True)) for m in ("normalized", "projected", "thresholded", "nnls")),
+        ("composite", (True, True)),
+    ],
+)
+def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None:
+    results = drawn_fit([0.7, 0.3, 0.0, 0.0, 0.0], method)
+    assert results.linear_params.min() < 0
+    assert results.on_boundary
+    text = results.summary().as_text()
+    assert (BOUNDARY in text, INTERIOR in text) == expected
+    interior = drawn_fit([0.4, 0.3, 0.3], method).summary().as_text()
+    assert BOUNDARY not in interior and INTERIOR not in interior
+
+
+def test_intervals_cut_to_a_point_are_named() -> None:
+    below, above = "[0, 0] lay wholly below 0", "[1, 1] lay wholly above 1"
+    text = fitted(("a", "b", "c"), [720, 80, 20]).summary().as_text()
+    assert below in text and above in text
+    for counts in ([420, 330, 250], [580, 210, 210]):
+        text = fitted(("a", "b", "c"), counts).summary().as_text()
+        assert below not in text and above not in text
+
+
+def test_the_largest_of_boolean_labels_is_shown() -> None:
+    text = fitted((True, False), [300, 700]).summary(max_rows=1).as_text()
+    assert "\nFalse " in text and "\nTrue " not in text
+
+
+# -- plots ---------------------------------------------------------------------------------
+
+
+def drawn(ax: Any) -> Any:
+    ax.figure.canvas.draw()  # where matplotlib would warn
+    return ax.figure.canvas.get_renderer()
+
+
+@pytest.mark.parametrize("k", [3, 60])
+def test_estimates_outside_the_unit_interval_are_within_the_limits(k: int) -> None:
+    results = fitted(k, [9_000, 900, *[10] * (k - 2)], "inversion")
+    assert results.params.min() < 0 and results.params.max() > 1
+    ax = results.plot(truth=np.full(k, 1 / k))
+    low, high = ax.get_xlim() if k < 40 else ax.get_ylim()
+    frame = results.summary_frame()[["params", "lower", "upper"]]
+    assert low < frame.min().min() and high > frame.max().max()
+    assert low <= 0.0
+
+
+def test_markers_at_zero_are_not_cut() -> None:
+    ax = fitted(("a", "b", "c"), [1300, 480, 220]).plot()
+    drawn(ax)
+    (line,) = (x for x in ax.get_lines() if x.get_label() == "estimate")
+    centre = ax.transData.transform((0.0, 0.0))[0]
+    radius = line.get_markersize() / 2 * ax.figure.dpi / 72
+    assert ax.bbox.x0 < centre - radius
+
+
+@pytest.mark.parametrize("k", [2, 5, 40, 41])
+@pytest.mark.parametrize("layout", ["constrained", None])
+def test_the_legend_lies_above_the_axes_and_inside_the_figure(k: int, layout: Any) -> None:
+    results = fitted(k, [100] * k)
+    ax = None if layout else plt.subplots()[1]
+    ax = results.plot(ax=ax, truth=np.full(k, 1 / k))
+    renderer = drawn(ax)
+    legend = ax.get_legend().get_window_extent(renderer)
+    title = ax.title.get_window_extent(renderer)
+    assert ax.bbox.y1 <= legend.y0 + 1 and legend.y1 <= title.y0 + 1  # a pixel for rounding
+    assert title.y1 <= ax.figure.bbox.y1
+
+
+@pytest.mark.parametrize("labels", [LONG, SPECIAL, tuple(f"category {i}" for i in range(40))])
+def test_labels_are_drawn_as_they_are(labels: tuple[str, ...]) -> None:
+    ax = fitted(labels, [100] * len(labels)).plot()
+    renderer = drawn(ax)
+    shown = [text.get_text() for text in ax.get_yticklabels()]
+    assert len(shown) == len(labels) and max(map(len, shown)) <= 32
+    assert not any("\n" in text or "\t" in text for text in shown)
+    assert not any(re.search(r"(?<!\\)\$", text) for text in shown)  # no mathematics
+    for text in ax.get_yticklabels():
+        assert text.get_window_extent(renderer).x0 >= 0
+    assert ax.bbox.width > 0.5 * ax.figure.bbox.width
+
+
+def test_many_categories_are_drawn_against_their_rank() -> None:
+    ax = fitted(500, [100] * 500).plot()
+    drawn(ax)
+    assert "rank" in ax.get_xlabel() and len(ax.get_yticklabels()) < 20
+
+
+def test_title_counts_the_mechanisms() -> None:
+    found = surveys()
+    assert found["several"].plot().get_title() == "2 mechanisms, n = 2,000"
+    assert found["short"].plot().get_title() == "KRR(k=3, epsilon=1), n = 1,000"
+
+
+@pytest.mark.parametrize(
+    "truth",
+    [
+        [0.5, 0.5, np.nan],
+        [0.5, 0.5, np.inf],
+        pd.Series([0.5, 0.5, np.nan], index=["a", "b", "c"]),
+        pd.Series([0.5, 0.2, 0.3], index=["a", "b", "b"]),
+        [[0.5], [0.1, 0.4]],
+    ],
+    ids=["nan", "inf", "nan in a Series", "label twice", "ragged"],
+)
+def test_truth_must_be_numbers(truth: Any) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="truth"):
+        surveys()["short"].plot(truth=truth)
+
+
+@pytest.mark.parametrize("ax", ["ax", 1, np.zeros(2)])
+def test_ax_must_be_axes(ax: Any) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="ax="):
+        surveys()["short"].plot(ax=ax)
+
+
+def test_truth_is_matched_by_label() -> None:
+    truth = pd.Series([0.1, 0.3, 0.6], index=["c", "b", "a"])
+    ax = surveys()["short"].plot(truth=truth)
+    (line,) = (x for x in ax.get_lines() if x.get_label() == "truth")
+    assert line.get_xdata().tolist() == [0.6, 0.3, 0.1]
