@@ -25,17 +25,33 @@ def plot_frequencies(results: Any, ax: Axes | None, alpha: float, truth: Any = N
     frame = results.summary_frame(alpha)
     true = _truth(truth, frame.index)
     many = len(frame) > _MOST_LABELS
-    ax = _axes(ax, 4.0 if many else 1.5 + 0.3 * len(frame))
+    ax = _axes(ax, 4.0 if many else 1.6 + 0.3 * len(frame))
     draw = _draw_many if many else _draw_labelled
     draw(ax, frame, true, f"{100 * (1 - alpha):g}% interval")
     ax.spines[["top", "right"]].set_visible(False)
     sources = results.sources
     source = sources[0] if len(sources) == 1 else f"{len(sources)} mechanisms"
-    # the legend has its own line, between title and axes, so that it hides no estimate
-    ax.set_title(f"{source}, n = {results.nobs:,}", fontsize="medium", pad=24)
-    narrow = {"handlelength": 1.2, "handletextpad": 0.5, "columnspacing": 1.2, "borderpad": 0.1}
-    ax.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, frameon=False, **narrow)
+    ax.set_title(f"{source}, n = {results.nobs:,}", fontsize="medium")
+    _legend_below(ax)
     return ax
+
+
+def _legend_below(ax: Axes) -> None:
+    """Put the legend under the label of the horizontal axis, where it hides no estimate."""
+    from matplotlib.transforms import ScaledTranslation
+
+    drop = 14 + 2.4 * float(ax.xaxis.label.get_fontsize())  # points: ticks, two lines of text
+    down = ScaledTranslation(0.0, -drop / 72, ax.figure.dpi_scale_trans)
+    ax.legend(
+        loc="upper center",
+        bbox_to_anchor=(0.5, 0.0),
+        bbox_transform=ax.transAxes + down,
+        borderaxespad=0.0,
+        ncols=3,
+        frameon=False,
+        handlelength=1.2,
+        columnspacing=1.2,
+    )
 
 
 def _axes(ax: Axes | None, height: float) -> Axes:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,12 +22,6 @@ LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
 
 def fitted(labels: Any, counts: list[int], method: str | None = None) -> ldp.FrequencyResults:
     return ldp.FrequencyModel(ldp.KRR(labels, epsilon=1.0).counts(counts)).fit(method)
-
-
-def drawn_fit(p: list[float], method: str) -> ldp.FrequencyResults:
-    rng = np.random.default_rng(1)
-    reports = ldp.KRAPPOR(len(p), epsilon=1.0).privatize(rng.choice(len(p), 2_000, p=p), rng)
-    return ldp.FrequencyModel(reports).fit(method)
 
 
 @pytest.fixture(autouse=True)
@@ -107,8 +102,6 @@ def test_header_and_table_have_one_width(name: str) -> None:
 
 
 def test_the_table_is_widened_to_a_long_header() -> None:
-    from dataclasses import replace
-
     results = replace(surveys()["short"], sources=("M" * 120,))
     lines = lines_of_tables(results.summary().as_text())
     assert len({len(line) for line in lines}) == 1 and len(lines[0]) > 120
@@ -146,12 +139,11 @@ INTERIOR = "hold in the interior only"
     ],
 )
 def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None:
-    results = drawn_fit([0.7, 0.3, 0.0, 0.0, 0.0], method)
-    assert results.linear_params.min() < 0
+    results = replace(fitted(("a", "b", "c"), [1300, 480, 220]), method=method)
     assert results.on_boundary
     text = results.summary().as_text()
     assert (BOUNDARY in text, INTERIOR in text) == expected
-    interior = drawn_fit([0.4, 0.3, 0.3], method).summary().as_text()
+    interior = replace(surveys()["short"], method=method).summary().as_text()
     assert BOUNDARY not in interior and INTERIOR not in interior
 
 
@@ -198,16 +190,21 @@ def test_markers_at_zero_are_not_cut() -> None:
 
 
 @pytest.mark.parametrize("k", [2, 5, 40, 41])
-@pytest.mark.parametrize("layout", ["constrained", None])
-def test_the_legend_lies_above_the_axes_and_inside_the_figure(k: int, layout: Any) -> None:
-    results = fitted(k, [100] * k)
-    ax = None if layout else plt.subplots()[1]
-    ax = results.plot(ax=ax, truth=np.full(k, 1 / k))
+def test_the_legend_lies_below_the_axes_and_inside_the_figure(k: int) -> None:
+    ax = fitted(k, [100] * k).plot(truth=np.full(k, 1 / k))
     renderer = drawn(ax)
     legend = ax.get_legend().get_window_extent(renderer)
-    title = ax.title.get_window_extent(renderer)
-    assert ax.bbox.y1 <= legend.y0 + 1 and legend.y1 <= title.y0 + 1  # a pixel for rounding
-    assert title.y1 <= ax.figure.bbox.y1
+    assert legend.y1 <= ax.xaxis.label.get_window_extent(renderer).y0 + 1  # a pixel for rounding
+    assert legend.y0 >= 0
+    assert ax.bbox.y1 <= ax.title.get_window_extent(renderer).y0
+    assert ax.bbox.height > 0.3 * ax.figure.bbox.height
+
+
+def test_the_legend_is_below_axes_of_the_callers_own() -> None:
+    ax = surveys()["short"].plot(ax=plt.subplots()[1])
+    renderer = drawn(ax)
+    label = ax.xaxis.label.get_window_extent(renderer)
+    assert ax.get_legend().get_window_extent(renderer).y1 <= label.y0 + 1
 
 
 @pytest.mark.parametrize("labels", [LONG, SPECIAL, tuple(f"category {i}" for i in range(40))])

@@ -225,7 +225,7 @@ def binomial_deficit(
     Examples
     --------
     >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
-    array([0.623 , 0.999 , 0.001 ])
+    array([0.623, 0.999, 0.001])
     """
     return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
 
