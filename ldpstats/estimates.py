@@ -80,6 +80,10 @@ class ExactForm:
         """Which categories have a count of their own, shape (k,)."""
         return np.isfinite(self.scale)
 
+    def take(self, index: Array) -> ExactForm:
+        """The counts of some categories."""
+        return ExactForm(self.tally[index], self.nobs, self.offset[index], self.scale[index])
+
     def apply(self, function: Any, *rest: Any) -> Array:
         """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
         at = self.known

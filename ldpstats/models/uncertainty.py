@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.channels import Uniformised
 from ldpstats.covariances import Covariance, block_diagonal, uniformised
@@ -184,9 +185,18 @@ def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     estimate, V = Inversion().solve(problem).p, linear_covariance(problem)
     z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
     if form is not None:  # the chance of a count as small if the frequency is zero
-        p[form.known] = form.apply(tests_.binomial_deficit)
+        least = _smallest(form)
+        p[form.known] = 1.0
+        p[least] = form.take(least).apply(tests_.binomial_deficit)
     pvalue = min(1.0, float(p.size * p.min()))
     return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
+
+
+def _smallest(form: ExactForm) -> Array:
+    """Categories that can have the smallest p-value: of each law, the one counted least."""
+    at = np.flatnonzero(form.known)
+    counts = pd.Series(form.tally[at] * np.sign(form.scale[at]), index=at)
+    return np.asarray(counts.groupby(form.offset[at]).idxmin())
 
 
 _NEGATIVE = "Bonferroni on the most negative estimate"
