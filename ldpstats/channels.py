@@ -290,6 +290,14 @@ class Kronecker(Channel):
 
     Categories and reports are tuples in row-major order (the last variable changes fastest).
     `rows` and `likelihood` take one array of reports per variable.
+
+    Examples
+    --------
+    >>> joint = Kronecker([Uniformised(2, 0.5, 0.25), Uniformised(3, 0.4, 0.2)])
+    >>> joint.shape
+    (6, 6)
+    >>> joint.likelihood((np.array([0]), np.array([2]))).round(3)   # 0.75 * 0.6 for (0, 2)
+    array([[0.15, 0.15, 0.45, 0.05, 0.05, 0.15]])
     """
 
     channels: tuple[Channel, ...]
@@ -334,6 +342,12 @@ class Stacked(Channel):
 
     Groups are cohorts of one mechanism, or mechanisms over the same categories. Reports are
     numbered group by group; `rows` and `likelihood` take one array of reports per group.
+
+    Examples
+    --------
+    >>> Stacked([Uniformised(2, 0.5, 0.25), Uniformised(2, 0.0, 0.5)]).matrix()
+    array([[0.375, 0.125, 0.25 , 0.25 ],
+           [0.125, 0.375, 0.25 , 0.25 ]])
     """
 
     channels: tuple[Channel, ...]

@@ -32,6 +32,13 @@ class Audit:
         The same of the law that the sampler's 64-bit integer thresholds realise exactly. It is
         rounded towards more privacy where the mechanism has a threshold, so it does not exceed
         the declared value by more than double rounding.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> audit = ldp.KRR(10, epsilon=1.0).audit()
+    >>> audit.declared, round(audit.channel, 12), round(audit.sampler, 12), audit.agrees
+    (1.0, 1.0, 1.0, True)
     """
 
     mechanism: str

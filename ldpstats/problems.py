@@ -111,6 +111,14 @@ class Moments:
         Number of reports.
     kind : {"labels", "bits", "pooled"}
         Frequencies of labels (they sum to one), of bits, or of several sources together.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> warner = ldp.Warner(epsilon=np.log(3))
+    >>> problem = warner.moments(warner.counts([60, 40]))   # P(no) = 0.25 + 0.5 p
+    >>> round(problem.A, 12), problem.t
+    (0.5, array([0.6, 0.4]))
     """
 
     A: float | Array

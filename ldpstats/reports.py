@@ -258,6 +258,14 @@ class BitCounts:
         The mechanism that made the reports.
     n_missing : int
         Respondents who gave no answer.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rappor = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
+    >>> reports = rappor.privatize(["a", "c"], np.random.default_rng(0))
+    >>> reports.tally(bits=True).ones.shape
+    (1, 3)
     """
 
     ones: npt.NDArray[np.int64]

@@ -536,6 +536,14 @@ class FrequencyResults:
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> summary = ldp.FrequencyModel(counts).fit().summary()
+        >>> summary.as_text().splitlines()[0].strip()
+        'Frequencies of a privatised variable'
         """
         from ldpstats.summary import frequency_summary
 
@@ -551,6 +559,11 @@ class FrequencyResults:
             One minus the coverage of the intervals.
         truth : Series or array, shape (k,), optional
             True frequencies to mark.
+
+        Raises
+        ------
+        InvalidArgument
+            For a truth that does not fit the categories, or an `ax` that is no Axes.
         """
         from ldpstats.plots import plot_frequencies
 

@@ -94,5 +94,8 @@ class Inversion(MomentsEstimator):
             return Solution(moved * G, np.nan, 0, True, "one equation per category, solved exactly")
         p = G @ moved
         misfit = float(np.abs(moved - problem.A @ p).max())
-        message = f"weighted least squares, {moved.size} equations: largest misfit {misfit:.2e}"
+        message = (
+            f"least squares of {moved.size} equations, weighted by their precision at the uniform p: "
+            f"largest misfit {misfit:.2e}"
+        )
         return Solution(p, np.nan, 0, True, message)
