@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -32,7 +32,7 @@ Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-frequency-results", 1
 # the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
-_LISTS = ("mechanisms", "sources", "notes")
+_LISTS = ("mechanisms", "sources")
 _PLAIN = (
     "method",
     "settings",
@@ -113,7 +113,6 @@ class FrequencyResults:
     epsilon: float
     exact: ExactForm | None = None
     goodness_of_fit: TestResult | None = None
-    notes: tuple[str, ...] = field(default=())
     settings: str = ""
 
     def __repr__(self) -> str:

@@ -165,7 +165,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")
         if fit.pvalue < 0.01:
             notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
-    return [*notes, *results.notes]
+    return notes
 
 
 def _cut_notes(results: Any, frame: pd.DataFrame, alpha: float) -> list[str]:

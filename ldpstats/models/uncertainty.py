@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Uniformised
-from ldpstats.covariances import Covariance, block_diagonal, uniformised
+from ldpstats.covariances import Covariance, block_diagonal, uniformised, uniformised_fpe16
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimates import ExactForm
 from ldpstats.estimators.inversion import Inversion, linear_map
@@ -78,8 +78,10 @@ def mle_covariance(
     """
     channels = [counts.mechanism.channel() for counts in sources]
     nobs = sum(counts.nobs for counts in sources)
-    if len(channels) == 1 and isinstance(channels[0], Uniformised) and not fpe16:
-        return uniformised(p, channels[0].a, channels[0].b, nobs), "expected"
+    if len(channels) == 1 and isinstance(channels[0], Uniformised):
+        form = uniformised_fpe16 if fpe16 else uniformised
+        V = form(p, channels[0].a, channels[0].b, nobs)
+        return V, "fpe16" if fpe16 else "expected"
     patterns = sum(part.W.shape[0] for part in likelihoods if not isinstance(part.W, UniformRows))
     if p.size > LARGEST_INFORMATION or patterns * p.size**2 > MOST_OPERATIONS:
         return None, "none (too large)"
