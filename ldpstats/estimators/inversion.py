@@ -95,7 +95,7 @@ class Inversion(MomentsEstimator):
         p = G @ moved
         misfit = float(np.abs(moved - problem.A @ p).max())
         message = (
-            f"least squares of {moved.size} equations, weighted by their precision at the uniform p: "
+            f"least squares of {moved.size} equations, weights their precision at the uniform p: "
             f"largest misfit {misfit:.2e}"
         )
         return Solution(p, np.nan, 0, True, message)
