@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.covariances import Covariance, block_diagonal
+from ldpstats.errors import NotIdentified
 from ldpstats.operators import DenseRows, Rows
 
 __all__ = ["Likelihood", "Moments", "Solution", "pool"]
@@ -133,6 +134,33 @@ class Moments:
     def k(self) -> int:
         """Number of categories."""
         return int(self.t.size if isinstance(self.A, float) else self.A.shape[1])
+
+    @cached_property
+    def inverse(self) -> float | Array:
+        """The linear map that `ldpstats.estimators.inversion.linear_map` describes.
+
+        Kept, because an estimate, its covariance and its tests all need it, and a dense one takes a
+        singular value decomposition.
+        """
+        if isinstance(self.A, float | int):
+            if self.A == 0.0:
+                raise NotIdentified(
+                    "every category gives the same reports; use a mechanism with epsilon > 0"
+                )
+            return 1.0 / self.A
+        A = np.asarray(self.A, dtype=np.float64)
+        d, k = A.shape
+        root = np.sqrt(np.broadcast_to(np.asarray(self.weights, dtype=np.float64), (d,)))
+        left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
+        rank = int(np.sum(values > max(d, k) * np.finfo(np.float64).eps * values[0]))
+        if rank < k:
+            raise NotIdentified(
+                f"the {d} equations for {k} categories have rank {rank}: {k - rank} more "
+                "independent outputs, bits or cohorts are needed; collect them, or merge "
+                "categories that give the "
+                "same reports"
+            )
+        return np.asarray((right.T / values) @ left.T * root)
 
 
 def pool(problems: Sequence[Moments]) -> Moments:

@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import NotIdentified
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems import Moments, Solution
 
@@ -44,24 +43,7 @@ def linear_map(problem: Moments) -> float | Array:
     >>> round(linear_map(warner.moments(warner.counts([60, 40]))), 12)
     2.0
     """
-    if isinstance(problem.A, float | int):
-        if problem.A == 0.0:
-            raise NotIdentified(
-                "every category gives the same reports; use a mechanism with epsilon > 0"
-            )
-        return 1.0 / problem.A
-    A = np.asarray(problem.A, dtype=np.float64)
-    d, k = A.shape
-    root = np.sqrt(np.broadcast_to(np.asarray(problem.weights, dtype=np.float64), (d,)))
-    left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
-    rank = int(np.sum(values > max(d, k) * np.finfo(np.float64).eps * values[0]))
-    if rank < k:
-        raise NotIdentified(
-            f"the {d} equations for {k} categories have rank {rank}: {k - rank} more independent "
-            "outputs, bits or cohorts are needed; collect them, or merge categories that give the "
-            "same reports"
-        )
-    return np.asarray((right.T / values) @ left.T * root)
+    return problem.inverse
 
 
 @dataclass(frozen=True)

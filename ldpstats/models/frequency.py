@@ -129,11 +129,7 @@ class FrequencyModel:
         NotAvailable
             When only bit sums are known, which do not determine it.
         """
-        parts = self._likelihoods()
-        if len(parts) == 1:
-            return parts[0]
-        W = StackedRows(tuple(part.W for part in parts))
-        return Likelihood(W, np.concatenate([part.n for part in parts]))
+        return _joined(self._likelihoods())
 
     def _likelihoods(self) -> list[Likelihood]:
         for counts in self.sources:
@@ -245,12 +241,13 @@ class FrequencyModel:
                 raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
             solution = estimator.solve(problem)
             return solution, estimator.covariance(problem, solution, linear.covariance), "linear"
-        solution = estimator.solve(self.likelihood())
+        if likelihoods is None:
+            likelihoods = self._likelihoods()  # refuses bit sums, and says why
+        solution = estimator.solve(_joined(likelihoods))
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
         if getattr(estimator, "constraints", None) is not None:
             return solution, None, "none (constrained)"
-        assert likelihoods is not None
         counts = [c for c in self.sources if isinstance(c, Counts)]
         V, kind = mle_covariance(counts, likelihoods, solution.p, cov_type == "fpe16")
         return solution, V, kind
@@ -378,6 +375,14 @@ def _merged(groups: list[Counts | BitCounts]) -> tuple[Counts | BitCounts, ...]:
         key = (group.mechanism.fingerprint, type(group))
         sums[key] = sums[key] + group if key in sums else group
     return tuple(sums.values())
+
+
+def _joined(parts: list[Likelihood]) -> Likelihood:
+    """The likelihood of independent sources together."""
+    if len(parts) == 1:
+        return parts[0]
+    W = StackedRows(tuple(part.W for part in parts))
+    return Likelihood(W, np.concatenate([part.n for part in parts]))
 
 
 def _settings(estimator: Estimator[Any]) -> str:

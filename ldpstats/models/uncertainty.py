@@ -164,6 +164,7 @@ def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "")
 
 
 _NULL = "the reports were made by this mechanism"
+_NEGATIVE = "Bonferroni on the most negative estimate"
 
 
 def _bits_fit(counts: Counts | BitCounts) -> TestResult:
@@ -199,9 +200,6 @@ def _smallest(form: ExactForm) -> Array:
     at = np.flatnonzero(form.known)
     counts = pd.Series(form.tally[at] * np.sign(form.scale[at]), index=at)
     return np.asarray(counts.groupby(form.offset[at]).idxmin())
-
-
-_NEGATIVE = "Bonferroni on the most negative estimate"
 
 
 def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
