@@ -157,8 +157,7 @@ class Moments:
             raise NotIdentified(
                 f"the {d} equations for {k} categories have rank {rank}: {k - rank} more "
                 "independent outputs, bits or cohorts are needed; collect them, or merge "
-                "categories that give the "
-                "same reports"
+                "categories that give the same reports"
             )
         return np.asarray((right.T / values) @ left.T * root)
 
