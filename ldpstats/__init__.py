@@ -15,7 +15,7 @@ intervals, tests, tables and plots.
 from __future__ import annotations
 
 from ldpstats import errors, privacy
-from ldpstats.channels import Bits, Channel, Dense, Kronecker, Stacked, Uniformised
+from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
 from ldpstats.errors import (
     BoundaryWarning,
     ConvergenceWarning,
@@ -31,11 +31,16 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import (
     KRAPPOR,
     KRR,
+    ORAPPOR,
+    ORR,
+    RAPPOR,
+    CandidateMap,
     Client,
     CustomMechanism,
     ForcedResponse,
     Mangat,
     Mechanism,
+    RAPPORClient,
     UnrelatedQuestion,
     Warner,
     mechanism_from_dict,
@@ -49,9 +54,13 @@ __version__ = "0.1.0"
 __all__ = [
     "KRAPPOR",
     "KRR",
+    "ORAPPOR",
+    "ORR",
+    "RAPPOR",
     "BitCounts",
     "Bits",
     "BoundaryWarning",
+    "CandidateMap",
     "Channel",
     "Client",
     "ConvergenceWarning",
@@ -66,10 +75,12 @@ __all__ = [
     "LDPError",
     "LDPWarning",
     "Mangat",
+    "Mapped",
     "Mechanism",
     "MechanismMismatch",
     "NotAvailable",
     "NotIdentified",
+    "RAPPORClient",
     "Reports",
     "Stacked",
     "TestResult",

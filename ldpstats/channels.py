@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
-__all__ = ["Bits", "Channel", "Dense", "Kronecker", "Stacked", "Uniformised"]
+__all__ = ["Bits", "Channel", "Dense", "Kronecker", "Mapped", "Stacked", "Uniformised"]
 
 Array = npt.NDArray[Any]
 
@@ -282,6 +282,53 @@ class Bits(Channel):
             ratio = np.nan_to_num(alone * up, nan=0.0, posinf=np.inf)
             ratio = ratio + np.nan_to_num(alone.T * down, nan=0.0, posinf=np.inf)
         return float(ratio.max())
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped(Channel):
+    """A channel of a function of the category, such as a hash: ``Q[x, y] = base[codes[x], y]``.
+
+    Parameters
+    ----------
+    base : Channel
+    codes : array of int, shape (k,)
+        The category of `base` that each category is mapped to.
+
+    Examples
+    --------
+    >>> Mapped(Uniformised(2, 0.5, 0.25), np.array([0, 1, 0])).matrix()
+    array([[0.75, 0.25],
+           [0.25, 0.75],
+           [0.75, 0.25]])
+    """
+
+    base: Channel
+    codes: Array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.codes.size, self.base.shape[1]
+
+    def _matrix(self) -> Array:
+        return self.base.matrix()[self.codes]
+
+    def forward(self, p: Array) -> Array:
+        mapped = np.bincount(self.codes, weights=p, minlength=self.base.shape[0])
+        return self.base.forward(mapped)
+
+    def rows(self, y: Any) -> Rows:
+        rows = self.base.rows(y)
+        return DenseRows(rows.dense()[:, self.codes], rows.log_scale)
+
+    def epsilon(self) -> float:
+        if np.unique(self.codes).size < 2:
+            return 0.0
+        # of structured channels, whose pairs are all alike, no matrix is needed
+        return (
+            self.base.epsilon()
+            if isinstance(self.base, Uniformised)
+            else Dense(self.matrix()).epsilon()
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -29,7 +30,7 @@ Array = npt.NDArray[np.float64]
 _MAX_BYTES = 2e9  # the largest k x k float64 matrix that is formed on request
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Covariance:
     """A covariance matrix V = diag(d) + F C F', symmetric and positive semi-definite.
 
@@ -105,15 +106,22 @@ class Covariance:
         Rounding-level negatives (a variance that is exactly zero, computed by cancellation) are
         returned as 0; a real negative raises `InvalidArgument`.
         """
-        if self.factors is None:
-            added = np.diagonal(self.core)
-            magnitude = np.abs(self.diagonal) + np.abs(added)
-        else:
-            added = np.einsum("ir,ir->i", self.factors @ self.core, self.factors)
-            absolute = np.abs(self.factors)
-            magnitude = np.einsum("ir,ir->i", absolute @ np.abs(self.core), absolute)
-            magnitude += np.abs(self.diagonal)
+        return self._variances.copy()
+
+    @cached_property
+    def _variances(self) -> Array:
+        core, F = self.core, self.factors
+        added = np.diagonal(core) if F is None else np.einsum("ir,ir->i", F @ core, F)
         v = self.diagonal + added
+        longest = np.ones(self.size) if F is None else np.abs(F).sum(axis=1)
+        bound = np.abs(self.diagonal) + longest**2 * np.abs(core).max(initial=0.0)
+        if np.all(v > 1e-13 * bound):
+            return v
+        magnitude = np.abs(self.diagonal) + np.abs(added)
+        if F is not None:
+            absolute = np.abs(F)
+            magnitude = np.einsum("ir,ir->i", absolute @ np.abs(core), absolute)
+            magnitude += np.abs(self.diagonal)
         if np.any(v < -1e-13 * magnitude):
             raise InvalidArgument(
                 "covariance",

@@ -25,7 +25,7 @@ def main(figure: Path) -> None:
     income = people["income5"].cat.rename_categories({"missing": "not stated"})  # an answer too
     mechanism = ldp.KRR(income, epsilon=EPSILON)
     reports = mechanism.client().privatize(income)
-    lies = (mechanism.report_labels(reports.y) != income.to_numpy()).mean()
+    lies = (mechanism.report_labels(reports) != income.to_numpy()).mean()
 
     results = ldp.FrequencyModel(reports).fit()
     print(results.summary())

@@ -8,9 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.checks import level
 from ldpstats.covariances import Covariance
+from ldpstats.errors import NotAvailable
 
-__all__ = ["ExactForm", "Uncertain", "number_from_json", "number_to_json"]
+__all__ = ["ExactForm", "Uncertain", "Unexplained", "number_from_json", "number_to_json"]
 
 Array = npt.NDArray[Any]
 
@@ -27,21 +29,55 @@ def number_from_json(value: float | str) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Uncertain:
-    """An estimate of shape (k,) and its covariance, None where it was not computed."""
+    """An estimate of shape (k,) and its covariance, None where it was not computed.
+
+    Where only some categories were estimated, `at` holds their positions, shape (s,), and the
+    covariance, of size s, is theirs.
+    """
 
     estimate: Array
     covariance: Covariance | None
+    at: Array | None = None
 
     def bse(self) -> Array:
         """Standard errors, shape (k,); nan where there is no covariance."""
+        found = np.full(self.estimate.size, np.nan)
+        if self.covariance is not None:
+            found[self.places] = np.sqrt(self.covariance.variances())
+        return found
+
+    @property
+    def places(self) -> Any:
+        """Index of the entries that the covariance is of."""
+        return slice(None) if self.at is None else self.at
+
+    def known(self) -> Covariance:
+        """The covariance; refused where it was not computed."""
         if self.covariance is None:
-            return np.full(self.estimate.size, np.nan)
-        return np.sqrt(self.covariance.variances())
+            raise NotAvailable(
+                f"standard errors of {self.estimate.size} categories were not computed: use method "
+                "'lasso' over candidates, or fewer candidates"
+            )
+        return self.covariance
+
+    def restricted(self, R: Array) -> tuple[Array, Array, Covariance]:
+        """Contrasts R of shape (q, k) on the entries that have a covariance: R, estimate, V."""
+        V = self.known()
+        if self.at is None:
+            return R, self.estimate, V
+        others = np.delete(R, self.at, axis=1)
+        if np.any(others != 0.0):
+            raise NotAvailable("the hypothesis is about candidates that were not selected")
+        return R[:, self.at], self.estimate[self.at], V
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        V = self.covariance
-        document: dict[str, Any] = {"estimate": self.estimate.tolist(), "covariance": None}
+        V, at = self.covariance, self.at
+        document: dict[str, Any] = {
+            "estimate": [number_to_json(v) for v in self.estimate.tolist()],
+            "covariance": None,
+            "at": None if at is None else at.tolist(),
+        }
         if V is not None:
             factors = None if V.factors is None else V.factors.tolist()
             document["covariance"] = {
@@ -54,11 +90,55 @@ class Uncertain:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Uncertain:
         """Inverse of `to_dict`."""
-        estimate, V = np.array(document["estimate"]), document["covariance"]
+        estimate, V = np.array(document["estimate"], dtype=np.float64), document["covariance"]
+        at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
         if V is None:
-            return cls(estimate, None)
+            return cls(estimate, None, at)
         factors = None if V["factors"] is None else np.array(V["factors"])
-        return cls(estimate, Covariance(np.array(V["diagonal"]), np.array(V["core"]), factors))
+        covariance = Covariance(np.array(V["diagonal"]), np.array(V["core"]), factors)
+        return cls(estimate, covariance, at)
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """Share of the respondents whose answer is not among the candidates.
+
+    Parameters
+    ----------
+    estimate : float
+        One minus the sum of the linear estimates; it may leave [0, 1].
+    bse : float
+        Its standard error.
+
+    Examples
+    --------
+    >>> share = Unexplained(0.2, 0.01)
+    >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
+    (0.2, [0.1804, 0.2196])
+    """
+
+    estimate: float
+    bse: float
+
+    def __float__(self) -> float:
+        return self.estimate
+
+    def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
+        """Wald interval of the share, cut to [0, 1] unless `clip` is False."""
+        from scipy.special import ndtri
+
+        reach = float(-ndtri(level(alpha) / 2.0)) * self.bse
+        ends = self.estimate - reach, self.estimate + reach
+        return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"estimate": self.estimate, "bse": number_to_json(self.bse)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Unexplained:
+        """Inverse of `to_dict`."""
+        return cls(document["estimate"], number_from_json(document["bse"]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,7 +11,7 @@ import pandas as pd
 from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
-__all__ = ["align", "as_labels", "encode", "labels_from_json", "labels_to_json"]
+__all__ = ["align", "as_labels", "as_series", "encode", "labels_from_json", "labels_to_json"]
 
 _PLAIN = (str, bool, int, float)
 
@@ -100,7 +100,7 @@ def encode(
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and values.dtype.kind in "iu":
             return _integer_codes(name, values, len(labels), check), 0
-    series = _as_series(name, values)
+    series = as_series(name, values)
     absent = series.isna().to_numpy()
     n_missing = int(absent.sum())
     if n_missing and missing == "raise":
@@ -127,7 +127,8 @@ def encode(
     return codes, n_missing
 
 
-def _as_series(name: str, values: object) -> pd.Series[Any]:
+def as_series(name: str, values: object) -> pd.Series[Any]:
+    """Return a column of values as a Series numbered from 0; a single value has length one."""
     if np.isscalar(values) or values is None:
         values = [values]
     try:
@@ -136,7 +137,11 @@ def _as_series(name: str, values: object) -> pd.Series[Any]:
         vector = False
     if not vector:
         raise InvalidArgument(name, values, "must be one-dimensional: a Series, array or list")
-    series: pd.Series[Any] = pd.Series(values)
+    series: pd.Series[Any]
+    try:
+        series = pd.Series(values)
+    except UnicodeEncodeError:  # half of a surrogate pair; which one, the caller finds out
+        series = pd.Series(values, dtype=object)
     return series.reset_index(drop=True)
 
 

@@ -6,6 +6,7 @@ that the report counts satisfy on average. Both know nothing of the mechanism th
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -17,8 +18,9 @@ import numpy.typing as npt
 from ldpstats.covariances import Covariance, block_diagonal
 from ldpstats.errors import NotIdentified
 from ldpstats.operators import DenseRows, Rows
+from ldpstats.simplex import project_simplex
 
-__all__ = ["Likelihood", "Moments", "Solution", "pool"]
+__all__ = ["Equations", "Likelihood", "Moments", "Solution", "pool"]
 
 Array = npt.NDArray[Any]
 
@@ -90,8 +92,49 @@ class Likelihood:
         return self.nobs * self.gap(p)
 
 
+class Moments(ABC):
+    """Linear equations in p that the frequencies of reports satisfy on average.
+
+    What matters of them is the unbiased linear estimate of p and its covariance.
+    """
+
+    # annotations only: a subclass has them as fields or as properties
+    kind: str  # "labels", "bits", "cohorts" or "pooled": what the frequencies are of
+    nobs: int  # number of reports
+
+    @property
+    @abstractmethod
+    def k(self) -> int:
+        """Number of categories or candidates."""
+
+    @abstractmethod
+    def estimate(self) -> tuple[Array, str]:
+        """The linear estimate, shape (k,), and how well it fits, in words.
+
+        Raises
+        ------
+        NotIdentified
+            Where different p give the same reports.
+        """
+
+    @abstractmethod
+    def covariance(self, p: Array | None = None) -> Covariance:
+        """Covariance of the linear estimate if the frequencies are p.
+
+        By default p is `plug_in`.
+        """
+
+    def plug_in(self) -> Array:
+        """The linear estimate projected onto the simplex.
+
+        Where the estimate is a distribution, covariances at this p are the plug-in of the observed
+        frequencies; elsewhere it keeps reports that were not seen from passing for impossible ones.
+        """
+        return project_simplex(self.estimate()[0])
+
+
 @dataclass(frozen=True, eq=False)
-class Moments:
+class Equations(Moments):
     """Linear equations ``E[t] = offset + A p`` with ``Var(t) = V(p)``.
 
     Parameters
@@ -132,15 +175,42 @@ class Moments:
 
     @property
     def k(self) -> int:
-        """Number of categories."""
         return int(self.t.size if isinstance(self.A, float) else self.A.shape[1])
+
+    def estimate(self) -> tuple[Array, str]:
+        G, moved = self.inverse, np.asarray(self.t - self.offset, dtype=np.float64)
+        if isinstance(G, float):
+            return moved * G, "one equation per category, solved exactly"
+        p = G @ moved
+        misfit = float(np.abs(moved - self.A @ p).max())
+        return p, (
+            f"least squares of {moved.size} equations, weights their precision at the uniform p: "
+            f"largest misfit {misfit:.2e}"
+        )
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        G, V = self.inverse, self.V(self.plug_in() if p is None else p)
+        return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
 
     @cached_property
     def inverse(self) -> float | Array:
-        """The linear map that `ldpstats.estimators.inversion.linear_map` describes.
+        """The G of the linear estimate ``p = G (t - offset)``, whose covariance is G V(p) G'.
 
-        Kept, because an estimate, its covariance and its tests all need it, and a dense one takes a
-        singular value decomposition.
+        Weighted least squares: ``G = (A' D A)^-1 A' D`` with D the diagonal of `weights`, which is
+        A^-1 for a square A. Equations of weight zero are left out. A float g stands for g times the
+        identity, as in `A`; else the shape is (k, d).
+
+        Raises
+        ------
+        NotIdentified
+            Where the rank of A is below k, so that different p give the same reports.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> warner = ldp.Warner(epsilon=np.log(3.0))   # Q = [[.75, .25], [.25, .75]] = I/2 + 11'/4
+        >>> round(warner.moments(warner.counts([60, 40])).inverse, 12)
+        2.0
         """
         if isinstance(self.A, float | int):
             if self.A == 0.0:
@@ -162,14 +232,12 @@ class Moments:
         return np.asarray((right.T / values) @ left.T * root)
 
 
-def pool(problems: Sequence[Moments]) -> Moments:
+def pool(problems: Sequence[Equations]) -> Equations:
     """One problem from several independent sources about the same p.
 
     Sources that each have their own equation per category are averaged, weighted by their
     precision at the uniform p; otherwise all equations are stacked.
     """
-    if len(problems) == 1:
-        return problems[0]
     nobs = sum(problem.nobs for problem in problems)
     if all(isinstance(problem.A, float) for problem in problems):
         return _averaged(problems, nobs)
@@ -177,7 +245,7 @@ def pool(problems: Sequence[Moments]) -> Moments:
         np.eye(problem.k) * problem.A if isinstance(problem.A, float) else problem.A
         for problem in problems
     ]
-    return Moments(
+    return Equations(
         A=np.vstack(design),
         offset=np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in problems]),
         t=np.concatenate([problem.t for problem in problems]),
@@ -188,7 +256,7 @@ def pool(problems: Sequence[Moments]) -> Moments:
     )
 
 
-def _averaged(problems: Sequence[Moments], nobs: int) -> Moments:
+def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
     slopes = np.array([problem.A for problem in problems], dtype=np.float64)
     precision = slopes**2 * [float(np.mean(problem.weights)) for problem in problems]
     share = precision / precision.sum()
@@ -198,7 +266,7 @@ def _averaged(problems: Sequence[Moments], nobs: int) -> Moments:
         parts = [v.scaled(c**2) for v, c in zip(covariances, factor, strict=True)]
         return reduce(Covariance.__add__, parts)
 
-    return Moments(
+    return Equations(
         A=1.0,
         offset=0.0,
         t=np.sum([c * (q.t - q.offset) for c, q in zip(factor, problems, strict=True)], axis=0),
@@ -225,6 +293,8 @@ class Solution:
         Whether the estimator's own certificate was reached.
     message : str
         How it ended, in words.
+    support : array of int, shape (s,), or None
+        Positions that the estimator selected, for those that select; None for all.
     """
 
     p: Array
@@ -232,3 +302,4 @@ class Solution:
     n_iter: int
     converged: bool
     message: str
+    support: Array | None = None

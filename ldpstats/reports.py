@@ -21,6 +21,8 @@ __all__ = ["BitCounts", "Counts", "Reports"]
 
 Array = npt.NDArray[Any]
 
+_MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
+
 _MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
 
 
@@ -33,7 +35,9 @@ class Source(Protocol):
     def n_bits(self) -> int: ...
     @property
     def n_outputs(self) -> int: ...
-    def parse(self, name: str, labels: object) -> Array: ...
+    @property
+    def n_cohorts(self) -> int: ...
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports: ...
     def no_counts(self) -> Counts: ...
     def __str__(self) -> str: ...
 
@@ -60,6 +64,8 @@ class Reports:
         The mechanism that made the reports.
     n_missing : int
         Respondents who gave no answer and are not in `y`.
+    cohort : array of int64, shape (n,), or None
+        Cohort of each respondent, for mechanisms that have cohorts.
 
     Examples
     --------
@@ -73,6 +79,7 @@ class Reports:
     y: Array
     mechanism: Any
     n_missing: int = 0
+    cohort: Array | None = None
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
@@ -96,14 +103,14 @@ class Reports:
             For ``bits=True`` on reports that are not bits.
         """
         mechanism: Source = self.mechanism
-        _check_reports(self.y, mechanism)
+        _check_reports(self.y, self.cohort, mechanism)
         if not bits:
-            y, n = _collapse(self.y, None, mechanism.n_outputs)
-            return Counts(y, n, self.mechanism, self.n_missing)
+            y, n, cohort = _collapse(self.y, None, self.cohort, mechanism)
+            return Counts(y, n, self.mechanism, self.n_missing, cohort)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
-        ones = samplers.column_sums(self.y, mechanism.n_bits)[None, :]
-        return BitCounts(ones, np.array([len(self)]), self.mechanism, self.n_missing)
+        ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
+        return BitCounts(ones, reports, self.mechanism, self.n_missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,6 +127,8 @@ class Counts:
         The mechanism that made the reports.
     n_missing : int
         Respondents who gave no answer; they are in no count.
+    cohort : array of int64, shape (u,), or None
+        Cohort of each distinct report, for mechanisms that have cohorts.
 
     Examples
     --------
@@ -135,6 +144,7 @@ class Counts:
     n: npt.NDArray[np.int64]
     mechanism: Any
     n_missing: int = 0
+    cohort: Array | None = None
 
     def __post_init__(self) -> None:
         n = np.asarray(self.n)
@@ -142,7 +152,7 @@ class Counts:
             raise InvalidArgument(
                 "n", self.n, f"must be {self.y.shape[0]} non-negative integers, one a report in y"
             )
-        _check_reports(self.y, self.mechanism)
+        _check_reports(self.y, self.cohort, self.mechanism)
 
     @property
     def nobs(self) -> int:
@@ -150,24 +160,26 @@ class Counts:
         return int(self.n.sum())
 
     def vector(self) -> npt.NDArray[np.int64]:
-        """Counts of all outputs in output order, shape (l,); for enumerable mechanisms only."""
-        if self.mechanism.n_bits:
+        """Counts of all outputs in output order; for mechanisms whose reports are labels only.
+
+        Shape (l,), or (C, l) for C cohorts.
+        """
+        mechanism = self.mechanism
+        if mechanism.n_bits:
             raise NotAvailable(
-                f"reports of {self.mechanism} are bit patterns: use bit_counts() for their sums"
+                f"reports of {mechanism} are bit patterns: use bit_counts() for their sums"
             )
-        return np.bincount(self.y, weights=self.n, minlength=self.mechanism.n_outputs).astype(
-            np.int64
-        )
+        shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
+        cells = _cell_numbers(self.y, self.cohort, mechanism.n_outputs)
+        total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
+        return total.astype(np.int64).reshape(shape)
 
     def bit_counts(self) -> BitCounts:
         """The bit sums of these patterns; for mechanisms that report bits only."""
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
-        many = np.flatnonzero(self.n != 1)  # none where reports are wide
-        once = np.delete(self.y, many, axis=0) if many.size else self.y
-        ones = samplers.column_sums(once, self.mechanism.n_bits)
-        ones = ones + self.n[many] @ samplers.unpack(self.y[many], self.mechanism.n_bits)
-        return BitCounts(ones[None, :], np.array([self.nobs]), self.mechanism, self.n_missing)
+        ones, reports = _bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        return BitCounts(ones, reports, self.mechanism, self.n_missing)
 
     def __add__(self, other: Counts) -> Counts:
         if isinstance(other, BitCounts) and self.n.size:
@@ -177,8 +189,11 @@ class Counts:
         _same_mechanism(self.mechanism, other.mechanism)
         y = np.concatenate([self.y, other.y])
         n = np.concatenate([self.n, other.n])
-        y, n = _collapse(y, n, self.mechanism.n_outputs)
-        return Counts(y, n, self.mechanism, self.n_missing + other.n_missing)
+        cohort = None
+        if self.cohort is not None and other.cohort is not None:
+            cohort = np.concatenate([self.cohort, other.cohort])
+        y, n, cohort = _collapse(y, n, cohort, self.mechanism)
+        return Counts(y, n, self.mechanism, self.n_missing + other.n_missing, cohort)
 
     def __radd__(self, other: int) -> Counts:
         # sum() starts from zero
@@ -192,6 +207,7 @@ class Counts:
         report: str = "report",
         count: str | None = None,
         missing: str = "raise",
+        cohort: str | None = None,
     ) -> Counts:
         """Read counts from a table with a column of reports and, optionally, one of counts.
 
@@ -202,12 +218,15 @@ class Counts:
         mechanism : Mechanism
             The mechanism that made the reports.
         report : str
-            Column of output labels; bit reports are strings such as "0110", category order.
+            Column of output labels; bit reports are strings such as "0110", category order. Where
+            the mechanism has cohorts, and no column of them is named, reports are "cohort:report".
         count : str, optional
             Column of whole counts.
         missing : {"raise", "count"}
             Refuse rows without a report, or leave them out and add their number, by the column
             `count` if given, to `n_missing`.
+        cohort : str, optional
+            Column of cohorts, whole numbers from 0.
 
         Raises
         ------
@@ -225,7 +244,7 @@ class Counts:
         one_of("missing", missing, ("raise", "count"))
         if not isinstance(frame, pd.DataFrame):
             raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
-        for name, column in (("report", report), ("count", count)):
+        for name, column in (("report", report), ("count", count), ("cohort", cohort)):
             if column is not None and column not in frame.columns:
                 raise InvalidArgument(
                     name, column, f"no such column; the table has {frame.columns.tolist()}"
@@ -235,13 +254,16 @@ class Counts:
         else:
             n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
         name, reports, n_missing = f"column {report!r}", frame[report], 0
+        groups = None if cohort is None else frame[cohort]
         absent = reports.isna().to_numpy()
         if missing == "count" and absent.any():
             # rows are numbered anew in errors, and the name says so
             name, reports = f"{name}.dropna()", reports[~absent]
             n, n_missing = n[~absent], int(n[absent].sum())
-        y = mechanism.parse(name, reports)
-        return cls(*_collapse(y, n, mechanism.n_outputs), mechanism, n_missing)
+            groups = None if groups is None else groups[~absent]
+        found = mechanism.parse(name, reports, groups)
+        y, n, members = _collapse(found.y, n, found.cohort, mechanism)
+        return cls(y, n, mechanism, n_missing, members)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,14 +297,12 @@ class BitCounts:
 
     def __post_init__(self) -> None:
         ones, reports = np.asarray(self.ones), np.asarray(self.reports)
-        if (
-            ones.shape != (reports.size, self.mechanism.n_bits)
-            or min(ones.min(), reports.min()) < 0
-        ):
+        C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
+        if reports.shape != (C,) or ones.shape != (C, bits) or min(ones.min(), reports.min()) < 0:
             raise InvalidArgument(
                 "ones",
-                f"array of shape {ones.shape}",
-                f"must be non-negative, of shape ({reports.size}, {self.mechanism.n_bits})",
+                f"array of shape {ones.shape} with reports of shape {reports.shape}",
+                f"must be non-negative, of shape ({C}, {bits}) and ({C},)",
             )
         if np.any(self.ones > self.reports[:, None]):
             c, j = (int(i) for i in np.argwhere(self.ones > self.reports[:, None])[0])
@@ -319,33 +339,102 @@ class BitCounts:
     __radd__ = __add__
 
 
-def _check_reports(y: Array, mechanism: Source) -> None:
-    """Refuse codes out of range, and packed reports of another width."""
+def _check_reports(y: Array, cohort: Array | None, mechanism: Source) -> None:
+    """Refuse codes out of range, packed reports of another width, and cohorts that do not fit."""
     if mechanism.n_bits:
         good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.n_bits // 8),)
         what = f"packed reports of {mechanism.n_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (spare := mechanism.n_bits % 8) and (y[:, -1] >> spare).any():
+            raise InvalidArgument(
+                "y", y, f"has bits beyond the {mechanism.n_bits} of a report: padding must be zero"
+            )
     else:
-        whole = y.ndim == 1 and y.dtype.kind in "iu"
-        good = whole and (not y.size or (y.min() >= 0 and y.max() < mechanism.n_outputs))
+        good = y.ndim == 1 and _whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
     if not good:
         raise InvalidArgument("y", y, f"must be {what}")
+    if not mechanism.n_cohorts:
+        if cohort is not None:
+            raise InvalidArgument("cohort", cohort, f"must be None: {mechanism} has no cohorts")
+        return
+    if (
+        cohort is None
+        or cohort.shape != y.shape[:1]
+        or not _whole_below(cohort, mechanism.n_cohorts)
+    ):
+        raise InvalidArgument(
+            "cohort",
+            cohort,
+            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
+        )
+
+
+def _whole_below(codes: Array, bound: int) -> bool:
+    if codes.dtype.kind not in "iu":
+        return False
+    return not codes.size or bool(codes.min() >= 0 and codes.max() < bound)
+
+
+def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
+    """One number for each label of each cohort, cohort by cohort."""
+    return y if cohort is None else cohort * np.int64(n_outputs) + y
+
+
+def _bit_sums(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, Array]:
+    """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
+    C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
+    groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
+    weights = np.ones(len(y), dtype=np.int64) if n is None else n
+    order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
+    y, weights = y[order], weights[order]
+    ends = np.cumsum(np.bincount(groups, minlength=C))
+    ones = np.empty((C, bits), dtype=np.int64)
+    for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
+        part, times = y[start:stop], weights[start:stop]
+        many = np.flatnonzero(times != 1)  # none where reports are wide
+        once = np.delete(part, many, axis=0) if many.size else part
+        ones[c] = samplers.column_sums(once, bits)
+        if many.size:
+            ones[c] += times[many] @ samplers.unpack(part[many], bits)
+    return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 
 def _collapse(
-    y: Array, n: npt.NDArray[np.int64] | None, n_outputs: int
-) -> tuple[Array, npt.NDArray[np.int64]]:
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
     """Merge equal reports, n of each (None: one), and drop those with count zero."""
     if y.ndim == 1:
-        total = np.bincount(y, weights=n, minlength=n_outputs) if y.size else np.zeros(0)
-        seen = np.flatnonzero(total)
-        return seen, total[seen].astype(np.int64)
+        return _collapse_labels(y, n, cohort, mechanism.n_outputs, max(mechanism.n_cohorts, 1))
     if y.shape[1] > 8:
-        return (y, np.ones(len(y), dtype=np.int64)) if n is None else (y[n > 0], n[n > 0])
+        if n is None:
+            return y, np.ones(len(y), dtype=np.int64), cohort
+        seen = n > 0
+        return y[seen], n[seen], None if cohort is None else cohort[seen]
     words = np.zeros((y.shape[0], 8), dtype=np.uint8)
     words[:, : y.shape[1]] = y
-    keys, first, group = np.unique(
-        words.view(np.uint64)[:, 0], return_index=True, return_inverse=True
-    )
-    total = np.bincount(group, weights=n, minlength=keys.size)
-    return y[first[total > 0]], total[total > 0].astype(np.int64)
+    keys: Array = words.view(np.uint64)[:, 0]
+    if cohort is not None:  # equal patterns of one cohort: number the patterns first
+        keys = np.unique(keys, return_inverse=True)[1] * np.int64(mechanism.n_cohorts) + cohort
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(group, weights=n, minlength=first.size)
+    kept = first[total > 0]
+    members = None if cohort is None else cohort[kept]
+    return y[kept], total[total > 0].astype(np.int64), members
+
+
+def _collapse_labels(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
+        cells, group = np.unique(_cell_numbers(y, cohort, n_outputs), return_inverse=True)
+        total = np.bincount(group, weights=n, minlength=cells.size)
+        cells, total = cells[total > 0], total[total > 0]
+    else:
+        numbers = _cell_numbers(y, cohort, n_outputs)
+        everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
+        cells = np.flatnonzero(everything)
+        total = everything[cells]
+    members = None if cohort is None else cells // n_outputs
+    return cells % n_outputs if cohort is not None else cells, total.astype(np.int64), members

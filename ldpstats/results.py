@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,9 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import level, one_of, positive_integer
-from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
-from ldpstats.estimates import ExactForm, Uncertain, number_from_json, number_to_json
+from ldpstats.estimates import ExactForm, Uncertain, Unexplained, number_from_json, number_to_json
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
@@ -44,12 +44,13 @@ _PLAIN = (
     "message",
     *_LISTS,
 )
-_NUMBERS = ("llf", "gap", "epsilon")
+_NUMBERS = ("llf", "gap", "epsilon", "dispersion")
 _PARTS: dict[str, Any] = {
     "fitted": Uncertain,
     "linear": Uncertain,
     "exact": ExactForm,
     "goodness_of_fit": TestResult,
+    "unexplained": Unexplained,
 }
 _FIELDS = {"categories", *_PLAIN, *_NUMBERS, *_PARTS}
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
@@ -83,7 +84,13 @@ class FrequencyResults:
     message : str
         How the estimator ended.
     goodness_of_fit : TestResult or None
-        Whether the reports look as the mechanism's channel says they must.
+        Whether the reports look as the mechanism's channel says they must; of candidates, whether
+        their list fits the reports.
+    unexplained : Unexplained or None
+        Over an open alphabet, the share of answers that are not among the candidates.
+    dispersion : float
+        What the covariance was multiplied by because the candidates do not fit the reports; one
+        where they do.
 
     Examples
     --------
@@ -114,6 +121,8 @@ class FrequencyResults:
     exact: ExactForm | None = None
     goodness_of_fit: TestResult | None = None
     settings: str = ""
+    unexplained: Unexplained | None = None
+    dispersion: float = 1.0
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -150,8 +159,8 @@ class FrequencyResults:
 
     @property
     def linear_cov(self) -> pd.DataFrame:
-        """Covariance matrix of `linear_params`."""
-        return self._frame(self._linear_covariance().matrix())
+        """Covariance matrix of `linear_params`, of the selected candidates where some were."""
+        return self._frame(self.linear.known().matrix(), self.linear.places)
 
     @property
     def gap_nats(self) -> float:
@@ -163,12 +172,8 @@ class FrequencyResults:
         """Whether some estimated frequency is zero."""
         return bool(np.any(self.fitted.estimate <= 0.0))
 
-    def _frame(self, matrix: Array) -> pd.DataFrame:
-        return pd.DataFrame(matrix, index=self.categories, columns=self.categories)
-
-    def _linear_covariance(self) -> Covariance:
-        assert self.linear.covariance is not None
-        return self.linear.covariance
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return pd.DataFrame(matrix, index=self.categories[at], columns=self.categories[at])
 
     def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
         """Covariance matrix of `params`.
@@ -198,7 +203,7 @@ class FrequencyResults:
             if self.cov_type != "expected":
                 raise NotAvailable("refit with fit(cov_type='fpe16'): it needs the reports here")
             matrix = matrix + np.outer(self.fitted.estimate, self.fitted.estimate) / self.nobs
-        return self._frame(matrix)
+        return self._frame(matrix, self.fitted.places)
 
     # -- intervals -------------------------------------------------------------------------
 
@@ -261,7 +266,8 @@ class FrequencyResults:
             self._warn_boundary(chosen)
         bounds = self._bounds(chosen, alpha, simultaneous == "scheffe", how)
         if clip and chosen not in ("profile", "bootstrap"):
-            bounds = intervals.clip_unit(bounds)
+            at = self.linear.places
+            bounds[at] = intervals.clip_unit(bounds[at])
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
@@ -288,8 +294,9 @@ class FrequencyResults:
                 )
             compute = intervals.exact_binomial if method == "exact" else intervals.wilson
             return self.exact.apply(compute, alpha)
+        self.linear.known()
         if method == "default":
-            bounds = np.asarray(intervals.wald(self.linear.estimate, self.linear.bse(), alpha))
+            bounds = self._around(self.linear, partial(intervals.wald, alpha=alpha))
             if self.exact is not None:
                 bounds[self.exact.known] = self.exact.apply(intervals.exact_binomial, alpha)
             return bounds
@@ -297,8 +304,14 @@ class FrequencyResults:
         if which.covariance is None:
             raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
         if scheffe:
-            return np.asarray(intervals.scheffe(which.estimate, which.bse(), alpha, self.k - 1))
-        return np.asarray(intervals.wald(which.estimate, which.bse(), alpha))
+            return self._around(which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1))
+        return self._around(which, partial(intervals.wald, alpha=alpha))
+
+    def _around(self, which: Uncertain, compute: Any) -> Array:
+        """Intervals around the estimates that have a standard error; nan for the others."""
+        at, bounds = which.places, np.full((self.k, 2), np.nan)
+        bounds[at] = compute(which.estimate[at], which.bse()[at])
+        return bounds
 
     def _warn_boundary(self, method: str) -> None:
         if self.on_boundary:
@@ -315,8 +328,11 @@ class FrequencyResults:
 
     @property
     def pvalues(self) -> pd.Series[float]:
-        """Two-sided p-values of p = 0 for each category, exact where the channel allows."""
-        _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "two-sided")
+        """Two-sided p-values of p = 0 for each category, exact where the channel allows.
+
+        A candidate that was not selected has the p-value 1.
+        """
+        p = self._z_pvalues("two-sided")
         if self.exact is not None:
             tails = [self.exact.apply(tests_.binomial_excess)]
             tails.append(self.exact.apply(tests_.binomial_deficit))
@@ -353,11 +369,21 @@ class FrequencyResults:
         return self.categories[np.asarray(rejected)]
 
     def presence_pvalues(self) -> pd.Series[float]:
-        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity."""
-        _, p = tests_.z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
+
+        A candidate that was not selected has the p-value 1, and counts among the tests.
+        """
+        p = self._z_pvalues("larger")
         if self.exact is not None:
             p[self.exact.known] = self.exact.apply(tests_.binomial_excess)
         return self._series(p, "presence_pvalues")
+
+    def _z_pvalues(self, alternative: str) -> Array:
+        self.linear.known()
+        at, se = self.linear.places, self.linear.bse()
+        p = np.ones(self.k)
+        p[at] = tests_.z_test(self.linear.estimate[at], se[at], 0.0, alternative)[1]
+        return p
 
     def t_test(self, hypothesis: Any) -> Any:
         """Test linear combinations of the frequencies one by one, two-sided.
@@ -389,10 +415,11 @@ class FrequencyResults:
         """
         from statsmodels.stats.contrast import ContrastResults
 
-        R, value = linear_hypothesis(hypothesis, self.categories)
-        effect = R @ self.linear.estimate
-        variance = np.diag(self._linear_covariance().transform(R))
-        scale = np.sum(R**2, axis=1) * float(self._linear_covariance().variances().max())
+        given, value = linear_hypothesis(hypothesis, self.categories)
+        R, estimate, V = self.linear.restricted(given)
+        effect = R @ estimate
+        variance = np.diag(V.transform(R))
+        scale = np.sum(R**2, axis=1) * float(V.variances().max())
         if np.any(variance <= 1e-12 * scale):
             row = int(np.argmin(variance))
             raise InvalidArgument(
@@ -434,9 +461,9 @@ class FrequencyResults:
           H0: a = b, b = c
           statistic 45.7, df 2, p-value 1.195e-10
         """
-        R, value = linear_hypothesis(hypothesis, self.categories)
-        covariance = self._linear_covariance()
-        statistic, df = tests_.wald(R, value, self.linear.estimate, covariance)
+        given, value = linear_hypothesis(hypothesis, self.categories)
+        R, estimate, covariance = self.linear.restricted(given)
+        statistic, df = tests_.wald(R, value, estimate, covariance)
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
         return TestResult(
             null=words,
@@ -492,9 +519,11 @@ class FrequencyResults:
         >>> print(results.ratio("a", "b"))
         [1.254, 2.581]
         """
-        at = [self._position(first), self._position(second)]
-        num, den = self.linear.estimate[at]
-        V = self._linear_covariance().take(at).matrix()
+        R = np.zeros((2, self.k))
+        R[[0, 1], [self._position(first), self._position(second)]] = 1.0
+        R, estimate, covariance = self.linear.restricted(R)
+        num, den = R @ estimate
+        V = covariance.transform(R)
         return fieller(num, den, V[0, 0], V[1, 1], V[0, 1], level(alpha))
 
     def _position(self, label: Any) -> int:

@@ -30,6 +30,7 @@ __all__ = [
     "realised_epsilon_bits",
     "realised_epsilon_krr",
     "realised_epsilon_rows",
+    "realised_ratios",
     "sample_bits",
     "sample_krr",
     "sample_rows",
@@ -523,6 +524,39 @@ def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
         raise InvalidArgument("hashes", hashes, "must be at least 1")
     high, low = max(p1, p0), min(p1, p0)
     return hashes * _log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
+
+
+def realised_ratios(own: int, other: int) -> tuple[float, float]:
+    """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
+
+    A report of the bit can favour the owner by the first, and a stranger by the second; their sum
+    is `realised_epsilon_bits` of one hash.
+
+    Parameters
+    ----------
+    own, other : int
+        Thresholds of a bit that the answer owns and of one that it does not, in [0, 2**64].
+
+    Returns
+    -------
+    float, float
+        Rounded from the exact ratios; infinite where a report excludes one of the two.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> realised_ratios(3 * 2**62, 2**61) == (math.log(6), math.log(3.5))
+    True
+    """
+    _check_threshold("own", own)
+    _check_threshold("other", other)
+    high, low = max(own, other), min(own, other)
+    set_, clear = _log_ratio(high, low), _log_ratio(CERTAIN - low, CERTAIN - high)
+    return (set_, clear) if own >= other else (clear, set_)
 
 
 def realised_epsilon_rows(rows: IntegerRows) -> float:

@@ -81,7 +81,7 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     frame = results.summary_frame(alpha)
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
     columns += [f"{1 - alpha / 2:.4g}]", "p-value"]
-    shown = _largest(frame, max_rows)
+    shown = _largest(frame.iloc[results.linear.places], max_rows)
     digits = _digits(shown)
     body = [_row(values, digits) for values in shown.to_numpy()]
     stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
@@ -99,7 +99,8 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
         SimpleTable(header, title=title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
         SimpleTable(body, columns, stubs, txt_fmt=fmt_base | {"colwidths": below}),
     ]
-    summary.add_extra_txt(_notes(results, frame, alpha, len(frame) - len(shown)))
+    rest = len(frame.iloc[results.linear.places]) - len(shown)
+    summary.add_extra_txt(_notes(results, frame, alpha, rest))
     return summary
 
 
@@ -117,6 +118,13 @@ def _header(results: Any) -> list[list[str]]:
         ["Log-Likelihood:", llf, "Epsilon, largest:" if several else "Epsilon (nats):", eps],
         ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
     ]
+    if results.unexplained is not None:
+        rest, at = results.unexplained, results.linear.places
+        looked = f"{len(results.categories)}"
+        if results.linear.at is not None:
+            looked += f", {at.size} selected"
+        share = f"{rest.estimate:.4f} (std err {rest.bse:.4f})"
+        rows.append(["Not among them:", share, "Candidates:", looked])
     return rows
 
 
@@ -145,6 +153,7 @@ def _row(values: Any, digits: int) -> list[str]:
 
 
 def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
+    frame = frame.iloc[results.linear.places]
     own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
     kind = "exact (Clopper-Pearson)" if own.all() else "Wald"
     if own.any() and not own.all():
@@ -157,6 +166,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     ]
     if rest:
         notes.append(f"{rest} categories with smaller estimates are not shown.")
+    notes += _selection_notes(results)
     notes += _boundary_notes(results)
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
@@ -165,7 +175,22 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")
         if fit.pvalue < 0.01:
             notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
+        if results.dispersion > 1.0:
+            notes.append(
+                f"Standard errors are {np.sqrt(results.dispersion):.3g} times those of the reports "
+                "alone, for frequent answers that are not among the candidates."
+            )
     return notes
+
+
+def _selection_notes(results: Any) -> list[str]:
+    if results.linear.at is None:
+        return []
+    return [
+        f"Post-selection: intervals are those of the {results.linear.at.size} selected candidates "
+        "as if they had been given, and cover less often than they say; tests are adjusted for "
+        f"all {len(results.categories)} candidates."
+    ]
 
 
 def _cut_notes(results: Any, frame: pd.DataFrame, alpha: float) -> list[str]:

@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats.covariances import Covariance
-from ldpstats.estimators.inversion import linear_map
-from ldpstats.models.uncertainty import linear_covariance
-from ldpstats.problems import Moments
+from ldpstats.problems import Equations
 
 Array = npt.NDArray[Any]
 
@@ -36,7 +34,7 @@ MECHANISMS: dict[str, Callable[[int, float], ldp.Mechanism]] = {
 BASE = {5: np.array([0.35, 0.25, 0.2, 0.12, 0.08]), 20: 0.85 ** np.arange(20)}
 
 
-def moments(mechanism: ldp.Mechanism, n: int) -> Moments:
+def moments(mechanism: ldp.Mechanism, n: int) -> Equations:
     """The linear equations of a survey of n; its counts are arbitrary and must not be used."""
     p = np.full(mechanism.k, 1 / mechanism.k)
     return mechanism.moments(mechanism.draw(p, n, np.random.default_rng(0)))
@@ -45,7 +43,7 @@ def moments(mechanism: ldp.Mechanism, n: int) -> Moments:
 def covariance(mechanism: ldp.Mechanism, p: Array, n: int) -> Covariance:
     """Covariance of the linear estimate where the frequencies are p."""
     problem = moments(mechanism, n)
-    return linear_covariance(problem, p)
+    return problem.covariance(p)
 
 
 def frequencies(where: str, mechanism: ldp.Mechanism, n: int) -> Array:
@@ -85,7 +83,7 @@ def projected(estimate: Array) -> Array:
 def estimates(mechanism: ldp.Mechanism, counts: Array, n: int) -> tuple[Array, Array]:
     """Linear estimates of R surveys and their plug-in variances, shape (R, k) both."""
     problem, t = moments(mechanism, n), counts / n
-    G = linear_map(problem)
+    G = problem.inverse
     if isinstance(G, float):
         estimate = G * (t - problem.offset)
         m = problem.offset + problem.A * projected(estimate)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from grid import (
     ESTIMATORS,
     MECHANISMS,
     all_reports,
+    candidates,
+    channel,
     distribution,
     expected_counts,
     report_codes,
@@ -42,29 +46,51 @@ def brute_epsilon(Q: np.ndarray) -> float:
 
 @every_mechanism
 def test_channel(mechanism: ldp.Mechanism) -> None:
-    channel = mechanism.channel()
-    Q = channel.matrix()
-    assert Q.shape == channel.shape
-    assert Q.shape == (mechanism.k, mechanism.n_outputs or 2**mechanism.n_bits)
+    structured = channel(mechanism)
+    Q = structured.matrix()
+    k = len(mechanism.labels(candidates(mechanism)))
+    assert Q.shape == structured.shape
+    per_cohort = mechanism.n_outputs or 2**mechanism.n_bits
+    assert Q.shape == (k, per_cohort * max(mechanism.n_cohorts, 1))
     assert Q.min() >= 0.0
     np.testing.assert_allclose(Q.sum(axis=1), 1.0, rtol=0, atol=1e-12)
-    p = distribution(mechanism.k)
-    np.testing.assert_allclose(channel.forward(p), p @ Q, rtol=0, atol=1e-12)
-    y = all_reports(mechanism)
-    np.testing.assert_allclose(channel.likelihood(y), Q.T, rtol=0, atol=1e-12)
-    rows = channel.rows(y)
+    p = distribution(k)
+    np.testing.assert_allclose(structured.forward(p), p @ Q, rtol=0, atol=1e-12)
+    y = all_reports(mechanism).y
+    groups = y if not mechanism.n_cohorts else np.split(y, mechanism.n_cohorts)
+    np.testing.assert_allclose(structured.likelihood(groups), Q.T, rtol=0, atol=1e-12)
+
+
+@every_mechanism
+def test_likelihood(mechanism: ldp.Mechanism) -> None:
+    counts = expected_counts(mechanism, distribution(channel(mechanism).shape[0]), 1e6)
+    problem = mechanism.likelihood(counts, candidates(mechanism))
+    rows, Q = problem.W, channel(mechanism).matrix()
+    # cohort sizes are ancillary: the likelihood is that given the cohorts, in any order of reports
+    W = Q.T * max(mechanism.n_cohorts, 1)
+    scaled = rows.dense() * np.exp(rows.log_scale)[:, None]
+    np.testing.assert_allclose(scaled, W, rtol=0, atol=1e-12)
+    p, v = distribution(Q.shape[0]), np.linspace(1.0, 2.0, len(W))
     scaled = rows.dense()
-    v = np.linspace(1.0, 2.0, len(y))
     np.testing.assert_allclose(rows.mix(p), scaled @ p, rtol=1e-12)
     np.testing.assert_allclose(rows.adjoint(v), v @ scaled, rtol=1e-12)
     np.testing.assert_allclose(rows.gram(v), (scaled.T * v) @ scaled, rtol=1e-12)
 
 
+def all_answers(mechanism: ldp.Mechanism) -> ldp.Channel:
+    """The channel of every answer that there can be: of hashed ones, every Bloom filter."""
+    if not mechanism.n_cohorts:
+        return mechanism.channel()
+    labels = range(mechanism.n_cells)
+    filters = list(product(labels, repeat=mechanism.n_owned))
+    return mechanism._cohort_channel(np.array(filters))
+
+
 @every_mechanism
 def test_epsilon_is_proved_from_the_channel(mechanism: ldp.Mechanism) -> None:
-    brute = brute_epsilon(mechanism.channel().matrix())
     audit = mechanism.audit()
     assert audit.declared == mechanism.epsilon
+    brute = brute_epsilon(all_answers(mechanism).matrix())
     if np.isinf(brute):
         assert audit.declared == audit.channel == audit.sampler == np.inf
         return
@@ -91,10 +117,10 @@ def chi_square(observed: np.ndarray, expected: np.ndarray) -> float:
 def sampled_pvalues(mechanism: ldp.Mechanism, draw, n: int, Q: np.ndarray) -> list[float]:  # type: ignore[no-untyped-def]
     """One chi-square p-value per category, n draws in all."""
     found = []
-    each = n // mechanism.k
-    for x, label in enumerate(mechanism.categories):
-        reports = draw(np.repeat(np.array([label]), each))
-        codes = report_codes(mechanism, reports.y)
+    labels = mechanism.labels(candidates(mechanism))
+    each = n // len(labels)
+    for x, label in enumerate(labels):
+        codes = report_codes(draw(np.repeat(np.array([label]), each)))
         observed = np.bincount(codes, minlength=Q.shape[1])
         found.append(chi_square(observed, each * Q[x]))
     return found
@@ -103,18 +129,18 @@ def sampled_pvalues(mechanism: ldp.Mechanism, draw, n: int, Q: np.ndarray) -> li
 @every_mechanism
 def test_sampler_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     rng = np.random.default_rng(11)
-    Q = mechanism.channel().matrix()
+    Q = channel(mechanism).matrix()
     p = sampled_pvalues(mechanism, lambda v: mechanism.privatize(v, rng), DRAWS, Q)
-    assert min(p) * mechanism.k > LEVEL
+    assert min(p) * len(p) > LEVEL
 
 
 @pytest.mark.slow
 @every_mechanism
 def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
     client = mechanism.client(entropy=np.random.default_rng(12).bytes)
-    Q = mechanism.channel().matrix()
+    Q = channel(mechanism).matrix()
     p = sampled_pvalues(mechanism, client.privatize, DRAWS, Q)
-    assert min(p) * mechanism.k > LEVEL
+    assert min(p) * len(p) > LEVEL
 
 
 def test_a_wrong_law_is_noticed() -> None:
@@ -131,13 +157,16 @@ def test_drawn_counts_have_the_law_of_the_reports(mechanism: ldp.Mechanism) -> N
     # means of `draw` within 5 standard errors of the channel's, variances within 8 % (R = 4000:
     # the standard error of a variance is 2.2 %)
     rng = np.random.default_rng(13)
-    p = distribution(mechanism.k)
-    nobs, R = 500, 4000
-    draws = np.array([_vector(mechanism.draw(p, nobs, rng)) for _ in range(R)])
+    Q = channel(mechanism)
+    p = distribution(Q.shape[0])
+    nobs, R, among = 500, 4000, candidates(mechanism)
+    draws = np.array([_vector(mechanism.draw(p, nobs, rng, among)) for _ in range(R)])
+    mean = Q.forward(p)
     if mechanism.n_bits:
-        mean = mechanism.channel().bit_means(p)
-    else:
-        mean = mechanism.channel().forward(p)
+        bits = np.unpackbits(all_reports(mechanism).y, axis=1, bitorder="little")
+        C = max(mechanism.n_cohorts, 1)
+        mean = np.einsum("cy,cyj->cj", mean.reshape(C, -1), bits.reshape(C, -1, bits.shape[1]))
+        mean = mean[:, : mechanism.n_bits].reshape(-1)
     se = np.sqrt(nobs * mean * (1 - mean))
     assert np.all(np.abs(draws.mean(axis=0) - nobs * mean) <= 5 * se / np.sqrt(R) + 1e-9)
     busy = nobs * mean * (1 - mean) > 5
@@ -146,25 +175,25 @@ def test_drawn_counts_have_the_law_of_the_reports(mechanism: ldp.Mechanism) -> N
 
 
 def _vector(counts: ldp.Counts | ldp.BitCounts) -> np.ndarray:
-    return counts.ones[0] if isinstance(counts, ldp.BitCounts) else counts.vector()
+    return (counts.ones if isinstance(counts, ldp.BitCounts) else counts.vector()).reshape(-1)
 
 
 @every_mechanism
 @pytest.mark.parametrize("name", ESTIMATORS)
 def test_estimators_recover_p_from_expected_counts(mechanism: ldp.Mechanism, name: str) -> None:
-    p = distribution(mechanism.k)
+    p = distribution(channel(mechanism).shape[0])
     # rounding to whole counts of 1e14 leaves an error below 1e-7 even where the noise is strongest
     counts = expected_counts(mechanism, p, 1e14)
-    model = ldp.FrequencyModel(counts)
+    model = ldp.FrequencyModel(counts, candidates(mechanism))
     kind = model.moments().kind
     if kind not in ESTIMATORS[name]:
-        with pytest.raises(ldp.NotAvailable, match=r"unary|bit"):
+        with pytest.raises(ldp.NotAvailable, match=r"unary|bit|hash"):
             model.fit(name)
         return
     results = model.fit(name)
     assert results.converged
     np.testing.assert_allclose(results.params, p, rtol=0, atol=2e-6)
-    assert list(results.params.index) == list(mechanism.categories)
+    assert list(results.params.index) == list(mechanism.labels(candidates(mechanism)))
 
 
 def test_counts_of_a_wrong_mechanism_do_not_recover_p() -> None:
@@ -183,8 +212,9 @@ def test_specification_round_trip(mechanism: ldp.Mechanism) -> None:
     again = ldp.mechanism_from_dict(document)
     assert again == mechanism
     assert again.fingerprint == mechanism.fingerprint
-    assert list(again.categories) == list(mechanism.categories)
-    np.testing.assert_array_equal(again.channel().matrix(), mechanism.channel().matrix())
+    among = candidates(mechanism)
+    assert list(again.labels(among)) == list(mechanism.labels(among))
+    np.testing.assert_array_equal(channel(again).matrix(), channel(mechanism).matrix())
 
 
 def test_fingerprints_differ() -> None:
@@ -193,24 +223,36 @@ def test_fingerprints_differ() -> None:
 
 @every_mechanism
 def test_text_form_of_reports_round_trip(mechanism: ldp.Mechanism) -> None:
-    y = all_reports(mechanism)
-    np.testing.assert_array_equal(mechanism.parse("reports", mechanism.report_labels(y)), y)
-    report = mechanism.client().report(mechanism.categories[0])
+    reports = all_reports(mechanism)
+    again = mechanism.parse("reports", mechanism.report_labels(reports))
+    np.testing.assert_array_equal(again.y, reports.y)
+    if mechanism.n_cohorts:
+        np.testing.assert_array_equal(again.cohort, reports.cohort)
+    report = mechanism.client().report(mechanism.labels(candidates(mechanism))[0])
     assert len(mechanism.parse("report", [report])) == 1
 
 
 @every_mechanism
 def test_counts_add_up_over_chunks(mechanism: ldp.Mechanism) -> None:
     rng = np.random.default_rng(14)
-    values = rng.choice(np.asarray(mechanism.categories), size=3_000)
+    values = rng.choice(np.asarray(mechanism.labels(candidates(mechanism))), size=3_000)
     reports = mechanism.privatize(values, rng)
-    chunks = [ldp.Reports(reports.y[i::3], mechanism) for i in range(3)]
+    chunks = [
+        ldp.Reports(
+            reports.y[i::3],
+            mechanism,
+            cohort=None if reports.cohort is None else reports.cohort[i::3],
+        )
+        for i in range(3)
+    ]
     whole = reports.tally()
     total = sum((chunk.tally() for chunk in chunks), start=mechanism.no_counts())
     np.testing.assert_array_equal(total.y, whole.y)
     np.testing.assert_array_equal(total.n, whole.n)
+    np.testing.assert_array_equal(total.cohort, whole.cohort)
     if mechanism.n_bits:
         bits = sum((chunk.tally(bits=True) for chunk in chunks), start=mechanism.no_counts())
         np.testing.assert_array_equal(bits.ones, reports.tally(bits=True).ones)
         np.testing.assert_array_equal(bits.ones, whole.bit_counts().ones)
+        np.testing.assert_array_equal(bits.reports, whole.bit_counts().reports)
         assert bits.nobs == whole.nobs == 3_000

@@ -26,14 +26,13 @@ from ldpstats.estimators import (
     Normalized,
     Projected,
     Thresholded,
-    linear_map,
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.em import em_step
-from ldpstats.estimators.projected import project_simplex
 from ldpstats.estimators.thresholded import null_standard_errors
 from ldpstats.operators import UniformRows
-from ldpstats.problems import Likelihood, Moments
+from ldpstats.problems import Equations, Likelihood
+from ldpstats.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 
@@ -49,24 +48,24 @@ def krr_likelihood(c: Array, epsilon: float) -> Likelihood:
     return Likelihood(UniformRows(np.arange(c.size), a, b, c.size), c)
 
 
-def krr_moments(c: Array, epsilon: float) -> Moments:
+def krr_moments(c: Array, epsilon: float) -> Equations:
     (a, b), k, n = krr_channel(c.size, epsilon), c.size, int(c.sum())
     t = c / n
-    return Moments(a, b, t, lambda p: multinomial(b + a * p, n), np.full(k, 1.0 * n * k), n)
+    return Equations(a, b, t, lambda p: multinomial(b + a * p, n), np.full(k, 1.0 * n * k), n)
 
 
-def unary_moments(T: Array, n: int, p1: float, p0: float) -> Moments:
+def unary_moments(T: Array, n: int, p1: float, p0: float) -> Equations:
     t = T / n
     V = lambda p: independent_bits(p, p1, p0, n)  # noqa: E731
     middle = V(np.full(T.size, 1.0 / T.size))
-    return Moments(p1 - p0, p0, t, V, 1.0 / middle.variances(), n, kind="bits")
+    return Equations(p1 - p0, p0, t, V, 1.0 / middle.variances(), n, kind="bits")
 
 
-def dense_moments(Q: Array, c: Array, weights: Array | None = None) -> Moments:
+def dense_moments(Q: Array, c: Array, weights: Array | None = None) -> Equations:
     n = int(c.sum())
     weights = np.ones(c.size) if weights is None else weights
     V = lambda p: multinomial(p @ Q, n)  # noqa: E731
-    return Moments(Q.T, 0.0, c / n, V, weights, n)
+    return Equations(Q.T, 0.0, c / n, V, weights, n)
 
 
 @pytest.fixture(params=range(4))
@@ -93,12 +92,12 @@ def test_inversion_of_a_dense_design_agrees_with_statsmodels_style_wls() -> None
     problem = dense_moments(Q, c, w)
     expected = np.linalg.solve(Q @ (w[:, None] * Q.T), Q @ (w * problem.t))
     np.testing.assert_allclose(Inversion().solve(problem).p, expected, rtol=1e-10)
-    G = linear_map(problem)
+    G = problem.inverse
     np.testing.assert_allclose(G @ Q.T, np.eye(4), atol=1e-12)  # unbiased
 
 
 def test_an_array_of_offsets_is_subtracted() -> None:
-    problem = Moments(
+    problem = Equations(
         0.5, np.array([0.1, 0.4]), np.array([0.35, 0.65]), lambda p: multinomial(p, 9),
         np.ones(2), 9,
     )  # fmt: skip
@@ -112,7 +111,7 @@ def test_inversion_refuses_a_design_that_does_not_identify_p(Q: Array) -> None:
 
 
 def test_inversion_refuses_a_channel_without_signal() -> None:
-    flat = Moments(
+    flat = Equations(
         0.0, 0.5, np.array([0.4, 0.6]), lambda p: multinomial(p, 9),
         np.ones(2), 9,
     )  # fmt: skip
@@ -283,7 +282,7 @@ def test_composite_refuses_other_reports(counts: Array) -> None:
 DENSE = np.array([[0.75, 0.25], [0.25, 0.75]])
 
 
-@pytest.mark.parametrize("name", sorted(ESTIMATORS))
+@pytest.mark.parametrize("name", sorted(set(ESTIMATORS) - {"lasso"}))  # which needs candidates
 def test_every_estimator_recovers_p_from_exact_expected_counts(name: str) -> None:
     estimator, p = ESTIMATORS[name](), np.array([0.5, 0.25, 0.125, 0.125])
     if isinstance(estimator, LikelihoodEstimator):

@@ -19,15 +19,21 @@ LAYERS = (
     "errors",
     "checks",
     "labels",
+    "simplex",
     "kernels",
+    "hash_kernels",
+    "cell_kernels",
     "randomness",
     "samplers",
     "operators",
+    "designs",
+    "hashed_rows",
     "channels",
     "reports",
     "covariances",
     "estimates",
     "problems",
+    "cohorts",
     "privacy",
     "mechanisms",
     "estimators",
@@ -46,7 +52,7 @@ LAYERS = (
 )
 # Siblings in these packages are alternatives: they may share a base, not know one another. (k-RR is
 # a base too: Warner's design is k-RR with two categories.)
-SHARED_SIBLINGS = {"mechanisms": {"base", "hashing", "krr"}}
+SHARED_SIBLINGS = {"mechanisms": {"base", "bits", "hashed", "hashed_bits", "hashing", "krr"}}
 HEAVY = {
     "cvxpy",
     "matplotlib",

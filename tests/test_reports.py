@@ -34,8 +34,10 @@ def test_patterns_of_medium_width_collapse_exactly() -> None:
     mechanism = ldp.KRAPPOR(12, epsilon=4.0)
     reports = mechanism.privatize(np.zeros(5_000, int), np.random.default_rng(2))
     counts = reports.tally()
-    text, n = np.unique(mechanism.report_labels(reports.y), return_counts=True)
-    again = dict(zip(mechanism.report_labels(counts.y), counts.n, strict=True))
+    text, n = np.unique(mechanism.report_labels(reports), return_counts=True)
+    again = dict(
+        zip(mechanism.report_labels(ldp.Reports(counts.y, mechanism)), counts.n, strict=True)
+    )
     assert again == dict(zip(text, n, strict=True))
 
 

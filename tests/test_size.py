@@ -29,7 +29,6 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimators.inversion import linear_map
 from ldpstats.inference import goodness, multiplicity, tests
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.problems import pool
@@ -158,7 +157,7 @@ def channel_fits(R: int, fits: int) -> Iterator[Size]:
 
 def multinomial_covariances(mechanism: ldp.Mechanism, m: Array, n: int) -> Array:
     """G (diag(m) - m m') G' / n for each row of m, the laws or frequencies of reports."""
-    G = linear_map(moments(mechanism, n))
+    G = moments(mechanism, n).inverse
     G = G * np.eye(mechanism.k) if isinstance(G, float) else G
     mean = m @ G.T
     second = np.einsum("iy,ry,jy->rij", G, m, G, optimize=True)
@@ -198,7 +197,7 @@ def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any
         together = pool([replace(q, t=seen) for q, seen in zip(problems, t, strict=True)]).t
     else:
         whole = pool(problems)
-        together = (np.hstack(t) - whole.offset) @ np.asarray(linear_map(whole)).T
+        together = (np.hstack(t) - whole.offset) @ np.asarray(whole.inverse).T
     p = project(together)
     V = sum(null_covariances(m, p, n) for m, n in zip(mechanisms, nobs, strict=True))
     a, b = (estimates(*each)[0] for each in zip(mechanisms, surveys, nobs, strict=True))

@@ -73,7 +73,7 @@ assert mechanism.audit().agrees
 entropy = np.random.default_rng(1974)
 client = mechanism.client(entropy=entropy.bytes)
 reports = client.privatize(marriage)
-false = (mechanism.report_labels(reports.y) != marriage.to_numpy()).mean()
+false = (mechanism.report_labels(reports) != marriage.to_numpy()).mean()
 print(f"{false:.1%} of the reports are false")
 assert abs(false - (1 - design.loc[2.0, "truthful reports"])) < 4 * np.sqrt(0.35 * 0.65 / n)
 counts = reports.tally()

@@ -6,7 +6,8 @@ from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEsti
 from ldpstats.estimators.composite import Composite
 from ldpstats.estimators.cvxpy_mle import CvxpyMLE
 from ldpstats.estimators.em import EM
-from ldpstats.estimators.inversion import Inversion, linear_map
+from ldpstats.estimators.inversion import Inversion
+from ldpstats.estimators.lasso import Lasso
 from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.nnls import NNLS
 from ldpstats.estimators.normalized import Normalized
@@ -22,12 +23,12 @@ __all__ = [
     "CvxpyMLE",
     "Estimator",
     "Inversion",
+    "Lasso",
     "LikelihoodEstimator",
     "MomentsEstimator",
     "Normalized",
     "Projected",
     "Thresholded",
-    "linear_map",
 ]
 
 ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
@@ -39,5 +40,6 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "thresholded": Thresholded,
     "nnls": NNLS,
     "composite": Composite,
+    "lasso": Lasso,
     "cvxpy": CvxpyMLE,
 }

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from ldpstats.covariances import Covariance
 from ldpstats.problems import Likelihood, Moments, Solution
 
-__all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator"]
+__all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator", "SelectingEstimator"]
 
 Array = npt.NDArray[Any]
 Problem = TypeVar("Problem", Likelihood, Moments)
@@ -54,3 +54,14 @@ class MomentsEstimator(Estimator[Moments]):
         """
         u = self.excess(problem, solution.p)
         return linear if u is None else linear.without_excess(u)
+
+
+class SelectingEstimator(MomentsEstimator):
+    """An estimator that selects candidates, and estimates the frequencies of those alone.
+
+    Its `Solution.support` holds what it selected.
+    """
+
+    @abstractmethod
+    def selected(self, problem: Moments, solution: Solution) -> Moments:
+        """The problem of the selected candidates, on which their standard errors rest."""

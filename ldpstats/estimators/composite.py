@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems import Equations, Moments, Solution
 
 __all__ = ["Composite"]
 
@@ -47,7 +47,11 @@ class Composite(MomentsEstimator):
         NotAvailable
             Where the reports are not unary: one independent bit per category.
         """
-        if problem.kind != "bits" or not isinstance(problem.A, float):
+        if (
+            not isinstance(problem, Equations)
+            or problem.kind != "bits"
+            or not isinstance(problem.A, float)
+        ):
             raise NotAvailable(
                 "the composite likelihood needs unary reports, with one bit per category "
                 "(KRAPPOR and its relatives); use method 'mle'"
@@ -65,6 +69,7 @@ class Composite(MomentsEstimator):
 
     def excess(self, problem: Moments, p: Array) -> Array:
         """In proportion to the variances m (1 - m) of the bits, the inverse weights of the fit."""
+        assert isinstance(problem, Equations)
         m = problem.offset + problem.A * p
         return np.asarray(m * (1.0 - m) / (m * (1.0 - m)).sum())
 

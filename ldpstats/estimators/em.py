@@ -20,8 +20,8 @@ from ldpstats.estimators.ascent import (
     require_possible,
 )
 from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.packed import prepared
 from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.estimators.structured import prepared
 from ldpstats.operators import Rows
 from ldpstats.problems import Likelihood, Solution
 

@@ -23,9 +23,9 @@ from ldpstats.estimators.ascent import (
 from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
 from ldpstats.estimators.newton import newton
-from ldpstats.estimators.packed import empirical_start, prepared
 from ldpstats.estimators.proximal import proximal_newton
-from ldpstats.operators import FixedEntry, Rows, StackedRows, UnaryRows, UniformRows
+from ldpstats.estimators.structured import empirical_start, is_structured, prepared
+from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Likelihood, Solution
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class MLE(LikelihoodEstimator):
     """Maximum likelihood over the simplex, certified by its duality gap.
 
     The rows of the problem choose the solver: water-filling in closed form for a I + b 11' (k-RR;
-    KBR16 Proposition 6), proximal Newton on packed bits for unary reports, Newton for a dense
+    KBR16 Proposition 6), proximal Newton for unary and hashed reports, Newton for a dense
     matrix. With `constraints`, sequential quadratic programming over the constrained set.
 
     Parameters
@@ -135,7 +135,7 @@ def maximise(
         return solve_uniform(W, n), "water-filling in closed form"
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
-    if _structured(W):
+    if is_structured(W):
         W = prepared(W)
         begin = empirical_start(W, n) if start is None else start
         tries = max_iter if k > _DENSE_K else min(max_iter, _PROXIMAL)
@@ -148,12 +148,3 @@ def maximise(
     found = newton(W, n, goal, start, LAST_STEP if by_step else np.inf, max_iter)
     how += f"Newton, {found.n_iter} iterations"
     return Ascent(found.p, found.gap, steps + found.n_iter, found.gap <= target), how
-
-
-def _structured(W: Rows) -> bool:
-    """Whether products with W are cheaper than a dense matrix makes them."""
-    if isinstance(W, StackedRows):
-        return any(_structured(part) for part in W.parts)
-    if isinstance(W, FixedEntry):
-        return _structured(W.base)
-    return isinstance(W, UniformRows | UnaryRows)

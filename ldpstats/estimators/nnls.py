@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
+from ldpstats.cohorts import CohortMoments
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.estimators.inversion import linear_map
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems import Equations, Moments, Solution
 
 __all__ = ["NNLS"]
 
@@ -36,9 +37,12 @@ class NNLS(MomentsEstimator):
         Raises
         ------
         NotIdentified
-            Where the equations do not determine p (see `linear_map`).
+            Where the equations do not determine p.
         """
-        G = linear_map(problem)  # also the check that p is identified
+        if isinstance(problem, CohortMoments):
+            return _of_cohorts(problem)
+        assert isinstance(problem, Equations)
+        G = problem.inverse  # also the check that p is identified
         moved = np.asarray(problem.t - problem.offset, dtype=np.float64)
         if isinstance(G, float):
             p = np.maximum(moved * G, 0.0)
@@ -48,5 +52,21 @@ class NNLS(MomentsEstimator):
 
             root = np.sqrt(problem.weights / np.max(problem.weights))
             p, residual = nnls(root[:, None] * problem.A, root * moved)
-        message = f"non-negative least squares, sum {p.sum():.6g}: residual {residual:.2e}"
-        return Solution(np.asarray(p), np.nan, 0, True, message)
+        return Solution(np.asarray(p), np.nan, 0, True, _message(p, residual))
+
+
+def _of_cohorts(problem: CohortMoments) -> Solution:
+    """The same over hashed candidates, by coordinate descent."""
+    from ldpstats.estimators.nonnegative import nonnegative_lasso
+
+    problem.require_identified()
+    source = problem.single("nnls")
+    weights, moved = source.cohort_weights, source.moved
+    fit = nonnegative_lasso(source.design, weights, moved, 0.0)
+    share = np.repeat(weights / weights.max(), source.design.n_cells)
+    residual = np.sqrt(share @ (moved - source.design.times(fit.p)) ** 2)
+    return Solution(fit.p, np.nan, fit.n_iter, fit.converged, _message(fit.p, float(residual)))
+
+
+def _message(p: npt.NDArray[np.float64], residual: float) -> str:
+    return f"non-negative least squares, sum {p.sum():.6g}: residual {residual:.2e}"

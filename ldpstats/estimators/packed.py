@@ -1,21 +1,18 @@
-"""The exact MLE of unary (RAPPOR-like) reports, on their packed bits."""
+"""Likelihoods of unary (RAPPOR-like) reports with compiled products."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.projected import project_simplex
-from ldpstats.operators import DenseRows, FixedEntry, Rows, StackedRows, UnaryRows
+from ldpstats.operators import UnaryRows
 
-__all__ = ["PackedRows", "empirical_start", "prepared"]
+__all__ = ["PackedRows"]
 
 Array = npt.NDArray[Any]
-
-_SMALL = 1 << 21  # entries of W up to which the dense matrix is the fastest form
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,27 +41,3 @@ class PackedRows(UnaryRows):
         one, zero, total = self.present, self.absent, float(v.sum())
         sums = bit_sums(self.packed, v, self.k)
         return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
-
-
-def prepared(W: Rows) -> Rows:
-    """The same rows in the form whose products are fastest: dense if small, else compiled."""
-    if isinstance(W, UnaryRows) and not isinstance(W, PackedRows):
-        if W.shape[0] * W.shape[1] <= _SMALL:
-            return DenseRows(W.dense())
-        held = {field.name: getattr(W, field.name) for field in fields(W)}
-        return PackedRows(**held | {"packed": np.ascontiguousarray(W.packed)})
-    if isinstance(W, StackedRows):
-        return StackedRows(tuple(prepared(part) for part in W.parts))
-    if isinstance(W, FixedEntry):
-        return replace(W, base=prepared(W.base))
-    return W
-
-
-def empirical_start(W: Rows, n: Array) -> Array:
-    """Where to start: the projected empirical estimate of unary reports, else the uniform p."""
-    k = W.shape[1]
-    if not isinstance(W, PackedRows):
-        return np.full(k, 1.0 / k)
-    sums, _ = W.adjoints(n / n.sum())  # absent + (present - absent) times the mean of each bit
-    mean = (sums - W.absent) / (W.present - W.absent)
-    return project_simplex((mean - W.p0) / (W.p1 - W.p0))

@@ -11,34 +11,11 @@ import numpy.typing as npt
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.estimators.inversion import Inversion
 from ldpstats.problems import Moments, Solution
+from ldpstats.simplex import project_simplex
 
-__all__ = ["Projected", "project_simplex"]
+__all__ = ["Projected"]
 
 Array = npt.NDArray[Any]
-
-
-def project_simplex(v: Array) -> Array:
-    """Point of the simplex nearest to v in the Euclidean distance (Wang & Carreira-Perpinan 2013).
-
-    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort.
-
-    Parameters
-    ----------
-    v : array, shape (k,)
-
-    Returns
-    -------
-    array, shape (k,)
-
-    Examples
-    --------
-    >>> project_simplex(np.array([0.75, 0.5, -0.25]))
-    array([0.625, 0.375, 0.   ])
-    """
-    largest_first = np.sort(v)[::-1]
-    mu = (np.cumsum(largest_first) - 1.0) / np.arange(1, v.size + 1)
-    positive = int(np.flatnonzero(largest_first > mu)[-1])
-    return np.asarray(np.maximum(v - mu[positive], 0.0))
 
 
 @dataclass(frozen=True)

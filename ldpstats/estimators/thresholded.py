@@ -10,9 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.checks import level
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.estimators.inversion import linear_map
-from ldpstats.estimators.projected import project_simplex
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems import Equations, Moments, Solution
 
 __all__ = ["Thresholded", "null_standard_errors"]
 
@@ -32,13 +30,15 @@ def null_standard_errors(problem: Moments) -> Array:
     >>> null_standard_errors(krr.moments(krr.counts([60, 30, 10]))).round(4)
     array([0.0745, 0.0745, 0.0745])
     """
-    G, k = linear_map(problem), problem.k
+    if not isinstance(problem, Equations):  # one absent candidate more or less changes nothing
+        return np.sqrt(problem.covariance().variances())
+    G, k = problem.inverse, problem.k
     if isinstance(G, float):
         vertex = np.eye(1, k)[0]
         variances = problem.V(vertex).variances()
         variances[0] = problem.V(np.roll(vertex, 1)).variances()[0]
         return np.sqrt(variances) * abs(G)
-    p = project_simplex(G @ (problem.t - problem.offset))
+    p = problem.plug_in()
     found = np.empty(k)
     for j in range(k):
         others = np.where(np.arange(k) == j, 0.0, p)
@@ -88,8 +88,7 @@ class Thresholded(MomentsEstimator):
         from scipy.special import ndtri
 
         k = problem.k
-        G, moved = linear_map(problem), problem.t - problem.offset
-        estimate = moved * G if isinstance(G, float) else G @ moved
+        estimate, _ = problem.estimate()
         keep = estimate > -ndtri(self.alpha / k) * null_standard_errors(problem)
         total, n_kept = float(estimate[keep].sum()), int(keep.sum())
         if total > 1.0 or n_kept == k:

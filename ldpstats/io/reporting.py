@@ -70,7 +70,7 @@ def write_reports(
                     f"reports of {chunk.mechanism} and of {mechanism} do not go into one file: "
                     "write a file for each"
                 )
-            labels = mechanism.report_labels(chunk.y).tolist()
+            labels = mechanism.report_labels(chunk).tolist()
             yield pd.DataFrame({"report": labels + [None] * chunk.n_missing}, dtype=object)
 
     _write(frames(), mechanism, path, force)
@@ -147,7 +147,7 @@ def privatize_file(
     if os.path.realpath(source) == os.path.realpath(target):
         raise refusal(target, "is the file that is read: write to another one")
     mechanism = client.mechanism
-    to_label = label_of(source, mechanism.categories, na)
+    to_label = None if mechanism.is_open else label_of(source, mechanism.labels(), na)
     where = f"{source}, column {column!r}"
     totals = [0, 0]
 
@@ -160,7 +160,7 @@ def privatize_file(
             with row_named(where, done, values, absent):
                 reports = client.privatize(values)
             labels = np.full(len(frame), None, dtype=object)
-            labels[~absent] = mechanism.report_labels(reports.y).tolist()
+            labels[~absent] = mechanism.report_labels(reports).tolist()
             totals[0] += len(reports)
             totals[1] += int(absent.sum())
             yield pd.concat(

@@ -8,18 +8,27 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Client, Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.krr import KRR
+from ldpstats.mechanisms.orappor import ORAPPOR
+from ldpstats.mechanisms.orr import ORR
+from ldpstats.mechanisms.rappor import RAPPOR, RAPPORClient
 from ldpstats.mechanisms.unary import KRAPPOR
 
 __all__ = [
     "KRAPPOR",
     "KRR",
     "MECHANISMS",
+    "ORAPPOR",
+    "ORR",
+    "RAPPOR",
+    "CandidateMap",
     "Client",
     "CustomMechanism",
     "ForcedResponse",
     "Mangat",
     "Mechanism",
+    "RAPPORClient",
     "UnrelatedQuestion",
     "Warner",
     "mechanism_from_dict",
@@ -31,6 +40,9 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "KRAPPOR": KRAPPOR,
     "KRR": KRR,
     "Mangat": Mangat,
+    "ORAPPOR": ORAPPOR,
+    "ORR": ORR,
+    "RAPPOR": RAPPOR,
     "UnrelatedQuestion": UnrelatedQuestion,
     "Warner": Warner,
 }

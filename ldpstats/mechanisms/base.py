@@ -6,7 +6,7 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -20,7 +20,7 @@ from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align, encode, labels_from_json, labels_to_json
 from ldpstats.privacy import Audit
-from ldpstats.problems import Moments
+from ldpstats.problems import Equations, Likelihood, Moments
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import BitCounts, Counts, Reports
 
@@ -41,6 +41,9 @@ class Mechanism(ABC):
     # annotations only: a subclass has them as fields or as properties
     categories: pd.Index[Any]
     epsilon: float  # local differential privacy of one report, in nats; inf if there is none
+    n_outputs: int  # possible labels of a report (of one cohort); 0 where reports are bit patterns
+    n_bits: int  # width of a report in bits; 0 where reports are labels
+    n_cohorts: int  # 0 for a mechanism that knows none
 
     @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
@@ -55,7 +58,9 @@ class Mechanism(ABC):
         """Reports of category codes, drawn from a source of uniform 64-bit words."""
 
     @abstractmethod
-    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> Counts | BitCounts:
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts | BitCounts:
         """Draw the counts of reports of a whole population at once (see `draw`)."""
 
     @abstractmethod
@@ -63,25 +68,31 @@ class Mechanism(ABC):
         """Epsilon of the law that the sampler's integer thresholds realise."""
 
     @property
-    @abstractmethod
-    def n_outputs(self) -> int:
-        """Number of possible reports; 0 where reports are bit patterns."""
+    def is_open(self) -> bool:
+        """Whether any string is an answer, so that estimates need a list of candidates."""
+        return False
 
-    @property
-    def n_bits(self) -> int:
-        """Width of a report in bits; 0 where reports are labels."""
-        return 0
+    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+        """Labels of the frequencies that are estimated: the categories, or the candidates."""
+        self._closed(candidates)
+        return self.categories
 
     @abstractmethod
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts | BitCounts:
         """Counts from plain numbers, in output order."""
 
+    def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
+        """The exact likelihood of the reports."""
+        self._closed(candidates)
+        self._own(counts)
+        return Likelihood(self.channel().rows(counts.y), counts.n)
+
     @abstractmethod
-    def parse(self, name: str, labels: object) -> Array:
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         """Reports from their text form; `name` is what to call them in an error."""
 
     @abstractmethod
-    def report_labels(self, y: Array) -> npt.NDArray[Any]:
+    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
         """Text form of reports, for files: labels, or strings of bits in category order."""
 
     @property
@@ -153,7 +164,9 @@ class Mechanism(ABC):
             raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{audit}")
         return Client(self, system_words(entropy))
 
-    def draw(self, p: npt.ArrayLike, n: int, rng: np.random.Generator) -> Counts | BitCounts:
+    def draw(
+        self, p: npt.ArrayLike, n: int, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts | BitCounts:
         """Draw the counts of n simulated respondents whose categories have law p.
 
         The counts have exactly the law of ``privatize(...).tally()``, without the n reports: bit
@@ -166,6 +179,8 @@ class Mechanism(ABC):
         n : int
             Number of respondents.
         rng : numpy.random.Generator
+        candidates : sequence of str, optional
+            The strings that p is the distribution of; for mechanisms with an open alphabet only.
 
         Raises
         ------
@@ -179,15 +194,17 @@ class Mechanism(ABC):
         1000000000
         """
         simulation_words(rng)
-        law = distribution("p", align("p", p, self.categories), self.k)
+        labels = self.labels(candidates)
+        law = distribution("p", align("p", p, labels), len(labels))
         people = positive_integer("n", n, 0)
         # numpy wants a sum of one to the last digit
-        return self.simulate_counts(rng.multinomial(people, law / law.sum()), rng)
+        return self.simulate_counts(rng.multinomial(people, law / law.sum()), rng, candidates)
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
         empty = np.empty((0, -(-self.n_bits // 8)), np.uint8) if self.n_bits else np.empty(0, int)
-        return Counts(empty, np.empty(0, dtype=np.int64), self)
+        none = np.empty(0, dtype=np.int64)
+        return Counts(empty, none, self, cohort=none if self.n_cohorts else None)
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
@@ -200,11 +217,11 @@ class Mechanism(ABC):
             "version": _VERSION,
             "mechanism": type(self).__name__,
         }
-        for field in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, field.name)
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
             if isinstance(value, pd.Index):
                 value = labels_to_json(value)
-            document[field.name] = value.tolist() if isinstance(value, np.ndarray) else value
+            document[item.name] = value.tolist() if isinstance(value, np.ndarray) else value
         return document
 
     @classmethod
@@ -221,14 +238,14 @@ class Mechanism(ABC):
             raise InvalidArgument(
                 "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
             )
-        names = [field.name for field in fields(cls)]  # type: ignore[arg-type]
+        names = [item.name for item in fields(cls)]  # type: ignore[arg-type]
         given = {k: v for k, v in checked.items() if k not in ("format", "version", "mechanism")}
         if set(given) != set(names):
             raise InvalidArgument(
                 "specification", sorted(given), f"a {cls.__name__} has the fields {sorted(names)}"
             )
-        for name in ("categories", "outputs"):
-            if name in given:
+        for name in ("categories", "outputs", "alphabet"):
+            if given.get(name) is not None:
                 given[name] = labels_from_json(name, given[name])
         return cls(**given)
 
@@ -282,9 +299,11 @@ class Enumerated(Mechanism):
     """A mechanism whose reports are labels from a list: its channel matrix can be written out."""
 
     outputs: pd.Index[Any]
+    n_bits = 0
+    n_cohorts = 0
 
     @property
-    def n_outputs(self) -> int:
+    def n_outputs(self) -> int:  # type: ignore[override]
         return len(self.outputs)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
@@ -309,13 +328,17 @@ class Enumerated(Mechanism):
         seen = np.flatnonzero(vector)
         return Counts(seen, vector[seen], self)
 
-    def parse(self, name: str, labels: object) -> Array:
-        return encode(name, labels, self.outputs)[0]
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
+        without_cohort(self, cohort)
+        return Reports(encode(name, labels, self.outputs)[0], self)
 
-    def report_labels(self, y: Array) -> npt.NDArray[Any]:
-        return np.asarray(self.outputs.take(y))
+    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
+        return np.asarray(self.outputs.take(reports.y))
 
-    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> Counts:
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        self._closed(candidates)
         total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
         return self.counts(total)
 
@@ -334,7 +357,13 @@ class Enumerated(Mechanism):
         return label_moments(Q, n)
 
 
-def label_moments(Q: Array, n: Array) -> Moments:
+def without_cohort(mechanism: Mechanism, cohort: object) -> None:
+    """Refuse cohorts of a mechanism that has none."""
+    if cohort is not None:
+        raise InvalidArgument("cohort", cohort, f"must be None: {mechanism} has no cohorts")
+
+
+def label_moments(Q: Array, n: Array) -> Equations:
     """Equations for output counts n, shape (l,), of a channel Q, shape (k, l)."""
     nobs = int(n.sum())
     t = n / nobs
@@ -342,7 +371,7 @@ def label_moments(Q: Array, n: Array) -> Moments:
     weights = np.divide(nobs, reference, out=np.zeros_like(reference), where=reference > 0.0)
     simple = identity_plus_rank_one(Q)
     a, b = (Q.T, 0.0) if simple is None else simple
-    return Moments(a, b, t, lambda p: multinomial(p @ Q, nobs), weights, nobs)
+    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), weights, nobs)
 
 
 def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
@@ -375,7 +404,7 @@ class Client:
     """
 
     mechanism: Mechanism
-    words: Words
+    words: Words = field(repr=False)
 
     def report(self, value: object) -> Any:
         """One privatised report, in the text form that files and messages use.
@@ -385,7 +414,7 @@ class Client:
         UnknownCategory
             For a value that is not one of the mechanism's categories.
         """
-        return self.mechanism.report_labels(self.privatize([value]).y)[0]
+        return self.mechanism.report_labels(self.privatize([value]))[0]
 
     def privatize(self, values: object, missing: str = "raise") -> Reports:
         """Privatise the answers of many respondents, as `Mechanism.privatize` does."""

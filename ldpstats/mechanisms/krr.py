@@ -15,7 +15,7 @@ from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import multinomial
 from ldpstats.labels import as_labels
 from ldpstats.mechanisms.base import Enumerated
-from ldpstats.problems import Moments
+from ldpstats.problems import Equations, Moments
 from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts
 
@@ -71,7 +71,7 @@ class KRR(Enumerated):
         assert isinstance(counts, Counts)
         nobs, Q = counts.nobs, self.channel()
         t = counts.vector() / nobs
-        return Moments(
+        return Equations(
             Q.a,
             Q.b,
             t,
@@ -94,7 +94,10 @@ class KRR(Enumerated):
     def sampler_epsilon(self) -> float:
         return samplers.realised_epsilon_krr(self.k, self._keep())
 
-    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> Counts:
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts:
+        self._closed(candidates)
         kept = rng.binomial(true_counts, self.channel().a)
         spread = rng.multinomial(int((true_counts - kept).sum()), np.full(self.k, 1.0 / self.k))
         return self.counts(kept + spread)

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Bits
@@ -15,10 +14,11 @@ from ldpstats.checks import counts_vector, positive_epsilon, probability
 from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_labels
-from ldpstats.mechanisms.base import Mechanism
-from ldpstats.problems import Moments
+from ldpstats.mechanisms.base import Mechanism, without_cohort
+from ldpstats.mechanisms.bits import format_bits, parse_bits
+from ldpstats.problems import Equations, Moments
 from ldpstats.randomness import Words
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.reports import BitCounts, Counts, Reports
 
 __all__ = ["KRAPPOR"]
 
@@ -53,6 +53,8 @@ class KRAPPOR(Mechanism):
     categories: Any
     epsilon: float
     theta: float | None = None
+    n_outputs = 0
+    n_cohorts = 0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
@@ -78,12 +80,8 @@ class KRAPPOR(Mechanism):
         return float(weight / (1.0 - self.theta + weight))
 
     @property
-    def n_bits(self) -> int:
+    def n_bits(self) -> int:  # type: ignore[override]
         return self.k
-
-    @property
-    def n_outputs(self) -> int:
-        return 0
 
     def channel(self, candidates: Any = None) -> Bits:
         self._closed(candidates)
@@ -96,7 +94,7 @@ class KRAPPOR(Mechanism):
         nobs, p1, p0 = sums.nobs, self.p1, self.p0
         t = sums.ones.sum(axis=0) / nobs
         mean = p0 + (p1 - p0) / self.k
-        return Moments(
+        return Equations(
             p1 - p0,
             p0,
             t,
@@ -118,7 +116,10 @@ class KRAPPOR(Mechanism):
     def sampler_epsilon(self) -> float:
         return samplers.realised_epsilon_bits(*self._thresholds())
 
-    def simulate_counts(self, true_counts: Array, rng: np.random.Generator) -> BitCounts:
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> BitCounts:
+        self._closed(candidates)
         nobs = int(np.sum(true_counts))
         ones = rng.binomial(true_counts, self.p1) + rng.binomial(nobs - true_counts, self.p0)
         return BitCounts(ones[None, :], np.array([nobs]), self)
@@ -146,33 +147,13 @@ class KRAPPOR(Mechanism):
         reports = counts_vector("nobs", np.atleast_1d(nobs), (1,))
         return BitCounts(ones, reports, self)
 
-    def parse(self, name: str, labels: object) -> Array:
-        return parse_bits(name, labels, self.k)
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
+        without_cohort(self, cohort)
+        return Reports(parse_bits(name, labels, self.k), self)
 
-    def report_labels(self, y: Array) -> npt.NDArray[Any]:
-        return format_bits(y, self.k)
+    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
+        return format_bits(reports.y, self.k)
 
     def __str__(self) -> str:
         theta = "" if self.theta is None else f", theta={self.theta:.6g}"
         return f"KRAPPOR(k={self.k}, epsilon={self.epsilon:.6g}{theta})"
-
-
-def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
-    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
-    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
-    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
-    return text.astype(str)
-
-
-def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
-    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
-    text: pd.Series[Any] = pd.Series(labels)
-    text = text.reset_index(drop=True)
-    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
-    good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
-    if not good.all():
-        first = int(np.argmin(good.to_numpy(dtype=bool)))
-        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
-    joined = "".join(text).encode("ascii")
-    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
-    return np.packbits(bits, axis=1, bitorder="little")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -12,29 +12,37 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import distribution, one_of, positive_integer
+from ldpstats.cohorts import LARGEST_DENSE, CohortMoments
+from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.estimators import ESTIMATORS
-from ldpstats.estimators.base import Estimator, LikelihoodEstimator, MomentsEstimator
-from ldpstats.estimators.inversion import Inversion
+from ldpstats.estimators.base import (
+    Estimator,
+    LikelihoodEstimator,
+    MomentsEstimator,
+    SelectingEstimator,
+)
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.projected import project_simplex
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.models.uncertainty import (
     chi_square,
+    cohort_fit,
     exact_form,
     goodness_of_fit,
-    linear_covariance,
+    joined_moments,
     mle_covariance,
+    unexplained_share,
 )
 from ldpstats.operators import FixedEntry, StackedRows
-from ldpstats.problems import Likelihood, Moments, Solution, pool
+from ldpstats.problems import Equations, Likelihood, Moments, Solution
 from ldpstats.randomness import simulation_words
 from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
+from ldpstats.simplex import project_simplex
 
 __all__ = ["FrequencyModel", "two_sample_test"]
 
@@ -50,7 +58,7 @@ class FrequencyModel:
     data : Reports, Counts or BitCounts, or a list of them
         What was collected. A list holds groups of respondents with different mechanisms or
         different epsilon over the same categories; they enter one likelihood.
-    candidates : sequence of str, optional
+    candidates : sequence of str or CandidateMap, optional
         Values to look for; for mechanisms with an open alphabet only.
 
     Raises
@@ -95,8 +103,9 @@ class FrequencyModel:
         )
         self.candidates = candidates
         first = self.sources[0].mechanism
+        self._labels: pd.Index[Any] = first.labels(candidates)
         for counts in self.sources[1:]:
-            if not counts.mechanism.categories.equals(first.categories):
+            if not counts.mechanism.labels(candidates).equals(self._labels):
                 raise MechanismMismatch(
                     f"{counts.mechanism} and {first} have different categories: groups that are "
                     "fitted together need the same labels in the same order"
@@ -108,9 +117,8 @@ class FrequencyModel:
 
     @property
     def categories(self) -> pd.Index[Any]:
-        """Labels of the categories, in order."""
-        labels: pd.Index[Any] = self.sources[0].mechanism.categories
-        return labels
+        """Labels of the categories or candidates, in order."""
+        return self._labels
 
     @property
     def nobs(self) -> int:
@@ -119,7 +127,7 @@ class FrequencyModel:
 
     def moments(self) -> Moments:
         """The linear equations that the counts satisfy on average."""
-        return pool(self._problems)
+        return joined_moments(self._problems)
 
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
@@ -129,8 +137,9 @@ class FrequencyModel:
         NotAvailable
             When only bit sums are known, which do not determine it.
         """
-        return _joined(self._likelihoods())
+        return _joined(self._likelihoods)
 
+    @cached_property
     def _likelihoods(self) -> list[Likelihood]:
         for counts in self.sources:
             if isinstance(counts, BitCounts):
@@ -139,7 +148,7 @@ class FrequencyModel:
                     "method='inversion', or keep the patterns with reports.tally()"
                 )
         patterns = [counts for counts in self.sources if isinstance(counts, Counts)]
-        return [Likelihood(c.mechanism.channel().rows(c.y), c.n) for c in patterns]
+        return [c.mechanism.likelihood(c, self.candidates) for c in patterns]
 
     def fit(
         self,
@@ -183,25 +192,30 @@ class FrequencyModel:
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
-        problem = self.moments()
-        linear = Uncertain(Inversion().solve(problem).p, linear_covariance(problem))
-        llf, likelihoods = np.nan, None
-        if not any(isinstance(counts, BitCounts) for counts in self.sources):
-            likelihoods = self._likelihoods()
-        solution, fitted, kind = self._solve(estimator, problem, linear, likelihoods, cov_type)
-        on_simplex = np.all(solution.p >= 0.0) and abs(solution.p.sum() - 1.0) < 1e-9
-        if likelihoods is not None and on_simplex:
-            llf = sum(part.loglike(solution.p) for part in likelihoods)
+        problem, solution = self.moments(), None
+        if isinstance(estimator, SelectingEstimator):
+            solution = estimator.solve(problem)
+            problem = estimator.selected(problem, solution)  # inference is about the selected
+        if isinstance(problem, CohortMoments):
+            fit, dispersion = cohort_fit(problem)
+        else:
+            fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
+        linear = _linear(problem, solution, len(self.categories), dispersion)
+        if solution is not None:
+            fitted, kind = Uncertain(solution.p, linear.covariance, linear.at), "linear"
+        else:
+            solution, V, kind = self._solve(estimator, problem, linear, cov_type)
+            fitted = Uncertain(solution.p, V)
         return FrequencyResults(
             categories=self.categories,
-            fitted=Uncertain(solution.p, fitted),
+            fitted=fitted,
             linear=linear,
             method=estimator.name,
             cov_type=kind,
             settings=_settings(estimator),
             nobs=self.nobs,
             n_missing=sum(counts.n_missing for counts in self.sources),
-            llf=float(llf),
+            llf=self._loglike(solution),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
@@ -210,13 +224,16 @@ class FrequencyModel:
             sources=tuple(str(counts.mechanism) for counts in self.sources),
             epsilon=max(counts.mechanism.epsilon for counts in self.sources),
             exact=exact_form(self._problems[0]) if len(self._problems) == 1 else None,
-            goodness_of_fit=goodness_of_fit(self.sources, self._problems),
+            goodness_of_fit=fit,
+            unexplained=unexplained_share(problem, linear),
+            dispersion=dispersion,
         )
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
         if method is None:
-            bits_only = any(isinstance(counts, BitCounts) for counts in self.sources)
-            method = "inversion" if bits_only and constraints is None else "mle"
+            linear = self.candidates is not None
+            linear = linear or any(isinstance(counts, BitCounts) for counts in self.sources)
+            method = "inversion" if linear and constraints is None else "mle"
         if isinstance(method, Estimator):
             estimator = method
         else:
@@ -227,29 +244,32 @@ class FrequencyModel:
             estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
         return estimator
 
+    def _loglike(self, solution: Solution) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
+        on_simplex = np.all(solution.p >= 0.0) and abs(solution.p.sum() - 1.0) < 1e-9
+        if not on_simplex or any(isinstance(counts, BitCounts) for counts in self.sources):
+            return float("nan")
+        return sum(part.loglike(solution.p) for part in self._likelihoods)
+
     def _solve(
-        self,
-        estimator: Estimator[Any],
-        problem: Moments,
-        linear: Uncertain,
-        likelihoods: list[Likelihood] | None,
-        cov_type: str,
+        self, estimator: Estimator[Any], problem: Moments, linear: Uncertain, cov_type: str
     ) -> tuple[Solution, Any, str]:
-        assert linear.covariance is not None
         if isinstance(estimator, MomentsEstimator):
             if cov_type == "fpe16":
                 raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
             solution = estimator.solve(problem)
+            if linear.covariance is None:
+                return solution, None, "none (too large)"
             return solution, estimator.covariance(problem, solution, linear.covariance), "linear"
-        if likelihoods is None:
-            likelihoods = self._likelihoods()  # refuses bit sums, and says why
+        likelihoods = self._likelihoods
         solution = estimator.solve(_joined(likelihoods))
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
         if getattr(estimator, "constraints", None) is not None:
             return solution, None, "none (constrained)"
         counts = [c for c in self.sources if isinstance(c, Counts)]
-        V, kind = mle_covariance(counts, likelihoods, solution.p, cov_type == "fpe16")
+        fpe16 = cov_type == "fpe16"
+        V, kind = mle_covariance(counts, self._problems, likelihoods, solution.p, fpe16)
         return solution, V, kind
 
     # -- tests and intervals that need the counts --------------------------------------------
@@ -283,13 +303,16 @@ class FrequencyModel:
         p0 = distribution("p0", align("p0", p0, self.categories), len(self.categories))
         problem, counts = self.moments(), self.sources[0]
         null = "the frequencies are p0"
-        if problem.kind == "labels" and isinstance(problem.A, float):
+        if (
+            isinstance(problem, Equations)
+            and problem.kind == "labels"
+            and isinstance(problem.A, float)
+        ):
             assert isinstance(counts, Counts)
             law = counts.mechanism.channel().forward(p0)
             table = tests_.pearson_given(counts.vector(), law)
             return chi_square(null, table, "Pearson chi-square of the privatised reports")
-        estimate = Inversion().solve(problem).p
-        V = linear_covariance(problem, p0)
+        estimate, V = problem.estimate()[0], problem.covariance(p0)
         outcome = tests_.given_distribution(estimate, V, p0)
         return chi_square(null, outcome, "Wald, covariance under the null")
 
@@ -355,7 +378,7 @@ class FrequencyModel:
 
     def _made(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
-        mine = Inversion().solve(self.moments()).p
+        mine = self.moments().estimate()[0]
         if not np.array_equal(mine, results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
@@ -385,6 +408,23 @@ def _joined(parts: list[Likelihood]) -> Likelihood:
     return Likelihood(W, np.concatenate([part.n for part in parts]))
 
 
+def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: float) -> Uncertain:
+    """The linear estimate that inference rests on; of the selected candidates, where some were."""
+    at = None if selection is None else selection.support
+    if at is not None and not at.size:
+        return Uncertain(np.full(k, np.nan), Covariance.dense(np.empty((0, 0))), at)
+    estimate = problem.estimate()[0]
+    covariance = None
+    if not isinstance(problem, CohortMoments) or problem.k <= LARGEST_DENSE:
+        covariance = problem.covariance()
+        covariance = covariance if dispersion == 1.0 else covariance.scaled(dispersion)
+    if at is None:
+        return Uncertain(estimate, covariance)
+    full = np.full(k, np.nan)
+    full[at] = estimate
+    return Uncertain(full, covariance, at)
+
+
 def _settings(estimator: Estimator[Any]) -> str:
     """What of an estimator its name does not say."""
     if getattr(estimator, "constraints", None) is not None:
@@ -393,7 +433,10 @@ def _settings(estimator: Estimator[Any]) -> str:
 
 
 def two_sample_test(
-    first: Data | Sequence[Data], second: Data | Sequence[Data], method: str = "default"
+    first: Data | Sequence[Data],
+    second: Data | Sequence[Data],
+    method: str = "default",
+    candidates: Any = None,
 ) -> TestResult:
     """Test that two groups of respondents have the same distribution.
 
@@ -406,6 +449,8 @@ def two_sample_test(
         "wald": difference of the linear estimates with the covariance pooled under the null; the
         groups may have different mechanisms or epsilon. The default is "pearson" where it
         applies.
+    candidates : sequence of str or CandidateMap, optional
+        Values to compare the frequencies of; for mechanisms with an open alphabet only.
 
     Returns
     -------
@@ -421,11 +466,12 @@ def two_sample_test(
     """
     one_of("method", method, ("default", "pearson", "wald"))
     null = "both groups have the same distribution"
-    models = FrequencyModel(first), FrequencyModel(second)
-    FrequencyModel([*models[0].sources, *models[1].sources])  # refuses unlike categories
+    models = FrequencyModel(first, candidates), FrequencyModel(second, candidates)
+    both = FrequencyModel([*models[0].sources, *models[1].sources], candidates)  # refuses unlike
     a, b = (model.sources[0] for model in models)
     single = all(len(model.sources) == 1 for model in models)
     same = single and a.mechanism == b.mechanism and not a.mechanism.n_bits
+    same = same and not a.mechanism.n_cohorts  # where cohorts differ in size by chance
     if method == "pearson" and not same:
         raise NotAvailable(
             "Pearson's test needs reports of one mechanism that are labels: use method='wald'"
@@ -435,8 +481,8 @@ def two_sample_test(
         table = tests_.two_sample_pearson(a.vector(), b.vector())
         return chi_square(null, table, "Pearson chi-square of the privatised reports")
     problems = [model.moments() for model in models]
-    estimates = [Inversion().solve(problem).p for problem in problems]
-    pooled = project_simplex(Inversion().solve(pool(problems)).p)
-    V = [linear_covariance(problem, pooled) for problem in problems]
+    estimates = [problem.estimate()[0] for problem in problems]
+    pooled = both.moments().plug_in()
+    V = [problem.covariance(pooled) for problem in problems]
     outcome = tests_.two_sample_wald(estimates[0], estimates[1], V[0], V[1])
     return chi_square(null, outcome, "Wald, covariance pooled under the null")

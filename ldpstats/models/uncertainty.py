@@ -11,39 +11,81 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Uniformised
+from ldpstats.cohorts import LARGEST_DENSE, CohortMoments, merged
 from ldpstats.covariances import Covariance, block_diagonal, uniformised, uniformised_fpe16
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.estimates import ExactForm
-from ldpstats.estimators.inversion import Inversion, linear_map
-from ldpstats.estimators.projected import project_simplex
+from ldpstats.estimates import ExactForm, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import UniformRows
-from ldpstats.problems import Likelihood, Moments, pool
+from ldpstats.problems import Equations, Likelihood, Moments, pool
 from ldpstats.reports import BitCounts, Counts
+from ldpstats.simplex import project_simplex
 
-__all__ = ["chi_square", "exact_form", "goodness_of_fit", "linear_covariance", "mle_covariance"]
+__all__ = [
+    "chi_square",
+    "cohort_fit",
+    "exact_form",
+    "goodness_of_fit",
+    "joined_moments",
+    "mle_covariance",
+    "unexplained_share",
+]
 
 Array = npt.NDArray[Any]
 
 LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix is formed
+DOUBT = 0.01  # p-value below which candidates do not fit, and standard errors are scaled
 MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
-def linear_covariance(problem: Moments, p: Array | None = None) -> Covariance:
-    """Covariance of the linear estimate if the frequencies are p.
+def joined_moments(problems: Sequence[Moments]) -> Moments:
+    """The equations of all sources together."""
+    if len(problems) == 1:
+        return problems[0]
+    hashed = [problem for problem in problems if isinstance(problem, CohortMoments)]
+    if len(hashed) == len(problems):
+        return merged(hashed)
+    flat = [q.reduced() if isinstance(q, CohortMoments) else q for q in problems]
+    return pool([problem for problem in flat if isinstance(problem, Equations)])
 
-    By default p is the linear estimate projected onto the simplex: where the estimate is one, this
-    is the plug-in of the observed frequencies; elsewhere it keeps reports that were not seen from
-    passing for impossible ones.
+
+def cohort_fit(problem: CohortMoments) -> tuple[TestResult | None, float]:
+    """Test that the candidates explain the reports, and the dispersion where they do not.
+
+    An answer that is not among the candidates hashes to the same cells in every report, not evenly
+    over all: frequent ones spread the cells more than reports alone do. Standard errors grow by the
+    root of the dispersion where the test finds that (at .01), so that tests keep their level over
+    the hashes.
     """
-    G = linear_map(problem)
-    if p is None:
-        p = project_simplex(Inversion().solve(problem).p)
-    V = problem.V(p)
-    return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
+    if problem.k > LARGEST_DENSE:
+        return None, 1.0
+    found = problem.misfit()
+    if found is None:
+        return None, 1.0
+    scale = found.mean / found.df
+    test = chi_square(
+        "the candidates explain the reports, up to answers that hash evenly"
+        if problem.is_open
+        else _NULL,
+        (found.statistic / scale, found.df),
+        "chi-square matched to the squared residuals of the cells",
+    )
+    inflated = problem.is_open and test.pvalue < DOUBT
+    return test, max(1.0, found.dispersion) if inflated else 1.0
+
+
+def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None:
+    """Share of the answers that are not among the candidates, over an open alphabet."""
+    if not isinstance(problem, CohortMoments) or not problem.is_open:
+        return None
+    p = linear.estimate[linear.places]
+    if linear.covariance is None:
+        return Unexplained(1.0 - float(p.sum()), np.nan)
+    variance = linear.covariance.transform(np.ones((1, p.size)))[0, 0]
+    return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
 
 def exact_form(problem: Moments) -> ExactForm | None:
@@ -52,13 +94,15 @@ def exact_form(problem: Moments) -> ExactForm | None:
     An estimate that weights all reports with two weights only counts the reports of the larger
     weight, and its mean gives the law of that count: ``P(counted) = offset + scale p_x``.
     """
+    if not isinstance(problem, Equations):
+        return None
     counts = np.rint(problem.t * problem.nobs).astype(np.int64)
     if isinstance(problem.A, float):
         offset = np.broadcast_to(problem.offset, counts.shape).astype(np.float64)
         return ExactForm(counts, problem.nobs, offset, np.full(counts.shape, problem.A))
     if problem.kind != "labels":
         return None
-    G = np.asarray(linear_map(problem))
+    G = np.asarray(problem.inverse)
     low, high = G.min(axis=1), G.max(axis=1)
     tolerance = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
     counted = high[:, None] - G <= tolerance
@@ -69,35 +113,44 @@ def exact_form(problem: Moments) -> ExactForm | None:
 
 
 def mle_covariance(
-    sources: Sequence[Counts], likelihoods: Sequence[Likelihood], p: Array, fpe16: bool
+    sources: Sequence[Counts],
+    problems: Sequence[Moments],
+    likelihoods: Sequence[Likelihood],
+    p: Array,
+    fpe16: bool,
 ) -> tuple[Covariance | None, str]:
     """Covariance of the simplex MLE at p, and the kind of information it rests on.
 
     Expected information where the outputs of every source can be enumerated, observed information
     on the tangent space of the simplex otherwise (statistics of the reports' patterns).
     """
-    channels = [counts.mechanism.channel() for counts in sources]
-    nobs = sum(counts.nobs for counts in sources)
-    if len(channels) == 1 and isinstance(channels[0], Uniformised):
+    first = None if isinstance(problems[0], CohortMoments) else sources[0].mechanism.channel()
+    if len(sources) == 1 and isinstance(first, Uniformised):
         form = uniformised_fpe16 if fpe16 else uniformised
-        V = form(p, channels[0].a, channels[0].b, nobs)
+        V = form(p, first.a, first.b, sources[0].nobs)
         return V, "fpe16" if fpe16 else "expected"
     patterns = sum(part.W.shape[0] for part in likelihoods if not isinstance(part.W, UniformRows))
-    if p.size > LARGEST_INFORMATION or patterns * p.size**2 > MOST_OPERATIONS:
+    listed = all(c.mechanism.n_outputs for c in sources)
+    hashed = all(isinstance(problem, CohortMoments) for problem in problems)
+    work = 0 if listed and hashed else patterns * p.size**2
+    if p.size > LARGEST_INFORMATION or work > MOST_OPERATIONS:
         return None, "none (too large)"
-    listed = all(counts.mechanism.n_outputs for counts in sources)
     kind = "fpe16" if fpe16 else "expected" if listed else "observed"
     matrices = [
-        channel.matrix() if counts.mechanism.n_outputs else None
-        for channel, counts in zip(channels, sources, strict=True)
+        c.mechanism.channel().matrix()
+        if c.mechanism.n_outputs and not isinstance(problem, CohortMoments)
+        else None
+        for c, problem in zip(sources, problems, strict=True)
     ]
     free = _finite_information(matrices, p)
     J = np.zeros((int(free.sum()), int(free.sum())))
-    for Q, counts, likelihood in zip(matrices, sources, likelihoods, strict=True):
-        if Q is None:
-            J += likelihood.information(p)[np.ix_(free, free)]
+    for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
+        if Q is not None:
+            J += information.expected_information(_kept(Q[free]), p[free], c.nobs)
+        elif isinstance(problem, CohortMoments) and c.mechanism.n_outputs:
+            J += problem.sources[0].information(p)[np.ix_(free, free)]
         else:
-            J += information.expected_information(_kept(Q[free]), p[free], counts.nobs)
+            J += likelihood.information(p)[np.ix_(free, free)]
     try:
         inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
     except NotIdentified:  # fewer different reports than categories
@@ -151,6 +204,8 @@ def goodness_of_fit(
 
 
 def _one_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult | None:
+    if isinstance(problem, CohortMoments):
+        return cohort_fit(problem)[0]
     try:
         return _bits_fit(counts) if problem.kind == "bits" else _labels_fit(counts, problem)
     except NotAvailable:  # too few reports
@@ -180,12 +235,12 @@ def _bits_fit(counts: Counts | BitCounts) -> TestResult:
 
 
 def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
-    assert isinstance(counts, Counts)
+    assert isinstance(counts, Counts) and isinstance(problem, Equations)
     if problem.t.size > problem.k:
         outcome = goodness.channel_fit(counts.vector(), counts.mechanism.channel().matrix())
         return chi_square(_NULL, outcome, "chi-square distance from the laws of the channel")
     form = exact_form(problem)
-    estimate, V = Inversion().solve(problem).p, linear_covariance(problem)
+    estimate, V = problem.estimate()[0], problem.covariance()
     z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
     if form is not None:  # the chance of a count as small if the frequency is zero
         least = _smallest(form)
@@ -207,9 +262,9 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
     k, S = problems[0].k, len(problems)
     if k * (S - 1) > LARGEST_INFORMATION:
         return None
-    pooled = project_simplex(Inversion().solve(pool(problems)).p)
-    estimates = np.concatenate([Inversion().solve(problem).p for problem in problems])
-    V = block_diagonal([linear_covariance(problem, pooled) for problem in problems])
+    pooled = project_simplex(joined_moments(problems).estimate()[0])
+    estimates = np.concatenate([problem.estimate()[0] for problem in problems])
+    V = block_diagonal([problem.covariance(pooled) for problem in problems])
     R = np.kron(np.diff(np.eye(S), axis=0), np.diff(np.eye(k), axis=0))
     try:
         outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)

@@ -1,0 +1,89 @@
+"""The Lasso over candidates, and least squares over what it selects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ldpstats.checks import one_of
+from ldpstats.cohorts import CohortMoments
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.base import SelectingEstimator
+from ldpstats.problems import Moments, Solution
+
+__all__ = ["Lasso"]
+
+
+@dataclass(frozen=True)
+class Lasso(SelectingEstimator):
+    """Select candidates by a non-negative Lasso, then estimate those by least squares (EPK14).
+
+    It is for lists that are too long for least squares: of more candidates than the cohorts tell
+    apart, or of so many that their noise drowns the present ones. The penalty of a candidate is a
+    multiple z of the standard deviation that its gradient has by chance.
+
+    Parameters
+    ----------
+    penalty : {"quantile", "universal"}
+        "quantile": z is such that `false_selections` absent candidates are expected to be selected.
+        "universal": z is the root of 2 ln(number of candidates).
+    false_selections : float
+        See `penalty`.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rappor = ldp.RAPPOR(n_bits=32, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
+    >>> words = [f"word{i}" for i in range(500)]
+    >>> answers = ["word3", "word5", "word7"] * 10_000
+    >>> counts = rappor.privatize(answers, np.random.default_rng(1)).tally(bits=True)
+    >>> results = ldp.FrequencyModel(counts, candidates=words).fit("lasso")
+    >>> list(results.detected(alpha=0.05))
+    ['word3', 'word5', 'word7']
+    """
+
+    penalty: str = "quantile"
+    false_selections: float = 1.0
+    name: ClassVar[str] = "lasso"
+
+    def __post_init__(self) -> None:
+        one_of("penalty", self.penalty, ("quantile", "universal"))
+        if not self.false_selections > 0.0:
+            raise InvalidArgument("false_selections", self.false_selections, "must be positive")
+
+    def solve(self, problem: Moments) -> Solution:
+        """Return the estimate, zero for what was not selected; `support` says what was.
+
+        Raises
+        ------
+        NotAvailable
+            For categories that are not hashed, or reports of several mechanisms.
+        NotIdentified
+            Where the selected candidates cannot be told apart.
+        """
+        from ldpstats.estimators.nonnegative import nonnegative_lasso, penalty_level
+
+        if not isinstance(problem, CohortMoments):
+            raise NotAvailable(
+                "'lasso' selects among candidates of reports that are hashed, in bits or labels: "
+                "use method 'inversion' or 'thresholded'"
+            )
+        source = problem.single(self.name)
+        z = penalty_level(self.penalty, problem.k, self.false_selections)
+        spread = np.sqrt(source.noise.gradient_variances(source))
+        fit = nonnegative_lasso(source.design, source.cohort_weights, source.moved, z * spread)
+        support = np.flatnonzero(fit.p > 0.0)
+        p = np.zeros(problem.k)
+        if support.size:
+            p[support] = problem.take(support).estimate()[0]
+        message = (
+            f"non-negative Lasso, penalty {self.penalty!r} of {z:.4g} standard deviations: "
+            f"{support.size} of {problem.k} candidates selected, then least squares"
+        )
+        return Solution(p, np.nan, fit.n_iter, fit.converged, message, support)
+
+    def selected(self, problem: Moments, solution: Solution) -> Moments:
+        assert isinstance(problem, CohortMoments) and solution.support is not None
+        return problem.take(solution.support)

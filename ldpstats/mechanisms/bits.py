@@ -1,0 +1,34 @@
+"""Text form of packed bits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["format_bits", "parse_bits"]
+
+
+def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
+    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
+    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
+    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
+    return text.astype(str)
+
+
+def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
+    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
+    text: pd.Series[Any] = pd.Series(labels)
+    text = text.reset_index(drop=True)
+    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
+    good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
+    if not good.all():
+        first = int(np.argmin(good.to_numpy(dtype=bool)))
+        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
+    joined = "".join(text).encode("ascii")
+    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
+    return np.packbits(bits, axis=1, bitorder="little")
