@@ -2,7 +2,8 @@
 
     python benchmarks/run.py [--quick] [section ...]
 
-The sections are privatise, estimate, million, rappor, dense and import; all by default.
+The sections are privatise, estimate, hashing, decode, million, rappor, dense and import; all by
+default.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from importlib.metadata import version
 for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-SECTIONS = ("privatise", "estimate", "million", "rappor", "dense", "import")
+SECTIONS = ("privatise", "estimate", "hashing", "decode", "million", "rappor", "dense", "import")
 PACKAGES = ("ldpstats", "numpy", "pandas", "scipy", "numba", "cvxpy", "clarabel")
 
 
@@ -31,6 +32,8 @@ def main() -> None:
             parser.error(f"no section {section!r}: choose from {', '.join(SECTIONS)}")
 
     import collect
+    import decode
+    import hashing
     import imports
     import solve
     from timing import Scale, print_table, warm_allocator
@@ -39,6 +42,8 @@ def main() -> None:
     run = {
         "privatise": collect.privatise,
         "estimate": collect.estimate,
+        "hashing": hashing.hashing,
+        "decode": decode.decode,
         "million": solve.million,
         "rappor": solve.rappor,
         "dense": solve.dense,

@@ -15,7 +15,7 @@ import traceback
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -24,6 +24,7 @@ import ldpstats as ldp
 from ldpstats import io
 from ldpstats.checks import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
+from ldpstats.io.google_fields import header_of
 
 __all__ = ["main"]
 
@@ -32,20 +33,40 @@ _MECHANISMS: dict[str, type[ldp.Mechanism]] = {
     "krappor": ldp.KRAPPOR,
     "krr": ldp.KRR,
     "mangat": ldp.Mangat,
+    "orappor": ldp.ORAPPOR,
+    "orr": ldp.ORR,
+    "rappor": ldp.RAPPOR,
     "unrelated-question": ldp.UnrelatedQuestion,
     "warner": ldp.Warner,
 }
 
-# the options that are fields of a mechanism
-_PARAMETERS = {
-    "categories": "labels separated by commas, or their number k for the labels 0 to k-1",
-    "epsilon": "privacy of one report, in nats",
-    "theta": "krappor: P(own bit = 1); 0.5 is optimised unary encoding",
-    "p_truth": "forced-response: probability of being told to answer truthfully",
-    "p_yes": "forced-response: probability of being told to say yes",
-    "p": "unrelated-question, mangat: probability of the sensitive question, of the truth",
-    "prevalence": "unrelated-question: share of yes to the unrelated question",
+# the options that are fields of a mechanism: what they are parsed by, and their help
+_PARAMETERS: dict[str, tuple[type, str]] = {
+    "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
+    "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
+    "epsilon": (float, "privacy of one report, in nats"),
+    "theta": (float, "krappor: P(own bit = 1); 0.5 is optimised unary encoding"),
+    "p_truth": (float, "forced-response: probability of being told to answer truthfully"),
+    "p_yes": (float, "forced-response: probability of being told to say yes"),
+    "p": (
+        float,
+        "unrelated-question, mangat: probability of the sensitive question, of the truth; "
+        "rappor: P(reported bit = 1) where the permanent one is 0",
+    ),
+    "q": (float, "rappor: P(reported bit = 1) where the permanent one is 1"),
+    "f": (float, "rappor: noise of the permanent response"),
+    "prevalence": (float, "unrelated-question: share of yes to the unrelated question"),
+    "n_outputs": (int, "orr: labels that an answer is hashed to"),
+    "n_bits": (int, "orappor, rappor: bits of a report"),
+    "n_hashes": (int, "orappor, rappor: hashes of an answer"),
+    "n_cohorts": (int, "orr, orappor, rappor: cohorts"),
+    "hashing": (str, "rappor: ldpstats (default) or google"),
 }
+_LABELS = ("categories", "alphabet")
+
+_WIDTH = 76  # of a label in a list
+
+_CORRECTIONS = ("bonferroni", "holm", "bh")
 
 _FORMATS = (".png", ".pdf", ".svg")
 
@@ -56,6 +77,10 @@ examples:
   ldpstats privatize more.parquet more_reports.parquet --column job --spec survey.json
   ldpstats fit reports.csv --spec survey.json --plot jobs.png
   ldpstats fit counts.csv --spec survey.json --count n --method inversion --json -
+  ldpstats privatize visits.csv noisy.csv --column host --mechanism orr --epsilon 2 \\
+      --n-outputs 64 --n-cohorts 256 --write-spec hosts.json
+  ldpstats fit noisy.csv --spec hosts.json --candidates hosts.txt --detect holm
+  ldpstats fit counts.csv --params params.csv --map map.csv
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
@@ -71,6 +96,9 @@ answers again spends epsilon again.
 _FIT = """\
 Estimate how frequent each category is among the true answers, from privatised reports. The
 specification must be the one that made them: a Parquet file remembers which, a CSV file cannot.
+Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
+that are there are listed under the table. With --params, INPUT is a file of google/rappor, counts
+or reports.
 """
 
 _HOW: dict[str, Any] = {
@@ -173,8 +201,9 @@ def _add_privatize(commands: Any) -> None:
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
     names = sorted(_MECHANISMS)
     made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
-    for name, text in _PARAMETERS.items():
-        made.add_argument(_flag(name), type=str if name == "categories" else float, help=text)
+    for name, (kind, text) in _PARAMETERS.items():
+        flags = [f"-{name}"] if name == "f" else []
+        made.add_argument(*flags, _flag(name), type=kind, help=text)
     made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
     add("--keep", action="append", default=[], metavar="COLUMN", help="copy another column too")
     _add_common(add, "write an empty report for each")
@@ -186,12 +215,28 @@ def _add_fit(commands: Any) -> None:
     command.set_defaults(run=_fit)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of reports")
-    add("--spec", required=True, metavar="FILE", help="specification of the mechanism (JSON)")
-    add("--column", default="report", help="column of reports (default: report)")
+    of = command.add_mutually_exclusive_group(required=True)
+    of.add_argument("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    of.add_argument("--params", metavar="FILE", help="parameters of google/rappor (CSV)")
+    add("--column", help="column of reports (default: report)")
     add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
+    add("--cohort", metavar="COLUMN", help="column of cohorts (default: reports are cohort:report)")
+    among = command.add_mutually_exclusive_group()
+    among.add_argument("--candidates", metavar="FILE", help="text file of candidates, one a line")
+    among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
     add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
     add("--method", help="estimator: mle (default), em, inversion, ...")
-    add("--alpha", type=float, default=0.05, help="1 - coverage of intervals (default: 0.05)")
+    words = "1 - coverage of intervals, and error rate of --detect (default: 0.05)"
+    add("--alpha", type=float, default=0.05, help=words)
+    words = (
+        "list what is there, with errors controlled over all (default for candidates: bonferroni)"
+    )
+    add(
+        "--detect",
+        choices=_CORRECTIONS,
+        metavar="METHOD",
+        help=f"{words}; {', '.join(_CORRECTIONS)}",
+    )
     add("--max-rows", type=int, default=40, help="categories to print (default: 40)")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
     add("--plot", metavar="FILE", help=f"draw the estimates: {', '.join(_FORMATS)}")
@@ -253,18 +298,19 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             "--write-spec, because the reports cannot be analysed without a specification"
         )
     kind = _MECHANISMS[given.mechanism]
-    known = [field.name for field in fields(kind)]  # type: ignore[arg-type]
+    known = {field.name: field.default is MISSING for field in fields(kind)}  # type: ignore[arg-type]
     for name in options:
         if name not in known:
             wanted = ", ".join(map(_flag, known))
             raise InvalidArgument(
                 _flag(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
             )
-    for name in known:
-        if name not in options and name != "theta":
+    for name, needed in known.items():
+        if needed and name not in options:
             raise InvalidArgument(_flag(name), None, f"is needed for {given.mechanism}")
-    if "categories" in options:
-        options["categories"] = _categories(options["categories"])
+    for name in _LABELS:
+        if name in options:
+            options[name] = _categories(options[name], _flag(name))
     return kind(**options)
 
 
@@ -272,27 +318,29 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def _categories(text: str) -> int | list[str]:
+def _categories(text: str, flag: str = "--categories") -> int | list[str]:
     """A number of categories, or labels; a label with a comma in it stands in double quotes."""
     if text.isascii() and text.isdecimal() and len(text) < 10:
         return int(text)
     try:
         return next(csv.reader([text], strict=True))
     except csv.Error as error:
-        raise InvalidArgument("--categories", text, f"is no list of labels ({error})") from None
+        raise InvalidArgument(flag, text, f"is no list of labels ({error})") from None
 
 
 def _fit(given: argparse.Namespace) -> int:
     level(given.alpha)
     positive_integer("max_rows", given.max_rows)
-    _distinct(given.input, given.spec, given.json if given.json != "-" else None, given.plot)
+    read = (given.input, given.spec, given.params, given.candidates, given.map)
+    _distinct(*read, given.json if given.json != "-" else None, given.plot)
     if given.plot and not given.plot.lower().endswith(_FORMATS):
         raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
     if given.method is not None:
         from ldpstats.estimators import ESTIMATORS
 
         one_of("method", given.method, tuple(ESTIMATORS))
-    mechanism = io.read_mechanism(given.spec)
+    mechanism = _google(given) if given.spec is None else io.read_mechanism(given.spec)
+    candidates = _candidates(given, mechanism)
     with ExitStack() as stack:
         # taken before the work is done, so that a file that exists is refused at once
         files = {
@@ -301,26 +349,76 @@ def _fit(given: argparse.Namespace) -> int:
             if name and name != "-"
         }
         with _progress("counting") as advance:
-            counts = io.read_counts(
-                given.input,
-                mechanism,
-                given.column,
-                given.count,
-                missing=given.missing,
-                na=given.na,
-                bits=given.bits,
-                advance=advance,
-            )
+            counts = _counts(given, mechanism, advance)
         if not counts.nobs:
             raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
-        results = ldp.FrequencyModel(counts).fit(given.method)
+        results = ldp.FrequencyModel(counts, candidates=candidates).fit(given.method)
         document = results.to_json()
         table = str(results.summary(given.alpha, given.max_rows))
+        if given.detect or candidates is not None:
+            table += f"\n\n{_detected(results, given)}"
         for name, path in files.items():
             json_file = f"{document}\n".encode()
             path.write_bytes(json_file if name == given.json else _drawing(results, given))
     print(document if given.json == "-" else table)
     return 0
+
+
+def _google(given: argparse.Namespace) -> ldp.RAPPOR:
+    """The RAPPOR of --params, whose files have columns of their own."""
+    for name in ("column", "count", "cohort", "na"):
+        value = getattr(given, name)
+        if value is not None and value != []:
+            raise InvalidArgument(_flag(name), value, "goes with --spec only")
+    return io.read_rappor_params(given.params)
+
+
+def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
+    """The candidates of --candidates or --map; None where the mechanism lists its categories."""
+    flag, path = ("--candidates", given.candidates) if given.map is None else ("--map", given.map)
+    if not mechanism.is_open:
+        if path is not None:
+            raise InvalidArgument(flag, path, f"must be left out: {mechanism} lists its categories")
+        return None
+    if path is None:
+        raise InvalidArgument(
+            flag,
+            None,
+            f"is needed: any text is an answer to {mechanism}; name a file of candidates",
+        )
+    if given.map is None:
+        return io.read_candidates(path)
+    if not isinstance(mechanism, ldp.RAPPOR):
+        raise InvalidArgument(flag, path, f"goes with RAPPOR only, not with {mechanism}")
+    return io.read_rappor_map(path, mechanism)
+
+
+def _counts(
+    given: argparse.Namespace, mechanism: Any, advance: Callable[[float], None] | None
+) -> ldp.Counts | ldp.BitCounts:
+    how: dict[str, Any] = {"missing": given.missing, "bits": given.bits, "advance": advance}
+    if given.spec is not None:
+        column = "report" if given.column is None else given.column
+        how |= {"cohort": given.cohort, "na": given.na}
+        return io.read_counts(given.input, mechanism, column, given.count, **how)
+    if "cohort" in header_of(given.input):  # a file of counts has no header
+        return io.read_rappor_reports(given.input, mechanism, **how)
+    return io.read_rappor_counts(given.input, mechanism)
+
+
+def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
+    """The categories that are there, one a line."""
+    from ldpstats.summary import one_line
+
+    method = given.detect or _CORRECTIONS[0]
+    found = results.detected(given.alpha, method)
+    rate = "false discovery rate" if method == "bh" else "family-wise error"
+    head = f"Detected ({method}, {rate} {given.alpha:g}): "
+    lines = [f"{head}{len(found)} of {len(results.categories)}"]
+    lines += [f"  {one_line(label, _WIDTH)}" for label in found[: given.max_rows]]
+    if len(found) > given.max_rows:
+        lines.append(f"  and {len(found) - given.max_rows} more")
+    return "\n".join(lines)
 
 
 def _drawing(results: ldp.FrequencyResults, given: argparse.Namespace) -> bytes:

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.covariances import Covariance
-from ldpstats.designs import HashDesign, is_identified, least_squares
+from ldpstats.designs import HashDesign, is_identified, least_squares, mirrored
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.problems import Equations, Moments
 from ldpstats.simplex import project_simplex, project_subsimplex
@@ -142,7 +142,8 @@ class LabelNoise(Noise):
         scale = source.precision**2 * n  # w_c^2 / n_c
         total = source.design.gram((scale[:, None] * m).reshape(-1))
         mean = source.design.by_cohort(m.reshape(-1)) * np.sqrt(scale)[:, None]
-        return np.asarray(total - mean.T @ mean)
+        total -= mean.T @ mean
+        return total
 
     def gradient_variances(self, source: CohortSource) -> Array:
         # the centring is the same whichever label is reported
@@ -293,14 +294,15 @@ class CohortMoments(Moments):
         root = 1.0 / np.sqrt(diagonal)
         M *= root[:, None]
         M *= root
-        factor, fault = lapack.dpotrf(M, lower=1, overwrite_a=1)
+        # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
+        factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
         if fault or np.diag(factor).min() ** 2 < _RANK:
             raise NotIdentified(self.describe())
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
+        inverse = mirrored(inverse.T)
         inverse *= root[:, None]
         inverse *= root
-        low = np.tril(inverse, -1)
-        return np.asarray(np.tril(inverse) + low.T)
+        return np.asarray(inverse)
 
     def require_identified(self) -> None:
         """Raise `NotIdentified` where candidates cannot be told apart."""
@@ -353,7 +355,7 @@ class CohortMoments(Moments):
         moments = [source.noise.misfit(source, plug_in) for source in self.sources]
         full = sum(mean for mean, _ in moments)
         # least squares takes up the part of the noise that the candidates can follow
-        mean = full - float(np.sum(self.inverse * self._plug_in_spread))
+        mean = full - float(np.vdot(self.inverse, self._plug_in_spread))
         if mean < 1e-8 * full:
             return None
         return Misfit(statistic, mean, sum(v for _, v in moments) * mean / full)

@@ -71,11 +71,8 @@ class Covariance:
         core = finite_array("core", self.core, 2)
         if core.shape[0] != core.shape[1]:
             raise InvalidArgument("core", core.shape, "must be a square matrix")
-        asymmetry = float(np.abs(core - core.T).max(initial=0.0))
-        if asymmetry > 1e-8 * float(np.abs(core).max(initial=0.0)):
-            raise InvalidArgument("core", core, "must be symmetric; pass (C + C.T) / 2 if it is")
         object.__setattr__(self, "diagonal", d)
-        object.__setattr__(self, "core", (core + core.T) / 2)
+        object.__setattr__(self, "core", _symmetric(core))
         if self.factors is not None:
             object.__setattr__(self, "factors", finite_array("factors", self.factors, 2))
         expected = (d.size, core.shape[0])
@@ -111,17 +108,13 @@ class Covariance:
     @cached_property
     def _variances(self) -> Array:
         core, F = self.core, self.factors
-        added = np.diagonal(core) if F is None else np.einsum("ir,ir->i", F @ core, F)
-        v = self.diagonal + added
-        longest = np.ones(self.size) if F is None else np.abs(F).sum(axis=1)
-        bound = np.abs(self.diagonal) + longest**2 * np.abs(core).max(initial=0.0)
+        v = self.diagonal + (np.diagonal(core) if F is None else _forms(F, core))
+        longest = np.ones(self.size) if F is None else np.linalg.norm(F, 1, axis=1)
+        bound = np.abs(self.diagonal) + longest**2 * max(core.max(initial=0), -core.min(initial=0))
         if np.all(v > 1e-13 * bound):
             return v
-        magnitude = np.abs(self.diagonal) + np.abs(added)
-        if F is not None:
-            absolute = np.abs(F)
-            magnitude = np.einsum("ir,ir->i", absolute @ np.abs(core), absolute)
-            magnitude += np.abs(self.diagonal)
+        magnitude = np.abs(self.diagonal)
+        magnitude += np.abs(np.diagonal(core)) if F is None else _forms(np.abs(F), np.abs(core))
         if np.any(v < -1e-13 * magnitude):
             raise InvalidArgument(
                 "covariance",
@@ -408,6 +401,30 @@ def _uniformised_law(p: npt.ArrayLike, a: float, b: float) -> Array:
             "mechanism with epsilon > 0"
         )
     return probabilities("b + a p", b + a * finite_array("p", p, 1))
+
+
+_TILE = 512  # rows at a time, so that what comes between stays small beside a large matrix
+
+
+def _symmetric(core: Array) -> Array:
+    """The mean of a matrix and its transpose; refused where they differ beyond rounding."""
+    out, asymmetry, n = np.empty_like(core), 0.0, len(core)
+    for i in range(0, n, _TILE):
+        rows, turned = core[i : i + _TILE], core[:, i : i + _TILE].T
+        asymmetry = max(asymmetry, float(np.abs(rows - turned).max(initial=0.0)))
+        out[i : i + _TILE] = (rows + turned) / 2
+    if asymmetry > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
+        raise InvalidArgument("core", core, "must be symmetric; pass (C + C.T) / 2 if it is")
+    return out
+
+
+def _forms(F: Array, core: Array) -> Array:
+    """The diagonal of F core F', shape (k,)."""
+    out = np.empty(len(F))
+    for i in range(0, len(F), _TILE):
+        rows = F[i : i + _TILE]
+        out[i : i + _TILE] = np.einsum("ir,ir->i", rows @ core, rows)
+    return out
 
 
 def _blocks(parts: Sequence[Array]) -> Array:

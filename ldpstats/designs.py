@@ -15,7 +15,14 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 
-__all__ = ["HashDesign", "LeastSquares", "is_identified", "least_squares", "undetermined"]
+__all__ = [
+    "HashDesign",
+    "LeastSquares",
+    "is_identified",
+    "least_squares",
+    "mirrored",
+    "undetermined",
+]
 
 Array = npt.NDArray[Any]
 
@@ -169,7 +176,8 @@ class HashDesign:
         """H' diag(w) H, shape (S, S): the sum of w over the cells that two candidates share."""
         C, S, h = self.cells.shape
         weights = np.asarray(w, dtype=np.float64).reshape(C, self.n_cells)
-        by_blas, pairs = C * self.n_cells * S * S, C * (S * h) ** 2 / (2 * self.n_cells)
+        by_blas = C * self.n_cells * S * S
+        pairs = C * (S * h) ** 2 / (2 * self.n_cells)  # as hashes spread candidates evenly
         if by_blas > max(_DENSE, _PAIR * pairs):
             return self._shared_by_pairs(weights, pairs)
         out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
@@ -177,7 +185,7 @@ class HashDesign:
             part = range(start, min(start + step, C))
             H = np.concatenate([self.incidence(c) for c in part])
             out += (H * weights[part].reshape(-1, 1)).T @ H
-        return _mirrored(out)
+        return mirrored(out)
 
     def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
         from ldpstats.cell_kernels import buckets, pair_sums
@@ -190,7 +198,7 @@ class HashDesign:
         step = S if pairs < _FEW * self.cells.size else _ROWS
         pair_sums(self.cells, start, members, w, step, out)
         np.fill_diagonal(out, self.owners(w))
-        return _mirrored(out)
+        return mirrored(out)
 
     def incidence(self, c: int) -> Array:
         """H_c, shape (m, S): the rows of H that belong to cohort c."""
@@ -237,8 +245,15 @@ class HashDesign:
         return out
 
 
-def _mirrored(lower: Array) -> Array:
-    """The symmetric matrix with this lower triangle, in place."""
+def mirrored(lower: Array) -> Array:
+    """The symmetric matrix with this lower triangle, in place.
+
+    Examples
+    --------
+    >>> mirrored(np.array([[1.0, 0.0], [2.0, 3.0]]))
+    array([[1., 2.],
+           [2., 3.]])
+    """
     n, tile = len(lower), 128
     for i in range(0, n, tile):
         for j in range(0, i, tile):

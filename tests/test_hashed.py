@@ -523,6 +523,18 @@ def test_bad_candidates() -> None:
     assert "bits" in bad(lambda: model(counts, candidates=WORDS).fit("mle"))
 
 
+def test_an_unknown_hash_needs_a_map() -> None:
+    given = ldp.RAPPOR(32, 2, 16, 0.0, 0.25, 0.75, hashing="given")
+    ours = RAPPOR.draw([0.7, 0.3], 20_000, np.random.default_rng(1), WORDS[:2])
+    counts = given.counts(ours.ones, nobs=ours.reports)
+    assert "CandidateMap" in bad(lambda: ldp.FrequencyModel(counts, candidates=WORDS))
+    assert "CandidateMap" in bad(lambda: given.privatize(["a"], np.random.default_rng(1)))
+    assert "CandidateMap" in bad(lambda: given.client().report("a"))
+    cells = np.minimum(RAPPOR.cells(WORDS[:4]), 31)
+    results = ldp.FrequencyModel(counts, candidates=ldp.CandidateMap(WORDS[:4], cells)).fit()
+    assert list(results.detected()) == list(WORDS[:2])
+
+
 def test_counts_of_other_parameters_are_refused() -> None:
     other = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
     counts = other.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])

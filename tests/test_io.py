@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import gzip
 import tracemalloc
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,8 @@ def text_file(path: Path, text: str) -> Path:
 
 
 def answers(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> Any:
-    return mechanism.categories[rng(seed).integers(0, mechanism.k, n)]
+    labels = mechanism.labels(grid.candidates(mechanism))
+    return labels[rng(seed).integers(0, len(labels), n)]
 
 
 def same(a: Any, b: Any) -> bool:
@@ -43,15 +45,16 @@ def same(a: Any, b: Any) -> bool:
         return np.array_equal(a.ones, b.ones) and np.array_equal(a.reports, b.reports)
     if a.y.ndim == 1:
         return np.array_equal(a.vector(), b.vector())
-    return sorted(rows(a)) == sorted(rows(b))
+    return rows(a) == rows(b)
 
 
-def rows(counts: ldp.Counts) -> list[tuple[bytes, int]]:
-    """Patterns with their counts; patterns wider than 64 bits are kept one by one."""
-    total: dict[bytes, int] = {}
-    for pattern, n in zip(counts.y, counts.n, strict=True):
-        total[pattern.tobytes()] = total.get(pattern.tobytes(), 0) + int(n)
-    return list(total.items())
+def rows(counts: ldp.Counts) -> Counter[tuple[int, bytes]]:
+    """How often each pattern of each cohort; those wider than 64 bits are kept one by one."""
+    cohort = [0] * len(counts.n) if counts.cohort is None else counts.cohort.tolist()
+    total: Counter[tuple[int, bytes]] = Counter()
+    for c, pattern, n in zip(cohort, counts.y, counts.n.tolist(), strict=True):
+        total[c, pattern.tobytes()] += n
+    return total
 
 
 # -- specifications --------------------------------------------------------------------------------
@@ -94,7 +97,7 @@ LABELS = {
     "floats": (0.5, 1.0, 1e-3),
     "booleans": (False, True),
     "mixed": ("a", 3, 2.5),
-    "awkward": ("a,b", 'say "no"', "two\nlines", " padded ", "é", "NA", "None", "nan"),
+    "awkward": ("a,b", 'say "no"', "two\nlines", "a\rb", "\r\n", " padded ", "é", "NA", "nan"),
 }
 
 
@@ -171,6 +174,101 @@ def test_bits_of_a_column_of_counts(tmp_path: Path) -> None:
     path = text_file(tmp_path / "t.csv", "report,n\n011,4\n110,3\n")
     counts = io.read_counts(path, mechanism, count="n", bits=True)
     assert counts.ones.tolist() == [[3, 7, 4]] and counts.nobs == 7
+
+
+# -- cohorts ---------------------------------------------------------------------------------------
+
+ORR = ldp.ORR(4, 3, epsilon=1.0)
+COHORTS = "who,group,told,n\n1,2,3,4\n2,0,1,2\n3,2,3,1\n"
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_column_of_cohorts(suffix: str, tmp_path: Path) -> None:
+    table = pd.DataFrame({"group": [2, 0, 2], "told": ["3", "1", "3"], "n": [4, 2, 1]})
+    path = tmp_path / f"t{suffix}"
+    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(path, index=False)
+    counts = io.read_counts(path, ORR, "told", cohort="group", chunk_rows=2)
+    assert counts.vector().tolist() == [[0, 1, 0, 0], [0, 0, 0, 0], [0, 0, 0, 2]]
+    counts = io.read_counts(path, ORR, "told", "n", cohort="group", chunk_rows=2)
+    assert counts.vector().tolist() == [[0, 2, 0, 0], [0, 0, 0, 0], [0, 0, 0, 5]]
+
+
+def test_cohorts_of_bits(tmp_path: Path) -> None:
+    mechanism = ldp.RAPPOR(4, 1, 3, f=0.0, p=0.25, q=0.75)
+    path = text_file(tmp_path / "t.csv", "group,bits\n2,0111\n0,0001\n2,0001\n")
+    counts = io.read_counts(path, mechanism, "bits", cohort="group", bits=True)
+    assert counts.ones.tolist() == [[0, 0, 0, 1], [0, 0, 0, 0], [0, 1, 1, 2]]
+    assert counts.reports.tolist() == [1, 0, 2]
+
+
+def test_a_missing_report_has_no_cohort(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", "group,told\n2,3\n,\n9,\n0,1\n")
+    counts = io.read_counts(path, ORR, "told", cohort="group", missing="count")
+    assert (counts.nobs, counts.n_missing) == (2, 2)
+
+
+@pytest.mark.parametrize(
+    ("row", "says"),
+    [
+        ("3,1", r"column 'group', row 4=3: is no cohort.*from 0 to 2"),
+        ("-1,1", r"column 'group', row 4='-1': must be a whole number"),
+        ("1.5,1", r"column 'group', row 4='1.5': must be a whole number"),
+        ("two,1", r"column 'group', row 4='two': must be a whole number"),
+        (",1", r"column 'group', row 4=None: must be a whole number"),
+        ("2,4", r"column 'told', row 4='4'"),
+        ("2,", r"column 'told', row 4=None: is missing"),
+    ],
+)
+def test_a_bad_cohort_is_named(row: str, says: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", f"group,told\n2,3\n0,1\n2,3\n{row}\n")
+    for chunk_rows in (100, 3, 1):
+        with pytest.raises(ldp.InvalidArgument, match=says):
+            io.read_counts(path, ORR, "told", cohort="group", chunk_rows=chunk_rows)
+
+
+def test_a_column_of_cohorts_that_cannot_be(tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", COHORTS)
+    for mechanism, cohort, says in (
+        (ldp.KRR(4, 1.0), "group", "has no cohorts"),
+        (ORR, "told", "column of reports"),
+        (ORR, "n", "of counts"),
+        (ORR, "none", "no such column"),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=says):
+            io.read_counts(path, mechanism, "told", "n", cohort=cohort)
+
+
+# -- candidates ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_candidates_one_a_line(end: str, tmp_path: Path) -> None:
+    words = ["apple", " red pear ", "plüm", "日本", "NA", '"x"', "a\u2028b"]
+    path = text_file(tmp_path / "c.txt", "\ufeff" + end.join(words) + end)
+    assert io.read_candidates(path) == words
+    assert io.read_candidates(text_file(path, end.join(words))) == words
+
+
+@pytest.mark.parametrize(
+    ("data", "says"),
+    [
+        (b"", "is empty"),
+        (b"\n", "line 1 is blank"),
+        (b"a\n\nb\n", "line 2 is blank"),
+        (b"a\n \t\nb\n", "line 2 is blank"),
+        (b"a\nb\na\n", "line 3='a': is the candidate of line 1"),
+        (b"a\ncaf\xe9\n", "UTF-8"),
+        ("a\nb\n".encode("utf-16"), "UTF-8"),
+    ],
+)
+def test_bad_candidates_are_refused(data: bytes, says: str, tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_bytes(data)
+    with pytest.raises(ldp.InvalidArgument, match=says) as caught:
+        io.read_candidates(path)
+    assert "c.txt" in str(caught.value)
+    with pytest.raises(ldp.InvalidArgument, match="no such file"):
+        io.read_candidates(tmp_path / "none.txt")
 
 
 # -- what a field means ----------------------------------------------------------------------------

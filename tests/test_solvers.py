@@ -19,9 +19,10 @@ from ldpstats.estimators.ascent import LAST_STEP, STEP, certified_gap, line_sear
 from ldpstats.estimators.closed_form import water_filling
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import newton
-from ldpstats.estimators.packed import PackedRows, prepared
+from ldpstats.estimators.packed import PackedRows
 from ldpstats.estimators.packed_kernels import bit_mix, bit_sums
 from ldpstats.estimators.proximal import DiagonalModel, proximal_newton
+from ldpstats.estimators.structured import prepared
 from ldpstats.operators import (
     DenseRows,
     FixedEntry,

@@ -146,7 +146,8 @@ def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -
     n_candidates : int
         S.
     false_selections : float
-        Expected number of absent candidates selected, in (0, S/2]; "quantile" only.
+        Expected number of absent candidates selected, above 0; "quantile" only. From S/2 on there
+        is no penalty: p >= 0 alone lets half of them in.
 
     Returns
     -------
@@ -176,15 +177,11 @@ def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -
         return math.sqrt(2.0 * math.log(n_candidates))
     if rule != "quantile":
         raise InvalidArgument("rule", rule, 'must be "quantile" or "universal"')
-    if not 0.0 < false_selections <= 0.5 * n_candidates:
-        raise InvalidArgument(
-            "false_selections",
-            false_selections,
-            f"must be above 0 and at most half of the {n_candidates} candidates, for example 1",
-        )
+    if not false_selections > 0.0:
+        raise InvalidArgument("false_selections", false_selections, "must be positive, such as 1")
     from scipy.special import ndtri
 
-    return float(-ndtri(false_selections / n_candidates))
+    return abs(float(ndtri(min(false_selections / n_candidates, 0.5))))
 
 
 @dataclass(frozen=True, eq=False)

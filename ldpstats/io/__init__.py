@@ -11,25 +11,49 @@ guessed about a value:
 - A row with too few or too many fields, bytes that are not UTF-8, and a column name that occurs
   twice are errors. A byte order mark at the start is tolerated.
 
+Files of google/rappor are described in `ldpstats.io.google_rappor`.
+
 A file is written under a temporary name beside its target and renamed at the end, so that a failure
 leaves nothing half-written.
 """
 
 from __future__ import annotations
 
+from ldpstats.io.candidates import read_candidates
 from ldpstats.io.counting import read_counts
 from ldpstats.io.files import replacing
+from ldpstats.io.google_rappor import (
+    read_rappor_map,
+    read_rappor_params,
+    write_rappor_map,
+    write_rappor_params,
+)
+from ldpstats.io.google_reports import (
+    read_rappor_counts,
+    read_rappor_reports,
+    write_rappor_counts,
+    write_rappor_reports,
+)
 from ldpstats.io.reporting import privatize_file, write_reports
 from ldpstats.io.specifications import read_mechanism, write_mechanism
 from ldpstats.io.tables import read_column, read_columns
 
 __all__ = [
     "privatize_file",
+    "read_candidates",
     "read_column",
     "read_columns",
     "read_counts",
     "read_mechanism",
+    "read_rappor_counts",
+    "read_rappor_map",
+    "read_rappor_params",
+    "read_rappor_reports",
     "replacing",
     "write_mechanism",
+    "write_rappor_counts",
+    "write_rappor_map",
+    "write_rappor_params",
+    "write_rappor_reports",
     "write_reports",
 ]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import one_of
@@ -31,6 +32,7 @@ def read_counts(
     column: str = "report",
     count: str | None = None,
     *,
+    cohort: str | None = None,
     missing: str = "raise",
     na: Sequence[str] = (),
     bits: bool = False,
@@ -46,9 +48,12 @@ def read_counts(
     mechanism : Mechanism
         The mechanism that made the reports.
     column : str
-        Column of reports: output labels, or bits as text such as "0110".
+        Column of reports: output labels, or bits as text such as "0110", first bit first. Where
+        the mechanism has cohorts, and no column of them is named, reports are "cohort:report".
     count : str, optional
         Column of whole counts, where a row stands for several equal reports.
+    cohort : str, optional
+        Column of cohorts, whole numbers from 0.
     missing : {"raise", "count"}
         Refuse missing reports, or count them in `n_missing`.
     na : sequence of str
@@ -68,8 +73,9 @@ def read_counts(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read or is malformed, for missing or unknown reports, and for
-        counts that are negative or fractional; the row is named, from 1 after the header.
+        For a file that cannot be read or is malformed, for missing or unknown reports, for counts
+        that are negative or fractional, and for cohorts that do not exist; the row is named, from 1
+        after the header.
     MechanismMismatch
         For a Parquet file of another mechanism's reports.
     NotAvailable
@@ -89,6 +95,10 @@ def read_counts(
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
     if count == column:
         raise InvalidArgument("count", count, "is the column of reports itself")
+    if cohort is not None and cohort in (column, count):
+        raise InvalidArgument("cohort", cohort, "is the column of reports or of counts itself")
+    if cohort is not None and not mechanism.n_cohorts:
+        raise InvalidArgument("cohort", cohort, f"must be left out: {mechanism} has no cohorts")
     if column == "report":
         _check_fingerprint(path, mechanism)
     where = f"{path}, column {column!r}"
@@ -96,20 +106,42 @@ def read_counts(
     if isinstance(mechanism, Enumerated):
         to_label = label_of(path, mechanism.outputs, na)
     total = _Sum(mechanism, bits, most_bytes)
+    columns = [name for name in (column, count, cohort) if name is not None]
     done = 0
-    for frame in read_columns(path, [column, *([count] if count else [])], chunk_rows, advance):
+    for frame in read_columns(path, columns, chunk_rows, advance):
         values, absent = present(where, frame[column], to_label, na)
         if missing == "raise":
             refuse_missing(where, done, absent)
         n = np.ones(len(frame), dtype=np.int64)
         if count is not None:
             n = whole_counts(f"{path}, column {count!r}", frame[count], done)
+        table = pd.DataFrame({"report": values, "count": n[~absent]})
+        if cohort is not None:
+            groups = _cohorts(f"{path}, column {cohort!r}", frame[cohort], done, absent, mechanism)
+            table["cohort"] = groups[~absent]
         with row_named(where, done, values, absent):
-            table = pd.DataFrame({"report": values, "count": n[~absent]})
-            part = Counts.from_frame(table, mechanism, count="count")
+            part = Counts.from_frame(
+                table, mechanism, count="count", cohort=None if cohort is None else "cohort"
+            )
         total.add(replace(part, n_missing=int(n[absent].sum())))
         done += len(frame)
     return total.value()
+
+
+def _cohorts(
+    where: str, column: pd.Series[Any], done: int, absent: Any, mechanism: Mechanism
+) -> npt.NDArray[np.int64]:
+    """A column of cohorts, shape (n,), 0 where the report is absent."""
+    groups = whole_counts(where, column, done, absent)
+    outside = groups >= mechanism.n_cohorts
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise InvalidArgument(
+            f"{where}, row {done + i + 1}",
+            int(groups[i]),
+            f"is no cohort: they are numbered from 0 to {mechanism.n_cohorts - 1}",
+        )
+    return groups
 
 
 class _Sum:
@@ -146,9 +178,10 @@ class _Sum:
 
 def _size(counts: Counts | BitCounts) -> int:
     """Bytes that counts fill."""
-    return (
-        counts.ones.nbytes if isinstance(counts, BitCounts) else counts.y.nbytes + counts.n.nbytes
-    )
+    if isinstance(counts, BitCounts):
+        return counts.ones.nbytes
+    cohorts = 0 if counts.cohort is None else counts.cohort.nbytes
+    return counts.y.nbytes + counts.n.nbytes + cohorts
 
 
 def _check_fingerprint(path: FilePath, mechanism: Mechanism) -> None:

@@ -6,6 +6,7 @@ import csv
 import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -21,6 +22,8 @@ from ldpstats.io.files import FilePath, reading, refusal, replacing
 
 __all__ = [
     "Advance",
+    "csv_lines",
+    "csv_writer",
     "file_format",
     "metadata",
     "objects",
@@ -104,13 +107,20 @@ def read_columns(
             advance(fraction)
 
 
+@contextmanager
+def csv_lines(path: FilePath) -> Iterator[tuple[Iterator[list[str]], Any]]:
+    """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
+    with reading(path), open(path, "rb") as raw:
+        stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
+        text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
+        yield csv.reader(text, strict=True), raw
+
+
 def _csv_chunks(
     path: FilePath, columns: list[str], chunk_rows: int
 ) -> Iterator[tuple[pd.DataFrame, float]]:
-    with reading(path), open(path, "rb") as raw:
+    with csv_lines(path) as (lines, raw):
         size = os.fstat(raw.fileno()).st_size
-        stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
-        lines = csv.reader(TextIOWrapper(stream, encoding="utf-8-sig", newline=""), strict=True)
         header = next(lines, [])
         if not header:
             raise refusal(path, "is empty: the first line must name the columns")
@@ -217,6 +227,30 @@ def write_table(
         write(frames, temporary, file_format(path), types, stored)
 
 
+@contextmanager
+def csv_writer(path: Path, suffix: str) -> Iterator[Any]:
+    """A csv.writer to a new file, whose suffix says whether to compress it."""
+    with open(path, "xb") as raw:
+        stream: Any = raw
+        if suffix == ".csv.gz":  # without a name and a time in it, equal tables are equal files
+            stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
+        with TextIOWrapper(stream, encoding="utf-8", newline="") as text:
+            yield csv.writer(_Lines(text), lineterminator="\r\n")
+
+
+class _Lines:
+    """Ends lines in a line feed alone, though csv.writer knows both characters.
+
+    It quotes a field with a line break only where its own line end has that character.
+    """
+
+    def __init__(self, text: TextIOWrapper) -> None:
+        self.text = text
+
+    def write(self, line: str) -> int:
+        return self.text.write(line.removesuffix("\r\n") + "\n")
+
+
 def _write_csv(
     frames: Iterable[pd.DataFrame],
     path: Path,
@@ -224,17 +258,12 @@ def _write_csv(
     types: Mapping[str, str],
     stored: Mapping[bytes, bytes],
 ) -> None:
-    with open(path, "xb") as raw:
-        stream: Any = raw
-        if suffix == ".csv.gz":  # without a name and a time in it, equal tables are equal files
-            stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
-        with TextIOWrapper(stream, encoding="utf-8", newline="") as text:
-            lines = csv.writer(text, lineterminator="\n")
-            for number, frame in enumerate(frames):
-                if number == 0:
-                    lines.writerow(frame.columns)
-                columns = [objects(frame[name]) for name in frame.columns]
-                lines.writerows(zip(*columns, strict=True))
+    with csv_writer(path, suffix) as lines:
+        for number, frame in enumerate(frames):
+            if number == 0:
+                lines.writerow(frame.columns)
+            columns = [objects(frame[name]) for name in frame.columns]
+            lines.writerows(zip(*columns, strict=True))
 
 
 def _write_parquet(

@@ -100,18 +100,26 @@ def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
     raise InvalidArgument(where, str(kind), "must hold text, numbers or booleans: convert it")
 
 
-def whole_counts(where: str, column: pd.Series[Any], done: int) -> npt.NDArray[np.int64]:
-    """A column of non-negative whole counts, shape (n,); `done` rows of the file came before."""
+def whole_counts(
+    where: str, column: pd.Series[Any], done: int, missing: npt.NDArray[np.bool_] | None = None
+) -> npt.NDArray[np.int64]:
+    """A column of non-negative whole numbers, shape (n,).
+
+    `done` rows of the file came before; rows that are `missing`, (n,), are 0 whatever they hold.
+    """
 
     def number(value: Any) -> Any:
         if isinstance(value, str):
             value = int(whole[1]) if (whole := _WHOLE.fullmatch(value)) else None
         return -1 if value is None else value  # which is refused below, in the original's name
 
-    values = objects(_plain(where, column))
-    remedy = "must be a whole count, neither negative nor missing"
-    with row_named(where, done, values, np.zeros(len(values), dtype=bool), remedy):
-        return counts_vector(where, [number(value) for value in values], (len(values),))
+    absent = np.zeros(len(column), dtype=bool) if missing is None else missing
+    values = objects(_plain(where, column))[~absent]
+    remedy = "must be a whole number, neither negative nor missing"
+    found = np.zeros(len(column), dtype=np.int64)
+    with row_named(where, done, values, absent, remedy):
+        found[~absent] = counts_vector(where, [number(value) for value in values], (len(values),))
+    return found
 
 
 @contextmanager

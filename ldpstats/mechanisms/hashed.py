@@ -191,10 +191,10 @@ class Hashed(Mechanism):
         labels = self.labels(candidates)
         if self.alphabet is not None:
             return self._alphabet_cells
-        hashed = self._hash("candidates", labels)
+        hashed = self.hashes("candidates", labels)
         return distinct_cells(hashed, self.n_cells)
 
-    def _hash(self, name: str, labels: pd.Index[Any]) -> Array:
+    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
         return hashed_cells(hash_strings(name, labels), self.n_cohorts, self.n_owned, self.n_cells)
 

@@ -53,9 +53,9 @@ class ORR(Hashed):
     >>> reports = orr.privatize(["apple", "pear"] * 5000, np.random.default_rng(1))
     >>> import ldpstats as ldp
     >>> ldp.FrequencyModel(reports, candidates=words).fit().params.round(2)
-    apple    0.50
-    pear     0.48
-    plum     0.01
+    apple    0.52
+    pear     0.51
+    plum     0.00
     Name: params, dtype: float64
     """
 
@@ -161,8 +161,7 @@ class ORR(Hashed):
     def _parse_cells(self, name: str, labels: object) -> Array:
         series: pd.Series[Any] = pd.Series(labels)
         if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-            whole = series.map(lambda v: int(v) if isinstance(v, str) and v.isdigit() else v)
-            series = whole.infer_objects()
+            series = series.map(_whole).infer_objects()
         return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
     def __str__(self) -> str:
@@ -171,3 +170,10 @@ class ORR(Hashed):
             f"ORR(n_outputs={self.n_outputs}, n_cohorts={self.n_cohorts}, "
             f"epsilon={self.epsilon:.6g}{known})"
         )
+
+
+def _whole(value: Any) -> Any:
+    """The number that a text of digits stands for; anything else as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 11:
+        return int(value)
+    return value

@@ -12,11 +12,11 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.checks import one_of, probability
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.mechanisms.base import Client
 from ldpstats.mechanisms.hashed_bits import HashedBits
-from ldpstats.mechanisms.hashing import hash_strings, md5_cells, own_cells
+from ldpstats.mechanisms.hashing import hash_strings, md5_cells
 from ldpstats.randomness import system_words
 from ldpstats.reports import Reports
 
@@ -51,9 +51,10 @@ class RAPPOR(HashedBits):
         P(reported bit = 1) where the permanent one is 0, and where it is 1; different.
     alphabet : int or sequence of labels, optional
         All possible answers; permutations then take the place of hashes.
-    hashing : {"ldpstats", "google"}
-        The hash: that of `ldpstats.mechanisms.hashing`, or the MD5 of google/rappor's clients (at
-        most 16 hashes and 256 bits), for reports that those have made.
+    hashing : {"ldpstats", "google", "given"}
+        The hash: that of `ldpstats.mechanisms.hashing`; or the MD5 of google/rappor's Python client
+        (at most 16 hashes and 256 bits; its C++ client agrees up to 256 cohorts); or one that is
+        not known here, for reports of other clients: candidates are then a `CandidateMap`.
 
     Notes
     -----
@@ -87,11 +88,11 @@ class RAPPOR(HashedBits):
         object.__setattr__(self, "q", probability("q", self.q))
         if self.p == self.q:
             raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
-        one_of("hashing", self.hashing, ("ldpstats", "google"))
+        one_of("hashing", self.hashing, ("ldpstats", "google", "given"))
         self._check_bits()
+        if self.hashing != "ldpstats" and self.alphabet is not None:
+            raise InvalidArgument("hashing", self.hashing, "goes without an alphabet")
         if self.hashing == "google":
-            if self.alphabet is not None:
-                raise InvalidArgument("hashing", "google", "goes without an alphabet")
             if self.n_hashes > 16 or self.n_bits > 256:
                 raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
 
@@ -138,12 +139,20 @@ class RAPPOR(HashedBits):
         owned, other, *_ = self._steps()
         return self.lifetime_epsilon, self._realised(owned, other)
 
-    def _hash(self, name: str, labels: pd.Index[Any]) -> Array:
+    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
+        self._hash_is_known()
         if self.hashing == "ldpstats":
-            return super()._hash(name, labels)
+            return super().hashes(name, labels)
         return md5_cells(labels, self.n_cohorts, self.n_hashes, self.n_bits, name)
 
+    def _hash_is_known(self) -> None:
+        if self.hashing == "given":
+            raise NotAvailable(
+                f"the hash of {self} is not known here: pass candidates=CandidateMap(labels, cells)"
+            )
+
     def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        self._hash_is_known()
         if self.hashing == "ldpstats":
             return super()._own_cells(strings, cohort)
         hash_strings("values", strings)  # refuses what is no UTF-8 string, in its place
@@ -221,10 +230,7 @@ class RAPPORClient(Client):
             own = rappor._alphabet_cells[self.cohort, [code]].astype(np.int64)
             return str(code), np.where(own == rappor.n_bits, own[:, :1], own)
         hashes = hash_strings("value", [value])
-        if rappor.hashing == "ldpstats":
-            cells = own_cells(hashes, cohort, rappor.n_hashes, rappor.n_bits)
-        else:
-            cells = rappor._own_cells(pd.Series([value]), cohort)
+        cells = rappor._own_cells(pd.Series([value]), cohort)
         return f"{int(hashes[0]):016x}", cells
 
     def to_dict(self) -> dict[str, Any]:

@@ -1,0 +1,356 @@
+"""The non-negative Lasso on hashed designs, against independent solvers and its own certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+import scipy.optimize
+import scipy.stats
+
+from ldpstats.designs import HashDesign
+from ldpstats.errors import InvalidArgument
+from ldpstats.estimators import nonnegative, nonnegative_kernels
+from ldpstats.estimators.nonnegative import NonnegativeFit, nonnegative_lasso, penalty_level
+
+Array = npt.NDArray[Any]
+
+
+def hashed(C: int, S: int, h: int, m: int, rng: np.random.Generator) -> Array:
+    """Cells of S candidates, a repeated hash replaced by the sentinel m."""
+    cells = rng.integers(0, m, size=(C, S, h), dtype=np.uint16)
+    for j in range(1, h):
+        repeated = (cells[:, :, :j] == cells[:, :, j : j + 1]).any(axis=2)
+        cells[repeated, j] = m
+    return cells
+
+
+@dataclass(frozen=True)
+class Case:
+    """A problem with a few present candidates and noise in every cell."""
+
+    design: HashDesign
+    weights: Array
+    rhs: Array
+    penalty: Array
+
+    @property
+    def D(self) -> Array:
+        return np.repeat(self.weights, self.design.n_cells)
+
+    def fit(self, **options: Any) -> NonnegativeFit:
+        return nonnegative_lasso(self.design, self.weights, self.rhs, self.penalty, **options)
+
+    def objective(self, p: Array) -> float:
+        left = self.rhs - self.design.matrix() @ p
+        return float(0.5 * self.D @ left**2 + self.penalty @ p)
+
+
+def case(
+    C: int = 6,
+    S: int = 40,
+    h: int = 2,
+    m: int = 16,
+    *,
+    z: float = 0.0,
+    centred: bool = True,
+    noise: float = 0.01,
+    seed: int = 0,
+) -> Case:
+    rng = np.random.default_rng(seed)
+    background = 1.0 - (1.0 - 1.0 / m) ** h if centred else 0.0
+    design = HashDesign(hashed(C, S, h, m, rng), m, slope=0.5, background=background)
+    p = np.zeros(S)
+    p[: S // 4] = rng.dirichlet(np.ones(S // 4))
+    weights = rng.uniform(0.5, 2.0, size=C)
+    rhs = design.times(p) + noise * rng.standard_normal(C * m)
+    level = noise * np.sqrt(design.normal_diagonal(np.repeat(weights, m)))
+    return Case(design, weights, rhs, z * level * rng.uniform(0.8, 1.2, size=S))
+
+
+def dense_gap(case: Case, p: Array) -> float:
+    """The certificate, from the dense matrix."""
+    A = case.design.matrix()
+    descent = A.T @ (case.D * (case.rhs - A @ p)) - case.penalty
+    squares = case.D @ A**2
+    move = np.maximum(descent / squares, -p)
+    return float(np.max(np.abs(move) * np.sqrt(squares)) / np.sqrt(case.D @ case.rhs**2))
+
+
+def by_nnls(case: Case) -> Array:
+    """The minimiser by scipy: with G = A' D A = L L' the Lasso is least squares on L'."""
+    A = case.design.matrix()
+    L = np.linalg.cholesky(A.T @ (case.D[:, None] * A))
+    linear = A.T @ (case.D * case.rhs) - case.penalty
+    return np.asarray(scipy.optimize.nnls(L.T, np.linalg.solve(L, linear))[0])
+
+
+def by_enumeration(case: Case) -> Array:
+    """The minimiser as the best of the minimisers on all faces of p >= 0."""
+    A, S = case.design.matrix(), case.design.shape[1]
+    G, linear = A.T @ (case.D[:, None] * A), A.T @ (case.D * case.rhs) - case.penalty
+    best = np.zeros(S)
+    for size in range(1, S + 1):
+        for face in map(list, combinations(range(S), size)):
+            p = np.zeros(S)
+            p[face] = np.linalg.solve(G[np.ix_(face, face)], linear[face])
+            if p.min() >= 0.0 and case.objective(p) < case.objective(best):
+                best = p
+    return best
+
+
+@pytest.mark.parametrize("centred", [True, False])
+@pytest.mark.parametrize("h", [1, 2, 3])
+@pytest.mark.parametrize("z", [0.0, 0.5, 3.0])
+def test_agrees_with_scipy(z: float, h: int, centred: bool) -> None:
+    problem = case(h=h, z=z, centred=centred, seed=h)
+    fit = problem.fit()
+    expected = by_nnls(problem)
+    assert 0 < np.count_nonzero(expected) < expected.size  # some bounds hold, some do not
+    assert fit.converged
+    np.testing.assert_allclose(fit.p, expected, atol=1e-7)
+    assert np.array_equal(fit.p > 0.0, expected > 1e-7)  # an absent candidate is an exact zero
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_agrees_with_enumeration(seed: int) -> None:
+    problem = case(S=8, m=4, z=2.0, noise=0.05, seed=seed)
+    np.testing.assert_allclose(problem.fit().p, by_enumeration(problem), atol=1e-8)
+
+
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+def test_compiled_sweep_is_its_twin(dtype: Any) -> None:
+    problem = case(C=5, S=60, h=3, m=8, z=1.0)
+    cells = problem.design.cells.astype(dtype)
+    assert (cells == 8).any()  # some hash repeats another
+    inner = nonnegative._problem(
+        replace(problem.design, cells=cells), problem.weights, problem.rhs, problem.penalty
+    )
+    start = np.random.default_rng(1).uniform(0.0, 0.1, size=60) * (np.arange(60) % 2)
+    states = [
+        nonnegative._sweep_arguments(inner, start.copy(), inner.residual(start)) for _ in range(2)
+    ]
+    for _ in range(3):
+        moved = nonnegative.sweep(*states[0])
+        assert nonnegative_kernels.sweep(*states[1]) == pytest.approx(moved, rel=1e-9)
+        assert moved > 0.0
+    for plain, compiled in zip(states[0][-3:], states[1][-3:], strict=True):
+        np.testing.assert_allclose(compiled, plain, rtol=1e-9, atol=1e-12)
+    # what the sweeps kept up to date is what a fresh start at their p would hold
+    p = states[0][-1]
+    fresh = nonnegative._sweep_arguments(inner, p, inner.residual(p))
+    np.testing.assert_allclose(states[0][-3], fresh[-3], atol=1e-12)
+    np.testing.assert_allclose(states[0][-2], fresh[-2], atol=1e-12)
+
+
+def test_large_and_small_designs_take_the_same_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    problem = case(S=80, m=32, z=0.5)
+    plain = problem.fit()
+    monkeypatch.setattr(nonnegative, "_SMALL", 0)
+    compiled = problem.fit()
+    assert compiled.n_iter == plain.n_iter
+    np.testing.assert_allclose(compiled.p, plain.p, atol=1e-12)
+
+
+@pytest.mark.parametrize("z", [0.0, 1.0])
+@pytest.mark.parametrize("centred", [True, False])
+def test_more_candidates_than_equations(z: float, centred: bool) -> None:
+    problem = case(C=3, S=200, m=16, z=z, centred=centred)
+    assert problem.design.shape[0] < problem.design.shape[1]
+    fit = problem.fit()
+    assert fit.converged
+    assert dense_gap(problem, fit.p) <= 2e-9
+    if z == 0.0:  # p is not unique, the fit is
+        root = np.sqrt(problem.D)
+        A = problem.design.matrix()
+        expected, left = scipy.optimize.nnls(root[:, None] * A, root * problem.rhs)
+        assert problem.objective(fit.p) == pytest.approx(0.5 * left**2, rel=1e-6, abs=1e-12)
+        np.testing.assert_allclose(A @ fit.p, A @ expected, atol=1e-6)
+
+
+def test_candidates_that_the_design_cannot_tell_apart() -> None:
+    """Coordinate descent crawls along such ridges; the certificate is reached all the same."""
+    problem = case(S=30, m=16)
+    cells = np.concatenate([problem.design.cells] * 2, axis=1)
+    twice = Case(replace(problem.design, cells=cells), problem.weights, problem.rhs, np.zeros(60))
+    fit = twice.fit()
+    assert fit.converged
+    np.testing.assert_allclose(fit.p[:30] + fit.p[30:], by_nnls(problem), atol=1e-7)
+    # with a penalty on one of each pair, the other takes all
+    charged = replace(twice, penalty=np.repeat([0.0, 0.01], 30))
+    fit = charged.fit()
+    assert fit.converged and not fit.p[30:].any()
+    np.testing.assert_allclose(fit.p[:30], by_nnls(problem), atol=1e-7)
+
+
+def test_correlated_candidates_need_conjugate_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearly as many candidates as equations, and all of them present."""
+    problem = case(C=4, S=56, m=16)
+    p = np.random.default_rng(1).dirichlet(np.full(56, 5.0))
+    problem = replace(problem, rhs=problem.design.times(p))
+    full = problem.fit(max_iter=500)
+    monkeypatch.setattr(nonnegative, "_face_step", lambda face, p: p)
+    alone = problem.fit(max_iter=500)
+    assert full.converged and dense_gap(problem, full.p) <= 2e-9
+    np.testing.assert_allclose(full.p, p, atol=1e-6)
+    assert not alone.converged  # coordinate descent alone is not there yet
+
+
+def test_empty_cohorts_do_not_count() -> None:
+    problem = case(z=1.0)
+    weights = problem.weights.copy()
+    weights[[1, 4]] = 0.0
+    kept = weights > 0.0
+    smaller = replace(
+        problem,
+        design=replace(problem.design, cells=np.ascontiguousarray(problem.design.cells[kept])),
+        weights=weights[kept],
+        rhs=problem.rhs.reshape(6, -1)[kept].ravel(),
+    )
+    fit = replace(problem, weights=weights).fit()
+    np.testing.assert_allclose(fit.p, smaller.fit().p, atol=1e-8)
+    assert not np.allclose(fit.p, problem.fit().p, atol=1e-4)
+
+
+def test_a_candidate_without_cells_stays_at_zero() -> None:
+    problem = case(centred=False)
+    cells = problem.design.cells.copy()
+    cells[:, 5] = problem.design.n_cells
+    fit = replace(problem, design=replace(problem.design, cells=cells)).fit()
+    assert fit.converged and fit.p[5] == 0.0
+
+
+def test_warm_start() -> None:
+    problem = case(S=60, z=1.0)
+    fit = problem.fit()
+    again = problem.fit(start=fit.p)
+    assert again.n_iter == 0 and np.array_equal(again.p, fit.p)
+    start = np.random.default_rng(0).uniform(0.0, 1.0, size=60)
+    before = start.copy()
+    np.testing.assert_allclose(problem.fit(start=start).p, fit.p, atol=1e-7)
+    assert np.array_equal(start, before)
+    nearby = problem.fit(start=fit.p * 1.001)
+    assert nearby.n_iter <= fit.n_iter
+
+
+@pytest.mark.parametrize("z", [0.0, 1.0])
+def test_gap_is_the_certificate_it_says(z: float) -> None:
+    problem = case(z=z)
+    fit = problem.fit()
+    assert fit.gap <= 1e-9
+    assert dense_gap(problem, fit.p) == pytest.approx(fit.gap, abs=1e-14)
+    # away from the minimum, and after too few sweeps, it says so
+    p = fit.p + 0.01
+    stopped = problem.fit(start=p, max_iter=0)
+    assert not stopped.converged and stopped.gap > 1e-3
+    assert stopped.gap == pytest.approx(dense_gap(problem, p), rel=1e-9)
+    assert np.array_equal(stopped.p, p)
+    loose = problem.fit(tol=1e-3)
+    assert loose.converged and fit.gap < loose.gap <= 1e-3
+
+
+def test_units() -> None:
+    """The gap has none: rescaled weights or data lead the same way."""
+    problem = case(z=1.0)
+    fit = problem.fit()
+    heavier = replace(problem, weights=1e6 * problem.weights, penalty=1e6 * problem.penalty).fit()
+    np.testing.assert_allclose(heavier.p, fit.p, atol=1e-9)
+    larger = replace(problem, rhs=1e6 * problem.rhs, penalty=1e6 * problem.penalty).fit()
+    np.testing.assert_allclose(larger.p, 1e6 * fit.p, atol=1e-3)
+    assert heavier.n_iter == larger.n_iter == fit.n_iter
+
+
+def test_nothing_to_fit() -> None:
+    problem = case(z=1.0)
+    fit = replace(problem, rhs=np.zeros_like(problem.rhs)).fit()
+    assert fit.converged and fit.gap == 0.0 and not fit.p.any()
+
+
+def test_a_penalty_for_all() -> None:
+    problem = case()
+    scalar = nonnegative_lasso(problem.design, problem.weights, problem.rhs, 0.05)
+    assert np.array_equal(scalar.p, replace(problem, penalty=np.full(40, 0.05)).fit().p)
+    assert scalar.p.sum() < problem.fit().p.sum()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"weights": np.ones(5)}, r"weights=.*shape \(6,\)"),
+        ({"weights": np.zeros(6)}, "weights=.*at least one"),
+        ({"weights": np.array([1.0, -1.0, 1.0, 1.0, 1.0, 1.0])}, "weights=.*negative"),
+        ({"rhs": np.ones(95)}, r"rhs=.*shape \(96,\)"),
+        ({"rhs": np.full(96, np.nan)}, "rhs=.*finite"),
+        ({"penalty": np.ones(39)}, r"penalty=.*shape \(40,\)"),
+        ({"penalty": np.full(40, -1.0)}, "penalty=.*negative"),
+        ({"penalty": np.inf}, "penalty=.*finite"),
+    ],
+)
+def test_bad_problems(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        replace(case(), **change).fit()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"start": np.zeros(41)}, "start=.*shape"),
+        ({"start": np.full(40, -0.1)}, "start=.*negative"),
+        ({"tol": 0.0}, "tol=0.0.*positive"),
+        ({"tol": np.nan}, "tol=nan.*positive"),
+        ({"max_iter": -1}, "max_iter=-1"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        case().fit(**options)
+
+
+def test_penalty_levels() -> None:
+    assert penalty_level("universal", 500) == pytest.approx(np.sqrt(2.0 * np.log(500)))
+    assert penalty_level("universal", 1) == 0.0
+    assert penalty_level("quantile", 500, 5.0) == pytest.approx(scipy.stats.norm.isf(0.01))
+    assert penalty_level("quantile", 500, 250.0) == 0.0
+    assert penalty_level("quantile", 1) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("best", 500), "rule='best'"),
+        (("universal", 0), "n_candidates=0"),
+        (("universal", 2.5), "n_candidates=2.5"),
+        (("quantile", 500, 0.0), "false_selections=0.0"),
+        (("quantile", 500, np.nan), "false_selections=nan"),
+    ],
+)
+def test_bad_penalty_levels(arguments: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        penalty_level(*arguments)
+
+
+def test_false_selections_are_as_many_as_expected() -> None:
+    """Of absent candidates, in pure noise, about `false_selections` are selected."""
+    rng = np.random.default_rng(0)
+    C, S, h, m, runs = 32, 1000, 2, 64, 25
+    design = HashDesign(hashed(C, S, h, m, rng), m, 0.5, 1.0 - (1.0 - 1.0 / m) ** h)
+    weights = rng.uniform(0.5, 2.0, size=C)
+    D = np.repeat(weights, m)
+    sd = np.sqrt(design.normal_diagonal(D))  # of A' D noise, where the noise has covariance 1 / D
+    noises = rng.standard_normal((runs, C * m)) / np.sqrt(D)
+
+    def selected(false_selections: float) -> float:
+        penalty = penalty_level("quantile", S, false_selections) * sd
+        fits = [nonnegative_lasso(design, weights, noise, penalty) for noise in noises]
+        return float(np.mean([np.count_nonzero(fit.p) for fit in fits]))
+
+    # Nearly binomial. The design is not quite orthogonal, which takes some of the candidates away
+    # that share cells with a selected one: a tenth at most.
+    for expected in (2.0, 10.0):
+        error = np.sqrt(expected / runs)
+        assert 0.9 * expected - 4.0 * error < selected(expected) < expected + 4.0 * error
+    assert selected(20.0) > 10.0 + 4.0 * np.sqrt(10.0 / runs)  # negative control
