@@ -287,6 +287,8 @@ class CohortMoments(Moments):
                 f"standard errors of {self.k} candidates at once need a matrix of that size; the "
                 f"largest is {LARGEST_DENSE}: use method 'lasso', which selects candidates first"
             )
+        if not self.k:  # nothing was selected
+            return np.empty((0, 0))
         M = sum(source.design.gram(source.weights) for source in self.sources)
         diagonal = np.diag(M).copy()
         if not diagonal.min() > 0.0:

@@ -109,7 +109,7 @@ class HashDesign:
         values = np.repeat(np.asarray(p, dtype=np.float64).reshape(S), h)
         if self.cells.size < _LARGE:
             rows = (np.bincount(c, values, self.n_cells + 1)[:-1] for c in self._flat)
-            return np.array(list(rows)).reshape(C, self.n_cells)
+            return np.array(list(rows), dtype=np.float64).reshape(C, self.n_cells)
         from ldpstats.cell_kernels import scatter
 
         out = np.empty(C * self.n_cells + 1)

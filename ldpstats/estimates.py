@@ -94,8 +94,12 @@ class Uncertain:
         at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
         if V is None:
             return cls(estimate, None, at)
-        factors = None if V["factors"] is None else np.array(V["factors"])
-        covariance = Covariance(np.array(V["diagonal"]), np.array(V["core"]), factors)
+        diagonal, size = np.array(V["diagonal"], dtype=np.float64), len(V["core"])
+        core = np.array(V["core"], dtype=np.float64).reshape(size, size)
+        factors = None
+        if V["factors"] is not None:
+            factors = np.array(V["factors"], dtype=np.float64).reshape(diagonal.size, size)
+        covariance = Covariance(diagonal, core, factors)
         return cls(estimate, covariance, at)
 
 

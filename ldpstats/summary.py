@@ -87,7 +87,9 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
     header = _header(results)
     # both tables get the width of the wider one
-    below = [max(10, width) for width in [max(map(len, stubs)), *_widths([columns, *body])]]
+    below = [
+        max(10, width) for width in [max(map(len, stubs), default=0), *_widths([columns, *body])]
+    ]
     above = _widths(header)
     lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
     below[0] += max(0, lack)
@@ -176,9 +178,10 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         if fit.pvalue < 0.01:
             notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
         if results.dispersion > 1.0:
+            which = "among the candidates" if results.linear.at is None else "among the selected"
             notes.append(
                 f"Standard errors are {np.sqrt(results.dispersion):.3g} times those of the reports "
-                "alone, for frequent answers that are not among the candidates."
+                f"alone, for answers that are not {which}."
             )
     return notes
 
@@ -206,7 +209,7 @@ def _cut_notes(results: Any, frame: pd.DataFrame, alpha: float) -> list[str]:
 
 
 def _boundary_notes(results: Any) -> list[str]:
-    if not results.on_boundary or results.method == "inversion":  # which knows no boundary
+    if not results.on_boundary or results.method in ("inversion", "lasso"):  # know no boundary
         return []
     notes = [
         "The estimate is on the boundary (a frequency of zero); the intervals keep their coverage "

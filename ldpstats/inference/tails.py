@@ -13,9 +13,17 @@ import numpy.typing as npt
 from ldpstats.checks import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["chi2_critical", "chi2_pvalue", "normal_critical", "normal_pvalue"]
+__all__ = [
+    "chi2_critical",
+    "chi2_pvalue",
+    "normal_critical",
+    "normal_pvalue",
+    "skewed_pvalue",
+]
 
 Array = npt.NDArray[np.float64]
+
+_SYMMETRIC = 1e-6  # skewness below which the law is normal: the tails at 10 agree to 2e-4
 
 
 def normal_critical(alpha: float) -> float:
@@ -83,6 +91,54 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
     if side == "two-sided":
         return np.asarray(2 * ndtr(-np.abs(z)), dtype=np.float64)
     return np.asarray(ndtr(-z if side == "larger" else z), dtype=np.float64)
+
+
+def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
+    """Upper tail of a standardised statistic whose skewness is known.
+
+    The law is Pearson's type III, a gamma law moved and scaled to mean 0, variance 1 and the given
+    skewness g: with a = 4/g^2, P(Z > z) = P(Gamma(a) > a + 2 z/g) for g > 0, and the mirror image
+    for g < 0. It is the chi-square law where that has this skewness, and close to sums of binomial
+    counts far into the tail, where the normal law is not: at g = 0.1 and z = 3.7 its tail is twice
+    the normal one. The lower tail of Z is ``skewed_pvalue(-z, -skewness)``.
+
+    Parameters
+    ----------
+    z : array_like
+        Statistics of mean 0 and variance 1 under the null.
+    skewness : array_like
+        Third central moment of each under the null; it broadcasts. 0 gives the normal tail.
+
+    Returns
+    -------
+    ndarray
+
+    Raises
+    ------
+    InvalidArgument
+        Where anything is NaN, or a skewness is infinite.
+
+    References
+    ----------
+    Johnson, Kotz and Balakrishnan (1994), Continuous Univariate Distributions 1, chapter 17.
+
+    Examples
+    --------
+    >>> skewed_pvalue(3.7, [0.0, 0.1, -0.1]).round(6)
+    array([1.08e-04, 2.24e-04, 4.10e-05])
+    """
+    from scipy.special import gammainc, gammaincc, ndtr
+
+    z, g = np.broadcast_arrays(
+        np.asarray(z, dtype=np.float64), np.asarray(skewness, dtype=np.float64)
+    )
+    if np.isnan(z).any() or not np.all(np.isfinite(g)):
+        raise InvalidArgument("z", z, "and skewness must be numbers, not NaN")
+    size = np.maximum(np.abs(g), _SYMMETRIC)
+    shape = 4.0 / size**2
+    at = np.maximum(shape + np.sign(g) * 2.0 * z / size, 0.0)
+    tail = np.where(g > 0, gammaincc(shape, at), gammainc(shape, at))
+    return np.where(np.abs(g) > _SYMMETRIC, tail, ndtr(-z))
 
 
 def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:

@@ -55,7 +55,8 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
         CSV with the header ``k,h,m,p,q,f`` and one row.
     hashing : {"google", "ldpstats", "given"}
         The hash of the clients, which the file does not tell. It does not matter where candidates
-        come from `read_rappor_map`; Bloom filters of more than 256 bits need "ldpstats", and a map.
+        come from `read_rappor_map`; "given" is for clients with another hash, such as those with
+        more than 256 bits, and needs the map.
 
     Returns
     -------

@@ -40,7 +40,7 @@ class ORAPPOR(HashedBits):
     Examples
     --------
     >>> rappor = ORAPPOR(n_bits=32, n_hashes=2, n_cohorts=8, epsilon=4.0)
-    >>> round(np.log(rappor.p1 / rappor.p0), 12)   # epsilon / (2 hashes)
+    >>> round(float(np.log(rappor.p1 / rappor.p0)), 12)   # epsilon / (2 hashes)
     1.0
     >>> rappor.audit().agrees
     True

@@ -193,11 +193,13 @@ class FrequencyModel:
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
         problem, solution = self.moments(), None
+        if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
+            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         if isinstance(estimator, SelectingEstimator):
             solution = estimator.solve(problem)
             problem = estimator.selected(problem, solution)  # inference is about the selected
         if isinstance(problem, CohortMoments):
-            fit, dispersion = cohort_fit(problem)
+            fit, dispersion = cohort_fit(problem, solution is not None)
         else:
             fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
         linear = _linear(problem, solution, len(self.categories), dispersion)
@@ -255,8 +257,6 @@ class FrequencyModel:
         self, estimator: Estimator[Any], problem: Moments, linear: Uncertain, cov_type: str
     ) -> tuple[Solution, Any, str]:
         if isinstance(estimator, MomentsEstimator):
-            if cov_type == "fpe16":
-                raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
             solution = estimator.solve(problem)
             if linear.covariance is None:
                 return solution, None, "none (too large)"

@@ -52,13 +52,14 @@ def joined_moments(problems: Sequence[Moments]) -> Moments:
     return pool([problem for problem in flat if isinstance(problem, Equations)])
 
 
-def cohort_fit(problem: CohortMoments) -> tuple[TestResult | None, float]:
+def cohort_fit(problem: CohortMoments, selected: bool = False) -> tuple[TestResult | None, float]:
     """Test that the candidates explain the reports, and the dispersion where they do not.
 
     An answer that is not among the candidates hashes to the same cells in every report, not evenly
     over all: frequent ones spread the cells more than reports alone do. Standard errors grow by the
     root of the dispersion where the test finds that (at .01), so that tests keep their level over
-    the hashes.
+    the hashes. Where candidates were `selected`, those present that were not are such answers, and
+    standard errors always grow.
     """
     if problem.k > LARGEST_DENSE:
         return None, 1.0
@@ -73,7 +74,7 @@ def cohort_fit(problem: CohortMoments) -> tuple[TestResult | None, float]:
         (found.statistic / scale, found.df),
         "chi-square matched to the squared residuals of the cells",
     )
-    inflated = problem.is_open and test.pvalue < DOUBT
+    inflated = problem.is_open and (selected or test.pvalue < DOUBT)
     return test, max(1.0, found.dispersion) if inflated else 1.0
 
 
