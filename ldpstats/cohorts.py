@@ -173,19 +173,22 @@ class BitNoise(Noise):
         """Covariance of the m bits of one report in cohort c, shape (m, m)."""
         design = source.design
         rest = max(1.0 - float(p.sum()), 0.0)
-        owned = design.block(c) / design.slope + design.background
+        owned = design.incidence(c)
         both = (owned * p) @ owned.T + rest * self.shared
-        own = (m - source.offset) / design.slope + design.background
+        own = _shares(source, m)
         V = design.slope**2 * (both - np.outer(own, own))
         np.fill_diagonal(V, m * (1.0 - m))
         return np.asarray(V)
 
     def spread(self, source: CohortSource, p: Array) -> Array:
         design, means = source.design, source.cell_means(p)
+        scale = source.precision**2 * source.reports.astype(np.float64)
+        if design.cells.shape[2] == 1:
+            return _spread_of_single_bits(source, means, scale)
         total = np.zeros((design.shape[1],) * 2)
         for c in np.flatnonzero(source.reports):
             A, V = design.block(int(c)), self._covariance(source, p, int(c), means[c])
-            total += source.precision**2 * float(source.reports[c]) * (A.T @ (V @ A))
+            total += scale[c] * (A.T @ (V @ A))
         return total
 
     def gradient_variances(self, source: CohortSource) -> Array:
@@ -203,6 +206,22 @@ class BitNoise(Noise):
             pairs = n * float(tilt @ V @ tilt) + 2.0 * n * (n - 1.0) * float((V**2).sum())
             variance += (source.precision / n) ** 2 * pairs
         return mean, variance
+
+
+def _shares(source: CohortSource, m: Array) -> Array:
+    """Share of the answers that own each cell, from the means of the cells."""
+    return np.asarray((m - source.offset) / source.design.slope + source.design.background)
+
+
+def _spread_of_single_bits(source: CohortSource, means: Array, scale: Array) -> Array:
+    """`BitNoise.spread` where an answer owns one bit: no two bits are owned together."""
+    design, own = source.design, _shares(source, means)
+    loading = design.slope * own
+    diagonal = means * (1.0 - means) + loading**2
+    total = design.gram((scale[:, None] * diagonal).reshape(-1))
+    mean = design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
+    total -= mean.T @ mean
+    return total
 
 
 @dataclass(frozen=True, eq=False)

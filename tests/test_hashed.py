@@ -258,8 +258,8 @@ def test_linear_covariance_is_the_plug_in_of_the_reports() -> None:
     # G V(p) G' with V written out from matrix(), cohort by cohort
     words = WORDS[:5]
     rappor = ldp.RAPPOR(n_bits=5, n_hashes=2, n_cohorts=3, f=0.0, p=0.25, q=0.75)
-    orr = ldp.ORR(4, 3, epsilon=1.5)
-    for mechanism in (rappor, orr):
+    orr, single = ldp.ORR(4, 3, epsilon=1.5), ldp.ORAPPOR(5, 1, 3, epsilon=1.5)
+    for mechanism in (rappor, orr, single):
         counts = mechanism.draw(law(5), 3_000, np.random.default_rng(3), words)
         problem = mechanism.moments(counts, words)
         p = problem.plug_in()

@@ -1,4 +1,8 @@
-"""Expected losses of k-RR and k-RAPPOR before any data are collected (KBR16 section 4).
+"""Expected losses before any data are collected, and the design of surveys of hashed answers.
+
+For hashed answers see `recommend_design`, which compares O-RR and O-RAPPOR by their `expected_loss`
+(modules `design` and `recommendation`), and `cells_needed` for what keeps candidates apart (module
+`hashing`). What follows is about k-RR and k-RAPPOR (KBR16 section 4).
 
 Both mechanisms are estimated category by category: category i is reported T_i ~ Bin(n, m_i) times,
 with m_i = q p_i + r (1 - p_i), and ``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Here q is the
@@ -26,6 +30,15 @@ from ldpstats.utility.comparison import (
     effective_sample_size_low_privacy,
     excess_ratio,
 )
+from ldpstats.utility.design import expected_loss, random_design_loss
+from ldpstats.utility.hashing import (
+    cells_needed,
+    cohorts_needed,
+    collision_probability,
+    distinguishable_probability,
+    expected_recoverable_mass,
+    identification_rank,
+)
 from ldpstats.utility.losses import (
     krappor_l1,
     krappor_l2,
@@ -41,13 +54,22 @@ from ldpstats.utility.losses import (
     nonprivate_worst_l1,
     nonprivate_worst_l2,
 )
+from ldpstats.utility.recommendation import Recommendation, recommend_design
 
 __all__ = [
+    "Recommendation",
+    "cells_needed",
+    "cohorts_needed",
+    "collision_probability",
     "crossover_epsilon",
+    "distinguishable_probability",
     "effective_sample_size",
     "effective_sample_size_high_privacy",
     "effective_sample_size_low_privacy",
     "excess_ratio",
+    "expected_loss",
+    "expected_recoverable_mass",
+    "identification_rank",
     "krappor_l1",
     "krappor_l2",
     "krappor_worst_l1",
@@ -61,4 +83,6 @@ __all__ = [
     "nonprivate_minimax_l2",
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
+    "random_design_loss",
+    "recommend_design",
 ]

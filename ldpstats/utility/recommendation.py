@@ -53,6 +53,12 @@ class Recommendation:
         Privacy of a report, in nats.
     loss : {"l1", "l2"}
         What is compared.
+
+    Examples
+    --------
+    >>> found = recommend_design(S=8, n=10**5, epsilon=2.0, closed=True, n_cohorts=[1, 16])
+    >>> print(found.best)
+    ORR(n_outputs=8, n_cohorts=1, epsilon=2, alphabet of 8)
     """
 
     best: Hashing
@@ -73,7 +79,7 @@ class Recommendation:
             f"best of {len(self.table)}, of which {known} are identified:\n"
             f"  {self.best}\n"
             f"  expected {self.loss} loss {best['loss']:.4g}, {best['bits']} bits a report\n\n"
-            f"{self.table.head(8).to_string(index=False, float_format='{:.4g}'.format)}"
+            f"{self.table.head(5).to_string(index=False, float_format='{:.4g}'.format)}"
         )
 
 
@@ -146,9 +152,19 @@ def recommend_design(
 
     Examples
     --------
-    >>> found = recommend_design(S=16, n=10**5, epsilon=1.0, n_outputs=[2, 4, 8], n_cohorts=[1, 64])
+    >>> found = recommend_design(S=16, n=10**5, epsilon=1.0, n_outputs=[2, 4], n_cohorts=[4, 64])
     >>> print(found)
     Designs for 16 candidates of an open alphabet, 100000 respondents, epsilon 1
+    best of 8, of which 4 are identified:
+      ORR(n_outputs=4, n_cohorts=64, epsilon=1)
+      expected l1 loss 0.08141, 8 bits a report
+    <BLANKLINE>
+    mechanism  n_outputs  n_cohorts  n_hashes    loss  identified  distinguishable  bits  exact
+          orr          4         64         1 0.08141        True                1     8   True
+      orappor          4         64         1 0.09893        True                1    10   True
+          orr          2         64         1  0.1003        True                1     7   True
+      orappor          2         64         1  0.1389        True                1     8   True
+          orr          2          4         1     NaN       False           0.3798     3   True
     """
     S, n = positive_integer("S", S, 2), positive_integer("n", n)
     epsilon = positive_epsilon("epsilon", epsilon)
