@@ -27,6 +27,7 @@ import numpy.typing as npt
 from ldpstats.covariances import Covariance
 from ldpstats.designs import HashDesign, is_identified, least_squares, mirrored
 from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.estimates import OwnTally
 from ldpstats.problems import Equations, Moments
 from ldpstats.simplex import project_simplex, project_subsimplex
 
@@ -119,6 +120,21 @@ class CohortSource:
         noise = (self.precision**2 * self.reports[:, None] * mean * (1.0 - mean)).reshape(-1)
         owned = replace(self.design, slope=1.0, background=0.0).adjoint(noise)
         return owned, float(noise.sum())
+
+    def own_cells(self, p: Array) -> tuple[Array, Array]:
+        """Reports of own cells, (S,), and the share of them that absent candidates would have."""
+        owners, n = self.design.owners, self.reports[:, None].astype(np.float64)
+        reports = owners(np.broadcast_to(n, self.ones.shape))
+        share = owners(n * self.cell_means(p)) / reports - self.design.slope * p
+        return reports, np.clip(share, 0.5 / reports, 1.0 - 0.5 / reports)
+
+    def excess(self, estimate: Array, p: Array) -> float:
+        """Third cumulant of the reports of a cell beyond that of reports alone, on average."""
+        n, means = self.reports[self.reports > 0][:, None], self.cell_means(p)[self.reports > 0]
+        residual = (self.moved - self.design.times(estimate)).reshape(self.ones.shape)
+        left = 1.0 - self.design.shape[1] / means.size  # residuals are shorter than errors
+        observed = np.mean((n * residual[self.reports > 0]) ** 3) / left**3
+        return float(observed - np.mean(n * means * (1.0 - means) * (1.0 - 2.0 * means)))
 
     def information(self, p: Array) -> Array:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
@@ -380,6 +396,35 @@ class CohortMoments(Moments):
         if mean < 1e-8 * full:
             return None
         return Misfit(statistic, mean, sum(v for _, v in moments) * mean / full)
+
+    def own_tally(self, variances: Array, dispersed: bool = False) -> OwnTally:
+        """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
+
+        The candidates fit the reports unless `dispersed`: then the third moments of the residuals
+        show how skewed the noise of answers is that are not among them.
+        """
+        p = self.plug_in()
+        parts = [source.own_cells(p) for source in self.sources]
+        slopes = np.array([source.design.slope for source in self.sources])[:, None]
+        precisions = np.array([source.precision for source in self.sources])[:, None]
+        reports, share = (np.array(part) for part in zip(*parts, strict=True))
+        weights = precisions * slopes**2 * reports
+        weights /= weights.sum(axis=0)
+        # one tally with the variance, and its growth, that those of several sources have together
+        offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
+        own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
+        nobs = own / (rate**2 * offset * (1.0 - offset))
+        scale = 1.0 / (rate * nobs)
+        present = offset + scale * p
+        other = variances - present * (1.0 - present) / (scale**2 * nobs)
+        excess = np.zeros(self.k)
+        if dispersed:
+            for source, weight in zip(self.sources, weights / (slopes * reports), strict=True):
+                cells = source.design.owners(np.repeat(source.reports > 0, source.design.n_cells))
+                excess += cells * weight**3 * source.excess(self.estimate()[0], p)
+        # own tallies are approximate, so that the rest may come out as less than nothing; and
+        # answers that are not among the candidates only ever add to cells
+        return OwnTally(nobs, offset, scale, np.maximum(other, 0.0), np.maximum(excess, 0.0))
 
     def reduced(self) -> Equations:
         """One equation a candidate: its linear estimate, to be pooled with other mechanisms."""

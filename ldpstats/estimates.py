@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,14 @@ from ldpstats.checks import level
 from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable
 
-__all__ = ["ExactForm", "Uncertain", "Unexplained", "number_from_json", "number_to_json"]
+__all__ = [
+    "ExactForm",
+    "OwnTally",
+    "Uncertain",
+    "Unexplained",
+    "number_from_json",
+    "number_to_json",
+]
 
 Array = npt.NDArray[Any]
 
@@ -189,3 +196,61 @@ class ExactForm:
         """Inverse of `to_dict`."""
         offset, scale = (np.array(document[name], dtype=float) for name in ("offset", "scale"))
         return cls(np.array(document["tally"]), document["nobs"], offset, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTally:
+    """What estimates of hashed candidates rest on: the reports of their own cells.
+
+    To second order an estimate is ``(tally/nobs - offset)/scale`` with ``tally ~ Bin(nobs, offset +
+    scale p)``, plus noise from all other cells. Few reports a cell make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (s,)
+        Reports, once for each own cell of the candidate in their cohort.
+    offset : array, shape (s,)
+        Mean share of own cells among them if the candidate is absent.
+    scale : array, shape (s,)
+        Growth of that share with the frequency.
+    other : array, shape (s,)
+        Variance of the other noise.
+    excess : array, shape (s,)
+        Third cumulant of the other noise; zero where the candidates fit the reports.
+
+    Examples
+    --------
+    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0]]))
+    >>> se, skewness, rate = tally.law(np.zeros(1))
+    >>> round(float(se[0]), 5), round(float(skewness[0]), 3)
+    (0.00885, 0.217)
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    other: Array
+    excess: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        """Standard error and skewness at the frequencies p, and growth of the variance with p.
+
+        A share of own cells counts as half a report at least, and at least half a report short of
+        all.
+        """
+        half = 0.5 / self.nobs
+        share = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        tilt = (1.0 - 2.0 * share) / (self.scale * self.nobs)
+        own = share * (1.0 - share) / (self.scale**2 * self.nobs)
+        variance = self.other + own
+        return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5, tilt
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> OwnTally:
+        """Inverse of `to_dict`."""
+        return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))

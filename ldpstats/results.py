@@ -13,12 +13,19 @@ import pandas as pd
 
 from ldpstats.checks import level, one_of, positive_integer
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
-from ldpstats.estimates import ExactForm, Uncertain, Unexplained, number_from_json, number_to_json
+from ldpstats.estimates import (
+    ExactForm,
+    OwnTally,
+    Uncertain,
+    Unexplained,
+    number_from_json,
+    number_to_json,
+)
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json
 
@@ -49,6 +56,7 @@ _PARTS: dict[str, Any] = {
     "fitted": Uncertain,
     "linear": Uncertain,
     "exact": ExactForm,
+    "tally": OwnTally,
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
@@ -119,6 +127,7 @@ class FrequencyResults:
     sources: tuple[str, ...]
     epsilon: float
     exact: ExactForm | None = None
+    tally: OwnTally | None = None
     goodness_of_fit: TestResult | None = None
     settings: str = ""
     unexplained: Unexplained | None = None
@@ -223,7 +232,8 @@ class FrequencyResults:
             One minus the coverage of each interval (of all together, if `simultaneous`).
         method : str
             "default": "exact" for the categories that have a binomial count of their own (all of
-            them under k-RR, binary designs and unary reports), "wald" for the others.
+            them under k-RR, binary designs and unary reports); of hashed candidates a score
+            interval that allows for the skewness of few reports; "wald" for the others.
             "exact": Clopper-Pearson on the tallied report or bit, mapped to the frequency.
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
@@ -297,6 +307,10 @@ class FrequencyResults:
         self.linear.known()
         if method == "default":
             bounds = self._around(self.linear, partial(intervals.wald, alpha=alpha))
+            if self.tally is not None:
+                at = self.linear.places
+                estimate = self.linear.estimate[at]
+                bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
             if self.exact is not None:
                 bounds[self.exact.known] = self.exact.apply(intervals.exact_binomial, alpha)
             return bounds
@@ -343,7 +357,8 @@ class FrequencyResults:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Tests p = 0 against p > 0, exactly (binomial) where the channel allows, else by the normal
-        law of the linear estimate.
+        law of the linear estimate; of hashed candidates with the variance and the skewness that it
+        has at p = 0 (`OwnTally`).
 
         Parameters
         ----------
@@ -382,7 +397,15 @@ class FrequencyResults:
         self.linear.known()
         at, se = self.linear.places, self.linear.bse()
         p = np.ones(self.k)
-        p[at] = tests_.z_test(self.linear.estimate[at], se[at], 0.0, alternative)[1]
+        estimate = self.linear.estimate[at]
+        if self.tally is None:
+            p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
+            return p
+        se, skewness, _ = self.tally.law(np.zeros(estimate.shape))
+        larger, smaller = (skewed_pvalue(s * estimate / se, s * skewness) for s in (1.0, -1.0))
+        p[at] = larger
+        if alternative == "two-sided":
+            p[at] = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
         return p
 
     def t_test(self, hypothesis: Any) -> Any:

@@ -158,6 +158,8 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     frame = frame.iloc[results.linear.places]
     own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
     kind = "exact (Clopper-Pearson)" if own.all() else "Wald"
+    if results.tally is not None:
+        kind = "score, with the skewness of the reports"
     if own.any() and not own.all():
         kind = "exact (where a category has a count of its own) or Wald"
     notes = [

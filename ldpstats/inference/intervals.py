@@ -144,6 +144,8 @@ def skewed(
     growth = np.asarray(rate, dtype=np.float64)
     if np.isnan(third).any() or np.isnan(growth).any():
         raise InvalidArgument("skewness", third, "and rate must not hold NaN")
+    if not np.all(spread >= 0):
+        raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
     shift = third * spread * (z**2 - 1) / 6
     centre = np.asarray(estimate, dtype=np.float64) - shift
     variance = np.maximum(spread**2 - growth * shift, 0.0)  # at the centre: a linear law may end

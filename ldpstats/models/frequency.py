@@ -203,6 +203,9 @@ class FrequencyModel:
         else:
             fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
         linear = _linear(problem, solution, len(self.categories), dispersion)
+        tally = None
+        if isinstance(problem, CohortMoments) and linear.covariance is not None and problem.k:
+            tally = problem.own_tally(linear.covariance.variances(), dispersion > 1.0)
         if solution is not None:
             fitted, kind = Uncertain(solution.p, linear.covariance, linear.at), "linear"
         else:
@@ -227,6 +230,7 @@ class FrequencyModel:
             epsilon=max(counts.mechanism.epsilon for counts in self.sources),
             exact=exact_form(self._problems[0]) if len(self._problems) == 1 else None,
             goodness_of_fit=fit,
+            tally=tally,
             unexplained=unexplained_share(problem, linear),
             dispersion=dispersion,
         )
