@@ -8,6 +8,8 @@ from collections.abc import Callable
 import pytest
 
 os.environ.setdefault("MPLBACKEND", "Agg")  # no test opens a window
+# small matrices many times over: threads that wait for one another cost more than they do
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 @pytest.fixture(scope="session")
