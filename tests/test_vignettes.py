@@ -26,7 +26,8 @@ def run(script: Path, directory: Path, *arguments: str) -> subprocess.CompletedP
 
 
 def test_the_vignettes_are_found() -> None:
-    assert {"01_survey", "02_krr_or_rappor"} <= set(NAMES)
+    expected = {"01_survey", "02_krr_or_rappor", "03_open_alphabets", "04_rappor_candidates"}
+    assert expected <= set(NAMES)
 
 
 @pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)
