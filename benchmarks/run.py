@@ -2,8 +2,8 @@
 
     python benchmarks/run.py [--quick] [section ...]
 
-The sections are privatise, estimate, hashing, decode, million, rappor, dense and import; all by
-default.
+The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense and
+import; all by default.
 """
 
 from __future__ import annotations
@@ -17,7 +17,17 @@ from importlib.metadata import version
 for library in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON", "VECLIB_MAXIMUM"):
     os.environ[f"{library}_NUM_THREADS"] = "1"
 
-SECTIONS = ("privatise", "estimate", "hashing", "decode", "million", "rappor", "dense", "import")
+SECTIONS = (
+    "privatise",
+    "estimate",
+    "hashing",
+    "decode",
+    "candidates",
+    "million",
+    "rappor",
+    "dense",
+    "import",
+)
 PACKAGES = ("ldpstats", "numpy", "pandas", "scipy", "numba", "cvxpy", "clarabel")
 
 
@@ -31,6 +41,7 @@ def main() -> None:
         if section not in SECTIONS:
             parser.error(f"no section {section!r}: choose from {', '.join(SECTIONS)}")
 
+    import candidates
     import collect
     import decode
     import hashing
@@ -44,6 +55,7 @@ def main() -> None:
         "estimate": collect.estimate,
         "hashing": hashing.hashing,
         "decode": decode.decode,
+        "candidates": candidates.candidates,
         "million": solve.million,
         "rappor": solve.rappor,
         "dense": solve.dense,

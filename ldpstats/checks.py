@@ -110,15 +110,18 @@ def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArr
     return array.astype(np.int64)
 
 
-def distribution(name: str, value: object, k: int) -> Array:
-    """Return a probability vector of shape (k,)."""
-    remedy = f"must be {k} non-negative probabilities that sum to one (to 1e-9)"
+def distribution(name: str, value: object, k: int, partial: bool = False) -> Array:
+    """Return a probability vector of shape (k,); a `partial` one may sum to less than one."""
+    total = "at most one" if partial else "one"
+    remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
     try:
         p = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         raise InvalidArgument(name, value, remedy) from None
     if p.shape != (k,):
         raise InvalidArgument(name, f"array of shape {p.shape}", remedy)
-    if not np.all(np.isfinite(p)) or p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+    if not np.all(np.isfinite(p)) or p.min() < 0.0:
+        raise InvalidArgument(name, p.tolist(), remedy)
+    if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):
         raise InvalidArgument(name, p.tolist(), remedy)
     return p

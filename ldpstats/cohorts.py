@@ -385,7 +385,7 @@ class CohortMoments(Moments):
         return self.spread(self.plug_in())
 
     def misfit(self) -> Misfit | None:
-        """Goodness of fit of the candidates; None where they can explain any frequencies."""
+        """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
         p, plug_in = self.estimate()[0], self.plug_in()
         residuals = [(s.weights, s.moved - s.design.times(p)) for s in self.sources]
         statistic = sum(float(weights @ residual**2) for weights, residual in residuals)
@@ -393,9 +393,10 @@ class CohortMoments(Moments):
         full = sum(mean for mean, _ in moments)
         # least squares takes up the part of the noise that the candidates can follow
         mean = full - float(np.vdot(self.inverse, self._plug_in_spread))
-        if mean < 1e-8 * full:
+        variance = sum(v for _, v in moments) * mean / full if full > 0.0 else 0.0
+        if mean < 1e-8 * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
-        return Misfit(statistic, mean, sum(v for _, v in moments) * mean / full)
+        return Misfit(statistic, mean, variance)
 
     def own_tally(self, variances: Array, dispersed: bool = False) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.

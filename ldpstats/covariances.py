@@ -109,8 +109,8 @@ class Covariance:
     def _variances(self) -> Array:
         core, F = self.core, self.factors
         v = self.diagonal + (np.diagonal(core) if F is None else _forms(F, core))
-        longest = np.ones(self.size) if F is None else np.linalg.norm(F, 1, axis=1)
-        bound = np.abs(self.diagonal) + longest**2 * max(core.max(initial=0), -core.min(initial=0))
+        length = 1.0 if F is None else F.shape[1] * np.einsum("ir,ir->i", F, F)
+        bound = np.abs(self.diagonal) + length * max(core.max(initial=0), -core.min(initial=0))
         if np.all(v > 1e-13 * bound):
             return v
         magnitude = np.abs(self.diagonal)
@@ -408,23 +408,26 @@ _TILE = 512  # rows at a time, so that what comes between stays small beside a l
 
 def _symmetric(core: Array) -> Array:
     """The mean of a matrix and its transpose; refused where they differ beyond rounding."""
-    out, asymmetry, n = np.empty_like(core), 0.0, len(core)
-    for i in range(0, n, _TILE):
-        rows, turned = core[i : i + _TILE], core[:, i : i + _TILE].T
-        asymmetry = max(asymmetry, float(np.abs(rows - turned).max(initial=0.0)))
-        out[i : i + _TILE] = (rows + turned) / 2
-    if asymmetry > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
+    tiles = [slice(i, i + _TILE) for i in range(0, len(core), _TILE)]
+    apart = [float(np.abs(core[i] - core[:, i].T).max(initial=0.0)) for i in tiles]
+    if not any(apart):
+        return core
+    if max(apart) > 1e-8 * float(max(core.max(initial=0.0), -core.min(initial=0.0))):
         raise InvalidArgument("core", core, "must be symmetric; pass (C + C.T) / 2 if it is")
-    return out
+    return np.asarray((core + core.T) / 2)
 
 
 def _forms(F: Array, core: Array) -> Array:
     """The diagonal of F core F', shape (k,)."""
-    out = np.empty(len(F))
-    for i in range(0, len(F), _TILE):
-        rows = F[i : i + _TILE]
-        out[i : i + _TILE] = np.einsum("ir,ir->i", rows @ core, rows)
-    return out
+    tiles = [slice(i, i + _TILE) for i in range(0, len(F), _TILE)]
+    if F.shape[1] > 2 * _TILE:  # half the work, where a factor can be had
+        from scipy.linalg import blas, lapack
+
+        factor, fault = lapack.dpotrf(core.T, lower=1)
+        if not fault:
+            halves = (blas.dtrmm(1.0, factor, F[i].T, lower=1, trans_a=1) for i in tiles)
+            return np.concatenate([np.einsum("ri,ri->i", half, half) for half in halves])
+    return np.concatenate([np.einsum("ir,ir->i", F[i] @ core, F[i]) for i in tiles])
 
 
 def _blocks(parts: Sequence[Array]) -> Array:

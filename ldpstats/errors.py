@@ -9,6 +9,7 @@ from __future__ import annotations
 __all__ = [
     "BoundaryWarning",
     "ConvergenceWarning",
+    "IncompleteListWarning",
     "InvalidArgument",
     "LDPError",
     "LDPWarning",
@@ -73,6 +74,10 @@ class ConvergenceWarning(LDPWarning):
 
 class BoundaryWarning(LDPWarning):
     """An interval or a test leans on asymptotics that fail where an estimate is zero."""
+
+
+class IncompleteListWarning(LDPWarning):
+    """A method takes the candidates for all answers, and the reports say that they are not."""
 
 
 def shorten(value: object, width: int = 60) -> str:

@@ -119,7 +119,7 @@ class Unexplained:
     estimate : float
         One minus the sum of the linear estimates; it may leave [0, 1].
     bse : float
-        Its standard error.
+        Its standard error; nan where none was computed.
 
     Examples
     --------
@@ -138,6 +138,8 @@ class Unexplained:
         """Wald interval of the share, cut to [0, 1] unless `clip` is False."""
         from scipy.special import ndtri
 
+        if np.isnan(self.bse):
+            raise NotAvailable("no standard error of the unexplained share was computed")
         reach = float(-ndtri(level(alpha) / 2.0)) * self.bse
         ends = self.estimate - reach, self.estimate + reach
         return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends

@@ -32,6 +32,8 @@ class Audit:
         The same of the law that the sampler's 64-bit integer thresholds realise exactly. It is
         rounded towards more privacy where the mechanism has a threshold, so it does not exceed
         the declared value by more than double rounding.
+    lifetime : float, optional
+        For a mechanism whose client remembers, epsilon of all reports of one answer together.
 
     Examples
     --------
@@ -45,6 +47,7 @@ class Audit:
     declared: float
     channel: float
     sampler: float
+    lifetime: float | None = None
 
     @property
     def agrees(self) -> bool:
@@ -60,12 +63,15 @@ class Audit:
 
     def __str__(self) -> str:
         verdict = "agree" if self.agrees else "DO NOT AGREE"
+        whole = ""
+        if self.lifetime is not None:
+            whole = f"\n  epsilon of a lifetime        {self.lifetime:.12g}"
         return (
             f"Privacy audit of {self.mechanism}\n"
             f"  epsilon declared             {self.declared:.12g}\n"
             f"  epsilon of the channel Q     {self.channel:.12g}\n"
             f"  epsilon of the sampler       {self.sampler:.12g}\n"
-            f"  the three {verdict}"
+            f"  the three {verdict}{whole}"
         )
 
 

@@ -12,7 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import level, one_of, positive_integer
-from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
+from ldpstats.errors import (
+    BoundaryWarning,
+    IncompleteListWarning,
+    InvalidArgument,
+    NotAvailable,
+)
 from ldpstats.estimates import (
     ExactForm,
     OwnTally,
@@ -61,6 +66,8 @@ _PARTS: dict[str, Any] = {
     "unexplained": Unexplained,
 }
 _FIELDS = {"categories", *_PLAIN, *_NUMBERS, *_PARTS}
+COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
+"""Estimators whose frequencies sum to one: over candidates, as if there were no other answers."""
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
 
 
@@ -327,10 +334,34 @@ class FrequencyResults:
         bounds[at] = compute(which.estimate[at], which.bse()[at])
         return bounds
 
-    def _warn_boundary(self, method: str) -> None:
-        if self.on_boundary:
-            import warnings
+    @property
+    def assumes_complete(self) -> bool:
+        """Whether the estimate takes candidates for all answers: its frequencies sum to one."""
+        return self.unexplained is not None and self.method in COMPLETE
 
+    @property
+    def is_incomplete(self) -> bool:
+        """Whether the estimate takes candidates for all answers, and the reports differ.
+
+        They do where the unexplained share exceeds two standard errors, or the goodness of fit is
+        below .01.
+        """
+        share, fit = self.unexplained, self.goodness_of_fit
+        if share is None or not self.assumes_complete:
+            return False
+        return share.estimate > 2.0 * share.bse or (fit is not None and fit.pvalue < 0.01)
+
+    def _warn_boundary(self, method: str) -> None:
+        import warnings
+
+        if self.is_incomplete:
+            warnings.warn(
+                f"method={method!r} takes the candidates for all answers, and the reports say that "
+                "they are not; the default interval does not",
+                IncompleteListWarning,
+                stacklevel=3,
+            )
+        if self.on_boundary:
             warnings.warn(
                 f"method={method!r} with an estimate of zero: its coverage is not the nominal one "
                 "on the boundary; the default interval keeps its coverage",
@@ -561,11 +592,13 @@ class FrequencyResults:
 
         Returns
         -------
-        DataFrame, one row per category
+        DataFrame, one row per category; nan where no standard errors were computed
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
             "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
-        bounds = self.conf_int(alpha)
+        unknown = pd.DataFrame(np.nan, index=self.categories, columns=["lower", "upper"])
+        computed = self.linear.covariance is not None
+        bounds = self.conf_int(alpha) if computed else unknown
         return pd.DataFrame(
             {
                 "params": self.params,
@@ -574,7 +607,7 @@ class FrequencyResults:
                 "linear_se": self.linear_bse,
                 "lower": bounds["lower"],
                 "upper": bounds["upper"],
-                "presence_pvalue": self.presence_pvalues(),
+                "presence_pvalue": self.presence_pvalues() if computed else np.nan,
             }
         )
 

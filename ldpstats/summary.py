@@ -125,7 +125,8 @@ def _header(results: Any) -> list[list[str]]:
         looked = f"{len(results.categories)}"
         if results.linear.at is not None:
             looked += f", {at.size} selected"
-        share = f"{rest.estimate:.4f} (std err {rest.bse:.4f})"
+        error = "-" if np.isnan(rest.bse) else f"{rest.bse:.4f}"
+        share = f"{rest.estimate:.4f} (std err {error})"
         rows.append(["Not among them:", share, "Candidates:", looked])
     return rows
 
@@ -151,7 +152,7 @@ def _digits(frame: pd.DataFrame) -> int:
 def _row(values: Any, digits: int) -> list[str]:
     *numbers, pvalue = values
     cells = ["-" if np.isnan(v) else f"{v:.{digits}f}" for v in numbers]
-    return [*cells, f"{pvalue:.3f}"]
+    return [*cells, "-" if np.isnan(pvalue) else f"{pvalue:.3f}"]
 
 
 def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
@@ -165,11 +166,20 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     notes = [
         f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
         "cut to [0, 1].",
-        *_cut_notes(results, frame, alpha),
+        *(_cut_notes(results, frame, alpha) if results.linear.covariance is not None else []),
         "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
+    if results.linear.covariance is None:
+        notes = [
+            f"Standard errors of {len(frame)} candidates at once were not computed: use method "
+            "'lasso', or fewer candidates."
+        ]
     if rest:
         notes.append(f"{rest} categories with smaller estimates are not shown.")
+    if results.assumes_complete:
+        notes.append("The estimate takes the candidates for all answers: it sums to one.")
+        if results.is_incomplete:
+            notes.append("DOUBTFUL: the reports say that they are not; see the unconstrained one.")
     notes += _selection_notes(results)
     notes += _boundary_notes(results)
     if not results.converged:
@@ -182,8 +192,9 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         if results.dispersion > 1.0:
             which = "among the candidates" if results.linear.at is None else "among the selected"
             notes.append(
-                f"Standard errors are {np.sqrt(results.dispersion):.3g} times those of the reports "
-                f"alone, for answers that are not {which}."
+                "Standard errors of the unconstrained estimate are "
+                f"{np.sqrt(results.dispersion):.3g} times those of the reports alone, for answers "
+                f"that are not {which}."
             )
     return notes
 
@@ -193,7 +204,8 @@ def _selection_notes(results: Any) -> list[str]:
         return []
     return [
         f"Post-selection: intervals are those of the {results.linear.at.size} selected candidates "
-        "as if they had been given, and cover less often than they say; tests are adjusted for "
+        "as if they had been given, and cover less often than they say, as does the share that is "
+        "not among them; tests are adjusted for "
         f"all {len(results.categories)} candidates."
     ]
 

@@ -137,7 +137,7 @@ def test_sampler_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
 @pytest.mark.slow
 @every_mechanism
 def test_client_has_the_law_of_the_channel(mechanism: ldp.Mechanism) -> None:
-    client = mechanism.client(entropy=np.random.default_rng(12).bytes)
+    client = mechanism.collector(entropy=np.random.default_rng(12).bytes)
     Q = channel(mechanism).matrix()
     p = sampled_pvalues(mechanism, client.privatize, DRAWS, Q)
     assert min(p) * len(p) > LEVEL

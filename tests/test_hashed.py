@@ -111,8 +111,10 @@ def test_rappor_epsilons_of_the_papers() -> None:
     f = 0.5
     lasting = ldp.RAPPOR(32, 2, 4, f=f, p=0.5, q=0.75)
     assert lasting.lifetime_epsilon == pytest.approx(4 * np.log((1 - f / 2) / (f / 2)), rel=1e-12)
-    channel, sampler = lasting.lifetime_audit()
-    assert sampler == pytest.approx(channel, rel=1e-12) and sampler <= channel * (1 + 1e-12)
+    audit = lasting.lifetime_audit()
+    assert audit.agrees and audit.sampler == pytest.approx(audit.channel, rel=1e-12)
+    assert lasting.audit().lifetime == lasting.lifetime_epsilon
+    assert "lifetime" in str(lasting.audit())
     q, p = lasting.p1, lasting.p0
     assert lasting.epsilon == pytest.approx(2 * np.log(q * (1 - p) / (p * (1 - q))), rel=1e-12)
 

@@ -145,8 +145,8 @@ class Mechanism(ABC):
             encode("values", values, self.categories, missing)  # says which value is no label
             raise
 
-    def client(self, entropy: Callable[[int], bytes] | None = None) -> Client:
-        """A client that privatises real answers with the operating system's randomness.
+    def collector(self, entropy: Callable[[int], bytes] | None = None) -> Client:
+        """Privatises the answers of many respondents, each of whom reports once.
 
         Parameters
         ----------
@@ -163,6 +163,13 @@ class Mechanism(ABC):
         if not audit.agrees:
             raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{audit}")
         return Client(self, system_words(entropy))
+
+    def client(self, entropy: Callable[[int], bytes] | None = None) -> Client:
+        """A client that privatises real answers with the operating system's randomness.
+
+        It is `collector`, but for a mechanism whose client remembers (`RAPPOR`).
+        """
+        return self.collector(entropy)
 
     def draw(
         self, p: npt.ArrayLike, n: int, rng: np.random.Generator, candidates: Any = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,7 +16,7 @@ from ldpstats import samplers
 from ldpstats.channels import Channel, Stacked
 from ldpstats.checks import counts_vector, positive_integer
 from ldpstats.cohorts import CohortMoments, CohortSource, Noise
-from ldpstats.designs import HashDesign
+from ldpstats.designs import HashDesign, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, encode
 from ldpstats.mechanisms.base import Mechanism
@@ -49,6 +50,11 @@ class CandidateMap:
     cells : array of int, shape (C, S, h)
         Cells (labels, or bits from 0) that each candidate owns in each cohort.
 
+    Raises
+    ------
+    InvalidArgument
+        For labels that are no distinct strings, and cells of another shape, or no integers.
+
     Examples
     --------
     >>> candidates = CandidateMap(("a", "b"), np.array([[[0, 1], [2, 3]]]))
@@ -61,19 +67,30 @@ class CandidateMap:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "labels", candidate_labels(self.labels))
-        cells = np.asarray(self.cells)
         size = len(self.labels)
+        try:
+            cells = np.asarray(self.cells)
+        except ValueError:
+            raise InvalidArgument(
+                "cells", self.cells, f"must be an array, (C, {size}, h): rows differ in length"
+            ) from None
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
             raise InvalidArgument(
-                "cells", f"array of shape {cells.shape}", f"must be integers, (C, {size}, h)"
+                "cells",
+                f"array of {cells.dtype}, shape {cells.shape}",
+                f"must be integers, of shape (C, {size}, h)",
             )
         object.__setattr__(self, "cells", cells)
 
 
 def candidate_labels(candidates: object) -> pd.Index[Any]:
     """Check a list of candidates: distinct strings, at least one."""
-    if isinstance(candidates, int | np.integer):
+    if isinstance(candidates, int | np.integer | pd.CategoricalDtype):
         raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
+    if isinstance(candidates, Iterator):  # they are looked at more than once
+        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
+    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
+        candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
     labels = as_labels("candidates", candidates, least=1)
     for i, label in enumerate(labels.tolist()):
         if not isinstance(label, str):
@@ -285,7 +302,10 @@ class Hashed(Mechanism):
                 f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
                 f"labels each, determine at most {bound}: {help_}"
             )
-        return f"the hashes of the {S} candidates are linearly dependent: {help_}"
+        design = HashDesign(cells, m, background=self._background() if self.is_open else 0.0)
+        alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
+        shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
+        return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"
 
     # -- privacy -----------------------------------------------------------------------------
 

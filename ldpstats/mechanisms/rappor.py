@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,9 @@ from ldpstats.checks import one_of, probability
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.labels import encode
 from ldpstats.mechanisms.base import Client
-from ldpstats.mechanisms.hashed_bits import HashedBits
+from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
 from ldpstats.mechanisms.hashing import hash_strings, md5_cells
+from ldpstats.privacy import Audit
 from ldpstats.randomness import system_words
 from ldpstats.reports import Reports
 
@@ -25,6 +26,7 @@ __all__ = ["RAPPOR", "RAPPORClient"]
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-rappor-client", 1
+_LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +86,10 @@ class RAPPOR(HashedBits):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "f", probability("f", self.f, one=False))
+        if 0.0 < self.f < _LEAST_F:
+            raise InvalidArgument(
+                "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
+            )
         object.__setattr__(self, "p", probability("p", self.p))
         object.__setattr__(self, "q", probability("q", self.q))
         if self.p == self.q:
@@ -134,10 +140,21 @@ class RAPPOR(HashedBits):
         down = [value >> 64 for value in both]
         return (down[0], up[1]) if self.q > self.p else (up[0], down[1])
 
-    def lifetime_audit(self) -> tuple[float, float]:
-        """Lifetime epsilon of the channel and of the integers that the client uses."""
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+        f, worst = self.f, self._permanent().worst_channel()
+        bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
+        declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
         owned, other, *_ = self._steps()
-        return self.lifetime_epsilon, self._realised(owned, other)
+        words = f"the permanent response of {self}"
+        return Audit(words, declared, worst.epsilon(), self._realised(owned, other))
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon of one report with the worst pair of answers; the sampler's.
+
+        `Audit.lifetime` is the epsilon of all reports of one answer (see `lifetime_audit`).
+        """
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
 
     def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
         self._hash_is_known()
@@ -161,8 +178,16 @@ class RAPPOR(HashedBits):
         return np.asarray(cells[cohort, codes].astype(np.int64))
 
     def client(self, entropy: Callable[[int], bytes] | None = None) -> RAPPORClient:
-        """A respondent's client, which remembers its permanent responses (see `RAPPORClient`)."""
-        base = super().client(entropy)
+        """A respondent's client, which remembers its permanent responses (see `RAPPORClient`).
+
+        Raises
+        ------
+        InvalidArgument
+            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much.
+        """
+        base, lifetime = self.collector(entropy), self.lifetime_audit()
+        if not lifetime.agrees:
+            raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{lifetime}")
         cohort = samplers.sample_krr(np.zeros(1, dtype=np.int64), self.n_cohorts, 0, base.words)
         return RAPPORClient(self, base.words, int(cohort[0]))
 
@@ -182,7 +207,7 @@ class RAPPORClient(Client):
     Made by `RAPPOR.client`. However often the same answer is reported, the reports together leak no
     more than the permanent response, which is `RAPPOR.lifetime_epsilon` private: save the state
     with `to_dict` and read it with `from_dict`, because a client that forgets starts a new
-    lifetime.
+    lifetime. For the answers of many respondents, one report each, there is `RAPPOR.collector`.
 
     Examples
     --------
@@ -221,6 +246,13 @@ class RAPPORClient(Client):
         y = samplers.sample_bits(none, rappor.n_bits, 0, thresholds, self.words)
         return rappor.report_labels(Reports(y, rappor, cohort=np.array([self.cohort])))[0]
 
+    def privatize(self, values: object, missing: str = "raise") -> Reports:
+        """Refused: without its memory a client would spend a lifetime on every call."""
+        raise NotAvailable(
+            "a RAPPORClient is one respondent's device: use report(value); for many respondents "
+            "who report once each, use mechanism.collector().privatize(values)"
+        )
+
     def _own_cells(self, value: object) -> tuple[str, Array]:
         """What the answer is remembered by, and its cells, shape (1, h)."""
         rappor: Any = self.mechanism
@@ -234,7 +266,10 @@ class RAPPORClient(Client):
         return f"{int(hashes[0]):016x}", cells
 
     def to_dict(self) -> dict[str, Any]:
-        """The state as plain JSON types. It belongs on the respondent's device alone."""
+        """The state as plain JSON types, which belongs on the respondent's device alone.
+
+        It names each answer by its hash, which whoever can guess the answer can compute.
+        """
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -263,9 +298,10 @@ class RAPPORClient(Client):
         if not isinstance(document, dict) or (
             (document.get("format"), document.get("version")) != head
         ):
-            raise InvalidArgument(
-                "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
-            )
+            remedy = f'must have "format": "{_FORMAT}", "version": {_VERSION}'
+            raise InvalidArgument("document", type(document), remedy)  # the state stays private
+        if not isinstance(mechanism, RAPPOR):
+            raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
         if document.get("fingerprint") != mechanism.fingerprint:
             raise MechanismMismatch(
                 f"the state is of a client with fingerprint {document.get('fingerprint')}, not of "
@@ -279,5 +315,7 @@ class RAPPORClient(Client):
             isinstance(v, str) and len(v) == width and not set(v) - set("0123456789abcdef")
             for v in permanent.values()
         ):
-            raise InvalidArgument("permanent", permanent, f"must hold {width} hexadecimal digits")
+            raise InvalidArgument(
+                "permanent", type(permanent), f"must hold {width} hexadecimal digits an answer"
+            )
         return cls(mechanism, system_words(entropy), cohort, dict(permanent))

@@ -39,7 +39,6 @@ from ldpstats.models.uncertainty import (
 )
 from ldpstats.operators import FixedEntry, StackedRows
 from ldpstats.problems import Equations, Likelihood, Moments, Solution
-from ldpstats.randomness import simulation_words
 from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
 from ldpstats.simplex import project_simplex
@@ -162,8 +161,9 @@ class FrequencyModel:
         ----------
         method : str or Estimator, optional
             "mle" (exact maximum likelihood on the simplex, the default), "em", "inversion"
-            (unbiased; the default where only bit sums are known), "normalized", "projected",
-            "thresholded", "nnls", "composite", "cvxpy"; or an estimator object with its tuning.
+            (unbiased; the default over candidates, and where only bit sums are known),
+            "normalized", "projected", "thresholded", "nnls", "composite", "cvxpy", "lasso" (selects
+            among candidates); or an estimator object with its tuning.
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
             ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
@@ -288,7 +288,8 @@ class FrequencyModel:
         Parameters
         ----------
         p0 : Series or array, shape (k,)
-            The distribution to test; a Series is matched by label.
+            The distribution to test; a Series is matched by label. Over candidates of an open
+            alphabet it may sum to less than one, and every frequency is tested.
 
         Raises
         ------
@@ -304,8 +305,10 @@ class FrequencyModel:
           H0: the frequencies are p0
           statistic 6.2, df 2, p-value 0.04505
         """
-        p0 = distribution("p0", align("p0", p0, self.categories), len(self.categories))
         problem, counts = self.moments(), self.sources[0]
+        is_open = isinstance(problem, CohortMoments) and problem.is_open
+        p0 = align("p0", p0, self.categories)
+        p0 = distribution("p0", p0, len(self.categories), partial=is_open)
         null = "the frequencies are p0"
         if (
             isinstance(problem, Equations)
@@ -317,6 +320,9 @@ class FrequencyModel:
             table = tests_.pearson_given(counts.vector(), law)
             return chi_square(null, table, "Pearson chi-square of the privatised reports")
         estimate, V = problem.estimate()[0], problem.covariance(p0)
+        if is_open:
+            every = tests_.wald(np.eye(p0.size), p0, estimate, V)
+            return chi_square(null, every, "Wald on all candidates, covariance under the null")
         outcome = tests_.given_distribution(estimate, V, p0)
         return chi_square(null, outcome, "Wald, covariance under the null")
 
@@ -362,6 +368,11 @@ class FrequencyModel:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
         positive_integer("n_boot", n_boot, 2)
         self._made(results)
+        if results.unexplained is not None and not results.assumes_complete:
+            raise NotAvailable(
+                f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
+                "not among them is not known; use the default intervals"
+            )
         p = project_simplex(results.fitted.estimate)
         estimator = ESTIMATORS[results.method]() if estimator is None else estimator
         if (estimator.name, _settings(estimator)) != (results.method, results.settings):
@@ -373,7 +384,7 @@ class FrequencyModel:
             )
         draws = np.empty((n_boot, p.size))
         for b in range(n_boot):
-            again = FrequencyModel([self._redraw(c, p, rng) for c in self.sources])
+            again = FrequencyModel([self._redraw(c, p, rng) for c in self.sources], self.candidates)
             if isinstance(estimator, LikelihoodEstimator):
                 draws[b] = estimator.solve(again.likelihood()).p
             else:
@@ -382,6 +393,8 @@ class FrequencyModel:
 
     def _made(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+        if results.linear.at is not None:
+            raise NotAvailable("intervals after a selection: use the default ones, or refit")
         mine = self.moments().estimate()[0]
         if not np.array_equal(mine, results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
@@ -389,10 +402,11 @@ class FrequencyModel:
     def _redraw(self, counts: Counts | BitCounts, p: Array, rng: np.random.Generator) -> Data:
         mechanism = counts.mechanism
         if isinstance(counts, BitCounts) or not mechanism.n_bits:
-            drawn: Data = mechanism.draw(p, counts.nobs, rng)
+            drawn: Data = mechanism.draw(p, counts.nobs, rng, self.candidates)
             return drawn
         codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
-        return Reports(mechanism.sample(codes, simulation_words(rng)), mechanism)
+        reports: Data = mechanism.privatize(self.categories.take(codes), rng)
+        return reports
 
 
 def _merged(groups: list[Counts | BitCounts]) -> tuple[Counts | BitCounts, ...]:
@@ -427,6 +441,10 @@ def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: fl
     full = np.full(k, np.nan)
     full[at] = estimate
     return Uncertain(full, covariance, at)
+
+
+def _dispersion(problem: Moments) -> float:
+    return cohort_fit(problem)[1] if isinstance(problem, CohortMoments) else 1.0
 
 
 def _settings(estimator: Estimator[Any]) -> str:
@@ -488,5 +506,12 @@ def two_sample_test(
     estimates = [problem.estimate()[0] for problem in problems]
     pooled = both.moments().plug_in()
     V = [problem.covariance(pooled) for problem in problems]
+    is_open = [isinstance(problem, CohortMoments) and problem.is_open for problem in problems]
+    if any(is_open):
+        if a.mechanism != b.mechanism or not single:  # else unlisted answers cancel, hash by hash
+            V = [v.scaled(_dispersion(q)) for v, q in zip(V, problems, strict=True)]
+        R = np.eye(problems[0].k)  # the candidates need not sum to one
+        every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
+        return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
     outcome = tests_.two_sample_wald(estimates[0], estimates[1], V[0], V[1])
     return chi_square(null, outcome, "Wald, covariance pooled under the null")

@@ -67,10 +67,12 @@ def cohort_fit(problem: CohortMoments, selected: bool = False) -> tuple[TestResu
     if found is None:
         return None, 1.0
     scale = found.mean / found.df
+    null = "the candidates explain the reports, up to answers that hash evenly"
+    null = null if problem.is_open else _NULL
+    if len(problem.sources) > 1:
+        null += ", and all sources have the same distribution"
     test = chi_square(
-        "the candidates explain the reports, up to answers that hash evenly"
-        if problem.is_open
-        else _NULL,
+        null,
         (found.statistic / scale, found.df),
         "chi-square matched to the squared residuals of the cells",
     )
@@ -83,7 +85,7 @@ def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None
     if not isinstance(problem, CohortMoments) or not problem.is_open:
         return None
     p = linear.estimate[linear.places]
-    if linear.covariance is None:
+    if linear.covariance is None or not p.size:
         return Unexplained(1.0 - float(p.sum()), np.nan)
     variance = linear.covariance.transform(np.ones((1, p.size)))[0, 0]
     return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
