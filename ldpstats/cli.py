@@ -23,8 +23,10 @@ from typing import Any, NoReturn, TextIO
 import ldpstats as ldp
 from ldpstats import io
 from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.io.google_fields import header_of
+from ldpstats.mechanisms.hashed import Hashed
 
 __all__ = ["main"]
 
@@ -89,8 +91,11 @@ Tables are .csv, .csv.gz or .parquet files with named columns; they may be large
 _PRIVATIZE = """\
 Privatise a column of answers, with the operating system's randomness. The true answers are never
 copied; of the other columns only those that --keep names are. Whoever holds INPUT sees every
-answer: privacy begins where this runs, best on the respondent's own device. Privatising the same
-answers again spends epsilon again.
+answer: privacy begins where this runs, best on the respondent's own device.
+
+A row is one respondent, who reports once. Privatising the same answers again, or several rows of
+one respondent, spends epsilon each time. For RAPPOR, repeated reports of the same person need the
+client that remembers (RAPPOR.client in Python), not this command.
 """
 
 _FIT = """\
@@ -225,7 +230,8 @@ def _add_fit(commands: Any) -> None:
     among.add_argument("--candidates", metavar="FILE", help="text file of candidates, one a line")
     among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
     add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
-    add("--method", help="estimator: mle (default), em, inversion, ...")
+    words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
+    add("--method", help=f"estimator: {words}")
     words = "1 - coverage of intervals, and error rate of --detect (default: 0.05)"
     add("--alpha", type=float, default=0.05, help=words)
     words = (
@@ -274,7 +280,7 @@ def _privatize(given: argparse.Namespace) -> int:
             given.input,
             given.output,
             given.column,
-            mechanism.client(),
+            mechanism.collector(),
             keep=given.keep,
             missing=given.missing,
             na=given.na,
@@ -341,6 +347,7 @@ def _fit(given: argparse.Namespace) -> int:
         one_of("method", given.method, tuple(ESTIMATORS))
     mechanism = _google(given) if given.spec is None else io.read_mechanism(given.spec)
     candidates = _candidates(given, mechanism)
+    _check_size(given.method, mechanism, candidates)
     with ExitStack() as stack:
         # taken before the work is done, so that a file that exists is refused at once
         files = {
@@ -390,7 +397,27 @@ def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
         return io.read_candidates(path)
     if not isinstance(mechanism, ldp.RAPPOR):
         raise InvalidArgument(flag, path, f"goes with RAPPOR only, not with {mechanism}")
+    if not path.lower().endswith((".csv", ".csv.gz")):
+        raise InvalidArgument(
+            flag,
+            path,
+            "must end in .csv or .csv.gz; a list, one candidate a line, goes with --candidates",
+        )
     return io.read_rappor_map(path, mechanism)
+
+
+def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -> None:
+    """Refuse, before reports are read, more hashed candidates than have standard errors at once."""
+    if method == "lasso" or not isinstance(mechanism, Hashed):
+        return
+    k = len(mechanism.labels(candidates))
+    if k > LARGEST_DENSE:
+        raise InvalidArgument(
+            "--method",
+            method,
+            f"has no standard errors for {k} candidates, {LARGEST_DENSE} at most: use "
+            "--method lasso, which selects among them first",
+        )
 
 
 def _counts(

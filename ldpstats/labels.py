@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -26,8 +27,10 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
         labels = labels.categories
     if isinstance(labels, pd.RangeIndex) and labels.start == 0 and labels.step == 1:
         return pd.RangeIndex(positive_integer(f"len({name})", len(labels), least))
-    if isinstance(labels, str | bytes | float | bool | dict) or labels is None:
+    if isinstance(labels, str | bytes | float | bool | Mapping) or labels is None:
         raise InvalidArgument(name, labels, "must be a number of categories or a list of labels")
+    if isinstance(labels, pd.DataFrame):
+        raise InvalidArgument(name, labels, "is a table: pass the column of labels")
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
     try:

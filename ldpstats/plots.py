@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +19,9 @@ __all__ = ["plot_frequencies"]
 
 _MOST_LABELS = 40  # more categories than this are drawn against their rank, without labels
 _LONGEST_LABEL = 30
+_LONGEST_LINE = 56  # characters of a line of the title, which fits into _ROOM
+_WIDTH = 7.0  # inches
+_ROOM = 5.2  # inches beside the labels
 
 
 def plot_frequencies(results: Any, ax: Axes | None, alpha: float, truth: Any = None) -> Axes:
@@ -25,15 +29,26 @@ def plot_frequencies(results: Any, ax: Axes | None, alpha: float, truth: Any = N
     frame = results.summary_frame(alpha)
     true = _truth(truth, frame.index)
     many = len(frame) > _MOST_LABELS
+    own = ax is None
     ax = _axes(ax, 4.0 if many else 1.6 + 0.3 * len(frame))
     draw = _draw_many if many else _draw_labelled
     draw(ax, frame, true, f"{100 * (1 - alpha):g}% interval")
     ax.spines[["top", "right"]].set_visible(False)
     sources = results.sources
     source = sources[0] if len(sources) == 1 else f"{len(sources)} mechanisms"
-    ax.set_title(f"{source}, n = {results.nobs:,}", fontsize="medium")
+    title = textwrap.fill(f"{source}, n = {results.nobs:,}", _LONGEST_LINE)
+    ax.set_title(title, fontsize="medium")
     _legend_below(ax)
+    if own:
+        _widen(ax)
     return ax
+
+
+def _widen(ax: Axes) -> None:
+    """Widen the figure by labels that would take the room of the estimates and the title."""
+    widest = max(label.get_window_extent().width for label in ax.get_yticklabels())
+    figure: Any = ax.figure
+    figure.set_figwidth(max(_WIDTH, widest / figure.dpi + _ROOM))
 
 
 def _legend_below(ax: Axes) -> None:
@@ -59,7 +74,7 @@ def _axes(ax: Axes | None, height: float) -> Axes:
     import matplotlib.pyplot as plt
 
     if ax is None:
-        return plt.subplots(figsize=(7.0, height), layout="constrained")[1]
+        return plt.subplots(figsize=(_WIDTH, height), layout="constrained")[1]
     if not isinstance(ax, matplotlib.axes.Axes):
         raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
     return ax
@@ -88,8 +103,11 @@ def _draw_labelled(ax: Axes, frame: pd.DataFrame, truth: Any, interval: str) -> 
     ax.plot(frame["params"], at, "o", color="C0", label="estimate")
     if truth is not None:
         ax.plot(truth, at, "d", color="C3", mfc="none", label="truth")
+    labels = [one_line(label, _LONGEST_LABEL) for label in frame.index]
+    if len(set(labels)) < len(labels):  # what tells them apart was left out
+        labels = [one_line(label, 2 * _LONGEST_LABEL) for label in frame.index]
     # two dollar signs would set what is between them as mathematics
-    labels = [one_line(label, _LONGEST_LABEL).replace("$", r"\$") for label in frame.index]
+    labels = [label.replace("$", r"\$") for label in labels]
     ax.set_yticks(at, labels)
     ax.set_ylim(-0.6, len(frame) - 0.4)
     ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut

@@ -7,23 +7,25 @@ mechanism that made them, so that counts of different mechanisms are never mixed
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, overload
+from typing import Any, Literal, NoReturn, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats import samplers
-from ldpstats.checks import counts_vector, one_of
+from ldpstats.checks import counts_vector, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
 __all__ = ["BitCounts", "Counts", "Reports"]
 
 Array = npt.NDArray[Any]
 
+_MOST_REPORTS = 1 << 53  # sums of weights are exact below
 _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
 
 _MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
+_UNCOUNTED = "reports do not add up, their counts do: use reports.tally() first"
 
 
 class Source(Protocol):
@@ -67,6 +69,12 @@ class Reports:
     cohort : array of int64, shape (n,), or None
         Cohort of each respondent, for mechanisms that have cohorts.
 
+    Raises
+    ------
+    InvalidArgument
+        For arrays of another shape or type than these, and codes or cohorts that do not exist.
+        Lists of whole numbers are made into arrays; floats are refused.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -81,8 +89,16 @@ class Reports:
     n_missing: int = 0
     cohort: Array | None = None
 
+    def __post_init__(self) -> None:
+        _check_reports(self)
+
     def __len__(self) -> int:
         return int(self.y.shape[0])
+
+    def __add__(self, other: object) -> NoReturn:
+        raise NotAvailable(_UNCOUNTED)
+
+    __radd__ = __add__
 
     @overload
     def tally(self, bits: Literal[False] = ...) -> Counts: ...
@@ -103,7 +119,6 @@ class Reports:
             For ``bits=True`` on reports that are not bits.
         """
         mechanism: Source = self.mechanism
-        _check_reports(self.y, self.cohort, mechanism)
         if not bits:
             y, n, cohort = _collapse(self.y, None, self.cohort, mechanism)
             return Counts(y, n, self.mechanism, self.n_missing, cohort)
@@ -130,6 +145,11 @@ class Counts:
     cohort : array of int64, shape (u,), or None
         Cohort of each distinct report, for mechanisms that have cohorts.
 
+    Raises
+    ------
+    InvalidArgument
+        As for `Reports`, and for counts that are negative or no integers.
+
     Examples
     --------
     Counts of chunks add up to the counts of all:
@@ -147,12 +167,15 @@ class Counts:
     cohort: Array | None = None
 
     def __post_init__(self) -> None:
-        n = np.asarray(self.n)
-        if n.dtype.kind not in "iu" or n.shape != self.y.shape[:1] or n.min(initial=0) < 0:
+        _check_reports(self)
+        n = _array("n", self.n)
+        if n.shape != self.y.shape[:1] or not _whole_below(n, _MOST_REPORTS):
             raise InvalidArgument(
-                "n", self.n, f"must be {self.y.shape[0]} non-negative integers, one a report in y"
+                "n",
+                self.n,
+                f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
             )
-        _check_reports(self.y, self.cohort, self.mechanism)
+        object.__setattr__(self, "n", n.astype(np.int64, copy=False))
 
     @property
     def nobs(self) -> int:
@@ -244,11 +267,18 @@ class Counts:
         one_of("missing", missing, ("raise", "count"))
         if not isinstance(frame, pd.DataFrame):
             raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
+        names: list[Any] = frame.columns.tolist()
+        used: list[Any] = []
         for name, column in (("report", report), ("count", count), ("cohort", cohort)):
-            if column is not None and column not in frame.columns:
-                raise InvalidArgument(
-                    name, column, f"no such column; the table has {frame.columns.tolist()}"
-                )
+            if column is None and name != "report":
+                continue
+            times = names.count(column) if pd.api.types.is_hashable(column) else 0
+            if times != 1:
+                found = "more than one" if times else "no"
+                raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
+            if column in used:
+                raise InvalidArgument(name, column, "is named twice: give a column for each")
+            used.append(column)
         if count is None:
             n = np.ones(len(frame), dtype=np.int64)
         else:
@@ -281,6 +311,12 @@ class BitCounts:
     n_missing : int
         Respondents who gave no answer.
 
+    Raises
+    ------
+    InvalidArgument
+        For arrays of another shape, for entries that are negative, no integers, or more than there
+        are reports, and for a mechanism that does not report bits.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -296,16 +332,24 @@ class BitCounts:
     n_missing: int = 0
 
     def __post_init__(self) -> None:
-        ones, reports = np.asarray(self.ones), np.asarray(self.reports)
+        _check_source(self)
         C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
-        if reports.shape != (C,) or ones.shape != (C, bits) or min(ones.min(), reports.min()) < 0:
+        if not bits:
             raise InvalidArgument(
-                "ones",
-                f"array of shape {ones.shape} with reports of shape {reports.shape}",
-                f"must be non-negative, of shape ({C}, {bits}) and ({C},)",
+                "mechanism", str(self.mechanism), "does not report bits: use Counts"
             )
-        if np.any(self.ones > self.reports[:, None]):
-            c, j = (int(i) for i in np.argwhere(self.ones > self.reports[:, None])[0])
+        for name, shape in (("ones", (C, bits)), ("reports", (C,))):
+            sums = _array(name, getattr(self, name))
+            if sums.shape != shape or not _whole_below(sums, _MOST_REPORTS):
+                raise InvalidArgument(
+                    name,
+                    f"array of {sums.dtype}, shape {sums.shape}",
+                    f"must be non-negative integers below 2**53, of shape {shape}",
+                )
+            object.__setattr__(self, name, sums.astype(np.int64, copy=False))
+        above = np.argwhere(self.ones > self.reports[:, None])
+        if above.size:
+            c, j = above[0].tolist()
             raise InvalidArgument(
                 f"ones[{c}, {j}]",
                 int(self.ones[c, j]),
@@ -339,8 +383,34 @@ class BitCounts:
     __radd__ = __add__
 
 
-def _check_reports(y: Array, cohort: Array | None, mechanism: Source) -> None:
-    """Refuse codes out of range, packed reports of another width, and cohorts that do not fit."""
+def _check_source(data: Reports | Counts | BitCounts) -> None:
+    """Refuse what is no mechanism, and no number of missing answers."""
+    mechanism = data.mechanism
+    if isinstance(mechanism, type) or not hasattr(mechanism, "no_counts"):
+        raise InvalidArgument("mechanism", mechanism, "must be the mechanism of the reports")
+    object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
+
+
+def _array(name: str, values: object) -> Array:
+    """An array of what may be lists; what it holds is not changed."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
+    try:
+        array = np.asarray(values)
+    except ValueError:  # lists of several lengths
+        raise InvalidArgument(name, values, "must be an array: rows differ in length") from None
+    # a list without entries has no type
+    return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
+
+
+def _check_reports(data: Reports | Counts) -> None:
+    """Refuse codes out of range, packed reports of another width, and cohorts that do not fit.
+
+    Lists become arrays, and integers of any width int64.
+    """
+    _check_source(data)
+    mechanism: Source = data.mechanism
+    y = _array("y", data.y)
     if mechanism.n_bits:
         good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.n_bits // 8),)
         what = f"packed reports of {mechanism.n_bits} bits, uint8 of shape (u, bytes)"
@@ -352,27 +422,29 @@ def _check_reports(y: Array, cohort: Array | None, mechanism: Source) -> None:
         good = y.ndim == 1 and _whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
     if not good:
-        raise InvalidArgument("y", y, f"must be {what}")
+        raise InvalidArgument("y", data.y, f"must be {what}")
+    object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))
     if not mechanism.n_cohorts:
-        if cohort is not None:
-            raise InvalidArgument("cohort", cohort, f"must be None: {mechanism} has no cohorts")
+        if data.cohort is not None:
+            remedy = f"must be None: {mechanism} has no cohorts"
+            raise InvalidArgument("cohort", data.cohort, remedy)
         return
-    if (
-        cohort is None
-        or cohort.shape != y.shape[:1]
-        or not _whole_below(cohort, mechanism.n_cohorts)
-    ):
+    cohort = _array("cohort", data.cohort)
+    if cohort.shape != y.shape[:1] or not _whole_below(cohort, mechanism.n_cohorts):
         raise InvalidArgument(
             "cohort",
-            cohort,
+            data.cohort,
             f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
         )
+    object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
 
 
 def _whole_below(codes: Array, bound: int) -> bool:
     if codes.dtype.kind not in "iu":
         return False
-    return not codes.size or bool(codes.min() >= 0 and codes.max() < bound)
+    codes = codes.astype(np.int64 if codes.dtype.kind == "i" else np.uint64, copy=False)
+    # seen as unsigned, a negative code is a large one: one pass finds both kinds
+    return not codes.size or bool(codes.view(np.uint64).max() < bound)
 
 
 def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:

@@ -198,6 +198,10 @@ API: list[tuple[str, Callable[[], Any], str]] = [
         lambda: ldp.Counts.from_frame(frame(["nurse"]), KRR, missing="drop"),
         "missing",
     ),
+    ("reports to counts", lambda: COUNTS + KRR.privatize(["nurse"], rng()), "tally()"),
+    ("reports of floats", lambda: ldp.Reports([0.0], KRR), "y"),
+    ("counts of floats", lambda: ldp.Counts([0], [1.0], KRR), "n"),
+    ("sums of floats", lambda: ldp.BitCounts([[1.0, 2.0, 3.0]], [4], BITS), "ones"),
     ("patterns to sums", lambda: ONES + BITS.privatize(["nurse"], rng()).tally(), "bit_counts()"),
     ("missing in a Series", lambda: KRR.counts(pd.Series([np.nan], ["nurse"])), "n[0]"),
     # -- models
@@ -374,6 +378,10 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ("epsilon of no channel", lambda: privacy.epsilon([[0.5, 0.6], [0.5, 0.5]]), "Q[0]"),
     ("loss of no law", lambda: utility.krr_l2([0.5, 0.6], 1.0, 100), "p"),
     ("loss of nobody", lambda: utility.krr_l2([0.5, 0.5], 1.0, 0), "n"),
+    ("loss of no mechanism", lambda: utility.expected_loss(None, [0.5, 0.5], 9), "mechanism"),
+    ("no designs", lambda: utility.recommend_design(8, 100, 1.0, mechanisms=None), "mechanisms"),
+    ("half closed", lambda: utility.recommend_design(8, 100, 1.0, closed="x"), "closed"),
+    ("lasso of text", lambda: ESTIMATORS["lasso"](false_selections="x"), "false_selections"),
     ("no such column", lambda: datasets.expand(datasets.load_gss(), "n"), "count"),
 ]
 

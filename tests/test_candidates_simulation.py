@@ -19,7 +19,8 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.cohorts import CohortMoments, LabelNoise
+from ldpstats.cohort_moments import CohortMoments
+from ldpstats.cohorts import LabelNoise
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.simplex import project_subsimplex
@@ -249,7 +250,7 @@ def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
 @pytest.mark.parametrize("name", SETTINGS)
 def test_errors_and_coverage(name: str, replications: Callable[[int], int]) -> None:
     """50 present and 450 absent candidates."""
-    surveys = Surveys(SETTINGS[name][0], zipf(50, 450), SETTINGS[name][1], [2, len(name)])
+    surveys = Surveys(SETTINGS[name][0], zipf(50, 450), SETTINGS[name][1], [5, len(name)])
     decoded = surveys.simulate(replications(1000))
     check_errors(decoded, surveys.p > 0)
     check_coverage(decoded, surveys.p)

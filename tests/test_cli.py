@@ -434,6 +434,8 @@ def test_every_way_to_the_same_estimates(fruit: Path, capsys: pytest.CaptureFixt
 
 REFUSED: list[tuple[str, list[str], str]] = [
     ("no candidates", [], "--candidates"),
+    ("a list as a map", ["--map", "fruit.txt"], "goes with --candidates"),
+    ("a map in Parquet", ["--map", "map.parquet"], "must end in .csv or .csv.gz"),
     ("both", ["--candidates", "fruit.txt", "--map", "map.csv"], "not allowed with"),
     ("no such file", ["--candidates", "none.txt"], "no such file"),
     ("no such map", ["--map", "none.csv"], "no such file"),
@@ -552,6 +554,42 @@ def test_mechanisms_are_refused(
     monkeypatch.chdir(fruit)
     paths = ["answers.csv", "out.csv", "--column", "fruit", "--write-spec", "new.json"]
     refused(["privatize", *paths, "--mechanism", *made.split()], says, capsys)
+
+
+@pytest.mark.parametrize("method", [[], ["--method", "inversion"], ["--method", "nnls"]])
+def test_too_many_candidates_are_refused_before_reports_are_read(
+    method: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files.write_mechanism(ldp.ORR(4, 4, 1.0), "spec.json")
+    files.write_mechanism(ldp.ORR(4, 4, 1.0, alphabet=8193), "closed.json")
+    Path("few.txt").write_text("".join(f"{i}\n" for i in range(8192)))
+    Path("many.txt").write_text("".join(f"{i}\n" for i in range(8193)))
+    # there is no table of reports: the number of candidates is complained of first
+    fit_ = ["fit", "none.csv", *method, "--spec"]
+    refused([*fit_, "spec.json", "--candidates", "many.txt"], "--method lasso", capsys)
+    refused([*fit_, "closed.json"], "--method lasso", capsys)
+    refused([*fit_, "spec.json", "--candidates", "few.txt"], "no such file", capsys)
+    lasso = ["fit", "none.csv", "--method", "lasso", "--spec", "spec.json"]
+    refused([*lasso, "--candidates", "many.txt"], "no such file", capsys)
+
+
+def test_the_help_names_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fit", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "mle (default), inversion (default with candidates or --bits)" in text
+    main(["privatize", "--help"])
+    text = " ".join(capsys.readouterr().out.split())
+    assert "A row is one respondent, who reports once." in text and "RAPPOR.client" in text
+
+
+def test_the_default_with_candidates(fruit: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reports_of_fruit(fruit)
+    assert fit_open(fruit, "--json", "-") == 0
+    assert json.loads(capsys.readouterr().out)["method"] == "inversion"
 
 
 @pytest.mark.parametrize("kind", OPEN)

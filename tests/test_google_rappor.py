@@ -223,7 +223,7 @@ def test_the_opposite_order_of_bits_fails(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "parameters",
-    [(0.1 + 0.2, 1 / 3, 1e-5), (0.0, 0.0, 1.0), (1e-300, 0.25, 2 / 3), (0.5, 0.75, 0.25)],
+    [(0.1 + 0.2, 1 / 3, 1e-5), (0.0, 0.0, 1.0), (1e-6, 0.25, 2 / 3), (0.5, 0.75, 0.25)],
 )
 def test_parameters_come_back_to_the_last_digit(
     parameters: tuple[float, float, float], tmp_path: Path

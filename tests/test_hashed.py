@@ -505,6 +505,11 @@ def test_bad_candidates() -> None:
     assert "candidates" in bad(lambda: model(counts, candidates=["a", 5]))
     assert "candidates" in bad(lambda: model(counts, candidates=["a", None]))
     assert "candidates" in bad(lambda: model(counts, candidates={"a", "b"}))
+    for text in ({"0:1"}, [["0:1"]], [["0:1"], ["0:1", "1:1"]], pd.DataFrame({"a": ["0:1"]})):
+        assert "reports" in bad(lambda t=text: ORR.parse("reports", t))
+        assert "reports" in bad(lambda t=text: RAPPOR.parse("reports", t, cohort=[0]))
+    assert "cohort" in bad(lambda: ORR.parse("reports", ["1"], cohort=[[0], [0, 1]]))
+    assert "nobs" in bad(lambda: RAPPOR.counts(np.ones((16, 32), dtype=int), nobs=[[1], [1, 2]]))
     assert "candidates" in bad(lambda: model(counts, candidates=["a", "\ud800"]))
     closed = ldp.ORR(4, 4, 1.0, alphabet=3)
     assert "candidates" in bad(

@@ -6,6 +6,7 @@ import datetime
 import gzip
 import tracemalloc
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def test_every_label_survives(kind: str, suffix: str, tmp_path: Path) -> None:
     assert counts.vector().tolist() == np.bincount(codes).tolist()
     # and as answers that a client reads from the file
     source, target = tmp_path / f"r{suffix}", tmp_path / "p.parquet"
-    io.privatize_file(source, target, "report", mechanism.client(), missing="count")
+    io.privatize_file(source, target, "report", mechanism.collector(), missing="count")
     assert same(io.read_counts(target, mechanism), counts)
 
 
@@ -409,7 +410,7 @@ def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None
     table.to_parquet(path) if source == ".parquet" else table.to_csv(path, index=False)
     out = tmp_path / f"r{target}"
     done = io.privatize_file(
-        path, out, "job", HONEST.client(), keep=["id"], missing="count", chunk_rows=120
+        path, out, "job", HONEST.collector(), keep=["id"], missing="count", chunk_rows=120
     )
     assert done == (490, 10)
     frames = list(io.read_columns(out, ["report", "id"]))
@@ -418,6 +419,77 @@ def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None
     reports = [None if pd.isna(v) else v for v in again["report"]]
     # each of the 490 differs with probability 2 e^-40
     assert reports == job.tolist()
+
+
+def test_rows_of_strings_are_respondents_who_report_once(tmp_path: Path) -> None:
+    rappor = ldp.RAPPOR(16, 2, 8, f=0.5, p=0.25, q=0.75)
+    path = text_file(tmp_path / "a.csv", "host\n" + "one\n" * 400)
+    out = tmp_path / "r.csv"
+    with pytest.raises(ldp.NotAvailable, match="collector"):
+        io.privatize_file(path, out, "host", rappor.client())
+    assert not out.exists()
+    assert io.privatize_file(path, out, "host", rappor.collector()) == (400, 0)
+    counts = io.read_counts(out, rappor, bits=True)
+    # a cohort is left out with probability 8 (7/8)^400 = 5e-23: these are no reports of one device
+    assert (counts.reports > 0).all()
+
+
+REPORTS = HONEST.privatize(JOBS, np.random.default_rng(1))
+HASHED = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.25, q=0.75)
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a mechanism for a client": (lambda f: io.privatize_file(f, "o.csv", "job", HONEST), "client="),
+    "keep is text": (
+        lambda f: io.privatize_file(f, "o.csv", "job", HONEST.collector(), keep="id"),
+        "keep='id'",
+    ),
+    "na is text": (
+        lambda f: io.privatize_file(f, "o.csv", "job", HONEST.collector(), na="NA"),
+        "na='NA'",
+    ),
+    "na of a number": (lambda f: io.read_counts(f, HONEST, "job", na=[0]), "na=0"),
+    "na is text, counting": (lambda f: io.read_counts(f, HONEST, "job", na="NA"), "na='NA'"),
+    "no column": (lambda f: io.read_counts(f, HONEST, None), "column=None"),
+    "columns of an array": (lambda f: io.read_counts(f, HONEST, np.array(["a", "b"])), "column="),
+    "columns are text": (lambda f: list(io.read_columns(f, "job")), "columns='job'"),
+    "columns are none": (lambda f: list(io.read_columns(f, None)), "columns=None"),
+    "no mechanism": (lambda f: io.read_counts(f, None, "job"), "mechanism="),
+    "no room": (lambda f: io.read_counts(f, HONEST, "job", most_bytes="2"), "most_bytes="),
+    "a file by its number": (lambda f: io.read_candidates(3), "path=3"),
+    "a table by its number": (lambda f: io.read_counts(3, HONEST, "job"), "path=3"),
+    "a specification by its number": (lambda f: io.read_mechanism(3), "path=3"),
+    "no target": (lambda f: io.write_mechanism(HONEST, None), "path=None"),
+    "a target of bytes": (lambda f: io.write_reports(REPORTS, b"r.csv"), "path="),
+    "no source": (
+        lambda f: io.privatize_file(None, "o.csv", "job", HONEST.collector()),
+        "path=None",
+    ),
+    "a null character": (lambda f: io.read_candidates("a\0b"), "path="),
+    "write no mechanism": (lambda f: io.write_mechanism(None, "s.json"), "mechanism="),
+    "write a class": (lambda f: io.write_mechanism(ldp.KRR, "s.json"), "mechanism="),
+    "write a number": (lambda f: io.write_reports(3, "r.csv"), "reports=3"),
+    "write numbers": (lambda f: io.write_reports([1, 2], "r.csv"), "reports=1"),
+    "write counts": (lambda f: io.write_reports(REPORTS.tally(), "r.csv"), "reports="),
+    "write numbers late": (lambda f: io.write_reports([REPORTS, 2], "r.csv"), "reports=2"),
+    "write sums of reports": (
+        lambda f: io.write_rappor_counts(HASHED.privatize(["a"], rng()), "c.csv"),
+        "tally",
+    ),
+    "write sums of nothing": (lambda f: io.write_rappor_counts(None, "c.csv"), "counts=None"),
+    "write no reports": (lambda f: io.write_rappor_reports([1], "c.csv"), "reports="),
+    "a map of no format": (lambda f: io.read_rappor_map("map.txt", HASHED), "google/rappor end in"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_arguments_of_another_kind_are_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = text_file(tmp_path / "a.csv", "id,job\n1,nurse\n2,N\n")
+    call, says = WRONG[name]
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        call(path)
+    assert [file.name for file in tmp_path.iterdir()] == ["a.csv"]
 
 
 @pytest.mark.parametrize("suffix", FORMATS)
@@ -446,7 +518,7 @@ def test_kept_columns_keep_their_types(tmp_path: Path) -> None:
     pyarrow.parquet.write_table(kept, tmp_path / "a.parquet")
     names = ["sex", "age", "day"]
     io.privatize_file(
-        tmp_path / "a.parquet", tmp_path / "r.parquet", "job", HONEST.client(), keep=names
+        tmp_path / "a.parquet", tmp_path / "r.parquet", "job", HONEST.collector(), keep=names
     )
     again = pyarrow.parquet.read_table(tmp_path / "r.parquet")
     assert again.column_names == ["report", *names]
@@ -477,7 +549,7 @@ def test_equal_reports_make_equal_files(suffix: str, tmp_path: Path) -> None:
 def test_a_failure_leaves_nothing(suffix: str, tmp_path: Path) -> None:
     path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 50 + "cook\n")
     with pytest.raises(ldp.UnknownCategory, match="row 51"):
-        io.privatize_file(path, tmp_path / f"r{suffix}", "job", HONEST.client(), chunk_rows=10)
+        io.privatize_file(path, tmp_path / f"r{suffix}", "job", HONEST.collector(), chunk_rows=10)
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
 
 
@@ -485,7 +557,7 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     path = text_file(tmp_path / "a.csv", "job\ncook\n")
     old = text_file(tmp_path / "r.csv", "report\nnurse\n")
     with pytest.raises(ldp.UnknownCategory):
-        io.privatize_file(path, old, "job", HONEST.client(), force=True)
+        io.privatize_file(path, old, "job", HONEST.collector(), force=True)
     assert old.read_text() == "report\nnurse\n"
 
 
@@ -494,7 +566,7 @@ def test_the_input_is_never_the_output(tmp_path: Path) -> None:
     (tmp_path / "link.csv").symlink_to(path)
     for target in (path, tmp_path / "link.csv"):
         with pytest.raises(ldp.InvalidArgument, match="is the file that is read"):
-            io.privatize_file(path, target, "job", HONEST.client(), force=True)
+            io.privatize_file(path, target, "job", HONEST.collector(), force=True)
 
 
 def test_a_label_that_csv_cannot_hold(tmp_path: Path) -> None:

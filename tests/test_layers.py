@@ -34,6 +34,7 @@ LAYERS = (
     "estimates",
     "problems",
     "cohorts",
+    "cohort_moments",
     "privacy",
     "mechanisms",
     "estimators",

@@ -259,3 +259,50 @@ def test_truth_is_matched_by_label() -> None:
     ax = surveys()["short"].plot(truth=truth)
     (line,) = (x for x in ax.get_lines() if x.get_label() == "truth")
     assert line.get_xdata().tolist() == [0.6, 0.3, 0.1]
+
+
+# -- plots of candidates ---------------------------------------------------------------------------
+
+
+def of_candidates(names: list[str]) -> ldp.FrequencyResults:
+    rappor = ldp.RAPPOR(128, 2, 32, f=0.5, p=0.25, q=0.75, hashing="google")
+    p = np.full(len(names), 1 / len(names))
+    counts = rappor.draw(p, 50_000, np.random.default_rng(1), candidates=names)
+    return ldp.FrequencyModel(counts, candidates=names).fit()
+
+
+HOST = "a-rather-long-host-name-{}.department.example.org"
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["a", "b", "c"],
+        [HOST.format(i) for i in range(40)],
+        [f"{'W' * 80}{i}" for i in range(5)],
+        [f"host{i}" for i in range(41)],
+    ],
+    ids=["short", "long", "wide", "many"],
+)
+def test_everything_is_inside_the_figure(names: list[str]) -> None:
+    ax = of_candidates(names).plot()
+    renderer = drawn(ax)
+    title = ax.title.get_window_extent(renderer)
+    assert title.x0 >= 0 and title.x1 <= ax.figure.bbox.width
+    assert title.y0 >= ax.bbox.y1 and title.y1 <= ax.figure.bbox.height
+    assert min(text.get_window_extent(renderer).x0 for text in ax.get_yticklabels()) >= 0
+    assert ax.bbox.width > 0.5 * ax.figure.bbox.width
+    legend = ax.get_legend().get_window_extent(renderer)
+    assert legend.x0 >= 0 and legend.x1 <= ax.figure.bbox.width
+    assert ax.get_title().replace("\n", " ").startswith("RAPPOR(n_bits=128, n_hashes=2,")
+
+
+def test_labels_of_the_same_ends_are_told_apart() -> None:
+    ax = of_candidates([HOST.format(i) for i in range(40)]).plot()
+    assert len({text.get_text() for text in ax.get_yticklabels()}) == 40
+
+
+def test_axes_of_the_callers_own_keep_their_figure() -> None:
+    figure, ax = plt.subplots(figsize=(4.0, 3.0))
+    of_candidates([HOST.format(i) for i in range(3)]).plot(ax=ax)
+    assert figure.get_size_inches().tolist() == [4.0, 3.0]

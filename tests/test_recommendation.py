@@ -428,6 +428,13 @@ BAD = [
     ({"p": [0.5, 0.5]}, "p"),
     ({"mechanisms": "krr"}, "mechanisms"),
     ({"mechanisms": []}, "mechanisms"),
+    ({"mechanisms": None}, "mechanisms"),
+    ({"mechanisms": 3}, "mechanisms"),
+    ({"mechanisms": [None]}, "mechanisms"),
+    ({"closed": "x"}, "closed"),
+    ({"closed": None}, "closed"),
+    ({"closed": 8}, "closed"),
+    ({"n_outputs": "4"}, "n_outputs"),
     ({"n_outputs": 1}, "n_outputs"),
     ({"n_outputs": []}, "n_outputs"),
     ({"n_cohorts": [4, 0]}, "n_cohorts"),
@@ -443,7 +450,19 @@ def test_bad_grids(changed: dict[str, object], name: str) -> None:
         utility.recommend_design(**{"S": 8, "n": 100, "epsilon": 1.0, **changed})
 
 
+def test_a_mechanism_named_twice_is_compared_once() -> None:
+    grid = {"n_outputs": 8, "n_cohorts": [4, 16]}
+    table = utility.recommend_design(8, 10**4, 1.0, mechanisms=["orr", "orr"], **grid).table
+    assert len(table) == 2
+
+
 def test_bad_losses() -> None:
+    with pytest.raises(InvalidArgument, match="mechanism="):
+        utility.expected_loss(None, [0.5, 0.5], 100)
+    with pytest.raises(InvalidArgument, match="mechanism="):
+        utility.expected_loss(ldp.ORR, [0.5, 0.5], 100)
+    with pytest.raises(InvalidArgument, match="mechanism="):
+        utility.random_design_loss(ldp.ORR, [0.5, 0.5], 100)
     orr, p = ldp.ORR(4, 16, 1.0), [0.5, 0.5]
     with pytest.raises(NotAvailable, match="candidates"):
         utility.expected_loss(orr, p, 100)

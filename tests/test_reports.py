@@ -9,6 +9,7 @@ import pytest
 import ldpstats as ldp
 
 KRR = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+ORR = ldp.ORR(n_outputs=2, n_cohorts=4, epsilon=1.0)
 UNARY = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
 
 
@@ -116,6 +117,96 @@ def test_malformed_counts_are_refused() -> None:
         ldp.Reports(np.zeros((3, 2), np.uint8), UNARY).tally()
     with pytest.raises(ldp.InvalidArgument, match="ones"):
         ldp.BitCounts(np.array([[1, -2, 3]]), np.array([4]), UNARY)
+
+
+def test_lists_become_arrays() -> None:
+    counts = ldp.Counts([0, 2], [5, 7], KRR)
+    assert (counts.nobs, counts.vector().tolist()) == (12, [5, 0, 7])
+    hashed = ldp.Reports([1, 0], ORR, cohort=[3, 0])
+    np.testing.assert_array_equal(hashed.tally().vector()[[3, 0]], [[0, 1], [1, 0]])
+    bits = ldp.BitCounts([[1, 2, 3]], [4], UNARY)
+    assert (bits.nobs, (bits + bits).ones.tolist()) == (4, [[2, 4, 6]])
+    assert ldp.Counts([], [], KRR).nobs == ldp.Reports([], KRR).tally().nobs == 0
+
+
+@pytest.mark.parametrize("kind", [np.uint8, np.uint64, np.int32])
+def test_integers_of_any_width_are_counted(kind: type) -> None:
+    y, cohort = np.array([1, 0, 1], dtype=kind), np.array([3, 0, 3], dtype=kind)
+    reports = ldp.Reports(y, ORR, cohort=cohort)
+    total = reports.tally() + ldp.Counts(y, np.array([200, 200, 200], kind), ORR, cohort=cohort)
+    assert total.n.dtype == total.y.dtype == total.cohort.dtype == np.int64
+    assert total.vector()[3].tolist() == [0, 402] and total.vector()[0].tolist() == [201, 0]
+
+
+BAD = {
+    "y of floats": (lambda: ldp.Reports([0.0, 1.0], KRR), "y="),
+    "y of truth values": (lambda: ldp.Reports([True, False], KRR), "y="),
+    "y of text": (lambda: ldp.Reports(["a", "b"], KRR), "y="),
+    "y ragged": (lambda: ldp.Reports([[0], [1, 2]], KRR), "y="),
+    "y missing": (lambda: ldp.Reports(None, KRR), "y="),
+    "y masked": (lambda: ldp.Reports(np.ma.masked_equal([0, 1], 1), KRR), "y="),
+    "y out of range": (lambda: ldp.Reports([3], KRR), "y="),
+    "bits in a list": (lambda: ldp.Reports([[1], [2]], UNARY), "packed"),
+    "cohorts of floats": (lambda: ldp.Reports([0, 1], ORR, cohort=[0.0, 1.0]), "cohort="),
+    "no cohorts": (lambda: ldp.Reports([0, 1], ORR), "cohort=None"),
+    "too few cohorts": (lambda: ldp.Reports([0, 1], ORR, cohort=[0]), "cohort="),
+    "cohorts that are not there": (lambda: ldp.Reports([0], ORR, cohort=[4]), "cohort="),
+    "cohorts of none": (lambda: ldp.Reports([0], KRR, cohort=[0]), "no cohorts"),
+    "no mechanism": (lambda: ldp.Reports([0], None), "mechanism="),
+    "a class": (lambda: ldp.Counts([0], [1], ldp.KRR), "mechanism="),
+    "missing, negative": (lambda: ldp.Reports([0], KRR, n_missing=-1), "n_missing"),
+    "missing, a float": (lambda: ldp.Counts([0], [1], KRR, n_missing=1.5), "n_missing"),
+    "n of floats": (lambda: ldp.Counts([0, 1], [1.0, 2.0], KRR), "n="),
+    "n too short": (lambda: ldp.Counts([0, 1], [1], KRR), "n="),
+    "n ragged": (lambda: ldp.Counts([0, 1], [1, [2]], KRR), "n="),
+    "n negative": (lambda: ldp.Counts([0], [-1], KRR), "n="),
+    "n beyond exact sums": (lambda: ldp.Counts([0], [2**53], KRR), "n="),
+    "sums of nan": (lambda: ldp.BitCounts(np.full((1, 3), np.nan), np.ones(1, int), UNARY), "ones"),
+    "sums of floats": (lambda: ldp.BitCounts([[1.0, 2.0, 3.0]], [4], UNARY), "ones"),
+    "reports of floats": (lambda: ldp.BitCounts([[1, 2, 3]], [4.0], UNARY), "reports="),
+    "reports, a number": (lambda: ldp.BitCounts([[1, 2, 3]], 4, UNARY), "reports="),
+    "sums ragged": (lambda: ldp.BitCounts([[1, 2, 3], [1]], [4], UNARY), "ones"),
+    "sums above reports": (lambda: ldp.BitCounts([[1, 5, 3]], [4], UNARY), r"ones\[0, 1\]=5"),
+    "sums of labels": (lambda: ldp.BitCounts([[1, 2, 3]], [4], KRR), "mechanism="),
+    "sums of nothing": (lambda: ldp.BitCounts([[1, 2, 3]], [4], None), "mechanism="),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_no_reports_is_refused(name: str) -> None:
+    call, says = BAD[name]
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        call()
+
+
+def test_reports_are_tallied_before_they_add_up() -> None:
+    reports = KRR.privatize(["a", "b"], np.random.default_rng(1))
+    counts, bits = KRR.counts([1, 2, 3]), UNARY.counts([1, 2, 3], nobs=4)
+    for add in (
+        lambda: counts + reports,
+        lambda: reports + counts,
+        lambda: reports + reports,
+        lambda: bits + reports,
+        lambda: sum([reports, reports]),
+    ):
+        with pytest.raises(ldp.NotAvailable, match=r"tally\(\)"):
+            add()
+    with pytest.raises(TypeError):
+        counts + 1
+    assert (counts + reports.tally()).nobs == 8
+
+
+def test_columns_of_a_table_are_told_apart() -> None:
+    table = pd.DataFrame([[1, 1, 1]], columns=["report", "n", "n"])
+    numbered = ldp.KRR(3, 1.0)
+    with pytest.raises(ldp.InvalidArgument, match="count='n': more than one"):
+        ldp.Counts.from_frame(table, numbered, count="n")
+    with pytest.raises(ldp.InvalidArgument, match="count='report': is named twice"):
+        ldp.Counts.from_frame(table, numbered, count="report")
+    with pytest.raises(ldp.InvalidArgument, match="report=None"):
+        ldp.Counts.from_frame(table, numbered, report=None)
+    with pytest.raises(ldp.InvalidArgument, match="no such column"):
+        ldp.Counts.from_frame(table, numbered, report=np.array(["report", "n"]))
 
 
 def test_rows_without_a_report_are_counted() -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from ldpstats.checks import one_of
-from ldpstats.cohorts import CohortMoments
+from ldpstats.cohort_moments import CohortMoments
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import SelectingEstimator
 from ldpstats.problems import Moments, Solution
@@ -32,6 +33,11 @@ class Lasso(SelectingEstimator):
     false_selections : float
         See `penalty`.
 
+    Raises
+    ------
+    InvalidArgument
+        For an unknown `penalty`, and `false_selections` that is no positive finite number.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -50,8 +56,16 @@ class Lasso(SelectingEstimator):
 
     def __post_init__(self) -> None:
         one_of("penalty", self.penalty, ("quantile", "universal"))
-        if not self.false_selections > 0.0:
-            raise InvalidArgument("false_selections", self.false_selections, "must be positive")
+        given = self.false_selections
+        try:
+            number = float(given) if isinstance(given, Real) else np.nan
+        except OverflowError:
+            number = np.inf
+        if isinstance(given, bool) or not 0.0 < number < np.inf:
+            raise InvalidArgument(
+                "false_selections", given, "must be a positive finite number, for example 1.0"
+            )
+        object.__setattr__(self, "false_selections", number)
 
     def solve(self, problem: Moments) -> Solution:
         """Return the estimate, zero for what was not selected; `support` says what was.

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohorts import CohortMoments
+from ldpstats.cohort_moments import CohortMoments
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems import Equations, Moments, Solution
 

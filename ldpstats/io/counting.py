@@ -10,11 +10,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, metadata, read_columns
-from ldpstats.io.values import label_of, present, refuse_missing, row_named, whole_counts
+from ldpstats.io.tables import CHUNK_ROWS, Advance, metadata, names, read_columns
+from ldpstats.io.values import (
+    check_mechanism,
+    label_of,
+    present,
+    refuse_missing,
+    row_named,
+    whole_counts,
+)
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import BitCounts, Counts
@@ -91,6 +98,9 @@ def read_counts(
     array([1, 2])
     """
     one_of("missing", missing, ("raise", "count"))
+    check_mechanism(mechanism)
+    columns = names("column", [column, *(c for c in (count, cohort) if c is not None)])
+    na, most_bytes = names("na", na), positive_integer("most_bytes", most_bytes)
     if bits and not mechanism.n_bits:
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
     if count == column:
@@ -106,7 +116,6 @@ def read_counts(
     if isinstance(mechanism, Enumerated):
         to_label = label_of(path, mechanism.outputs, na)
     total = _Sum(mechanism, bits, most_bytes)
-    columns = [name for name in (column, count, cohort) if name is not None]
     done = 0
     for frame in read_columns(path, columns, chunk_rows, advance):
         values, absent = present(where, frame[column], to_label, na)

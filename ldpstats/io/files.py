@@ -12,7 +12,7 @@ from pathlib import Path
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["FilePath", "reading", "refusal", "replacing"]
+__all__ = ["FilePath", "checked_path", "reading", "refusal", "replacing"]
 
 FilePath = str | os.PathLike[str]
 
@@ -22,12 +22,19 @@ def refusal(path: FilePath, remedy: str) -> InvalidArgument:
     return InvalidArgument("path", os.fspath(path), remedy)
 
 
+def checked_path(path: object) -> Path:
+    """Refuse what is no name of a file: a number would stand for an open file."""
+    if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
+        raise InvalidArgument("path", path, "must be the name of a file")
+    return Path(path)
+
+
 @contextmanager
 def reading(path: FilePath, *others: type[Exception]) -> Iterator[None]:
     """Turn whatever goes wrong in reading a file, and `others`, into one error that names it."""
     damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *others)
     try:
-        if Path(path).is_dir():
+        if checked_path(path).is_dir():
             raise refusal(path, "is a directory: give the name of a file")
         yield
     except FileNotFoundError:
@@ -66,7 +73,7 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
     ...     print(Path(f"{folder}/a.txt").read_text())
     done
     """
-    target = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(checked_path(path)))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}")
     try:
         if target.exists() and not target.is_file():

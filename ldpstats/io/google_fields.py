@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, refusal, replacing
+from ldpstats.io.files import FilePath, checked_path, refusal, replacing
 from ldpstats.io.tables import csv_lines, csv_writer, file_format
 from ldpstats.mechanisms import RAPPOR, Mechanism
 
@@ -93,5 +93,7 @@ def write_rows(path: FilePath, rows: Iterable[Iterable[object]], force: bool) ->
 
 
 def _check_format(path: FilePath) -> None:
-    if file_format(path) == ".parquet":
-        raise refusal(path, "is called Parquet: files of google/rappor end in .csv or .csv.gz")
+    name = checked_path(path).name.lower()
+    if not name.endswith((".csv", ".csv.gz")):
+        what = "is called Parquet" if name.endswith(".parquet") else "has no known format"
+        raise refusal(path, f"{what}: files of google/rappor end in .csv or .csv.gz")

@@ -113,6 +113,8 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     ...     read_rappor_counts(f"{folder}/counts.csv", rappor).reports
     array([10, 12])
     """
+    if not isinstance(counts, Counts | BitCounts):
+        raise InvalidArgument("counts", counts, "must be Counts or BitCounts: use reports.tally()")
     _check_writable("counts", counts)
     sums = counts.bit_counts() if isinstance(counts, Counts) else counts
     table = np.column_stack([sums.reports, sums.ones])
@@ -215,6 +217,8 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
     """
     if isinstance(reports, BitCounts):
         raise InvalidArgument("reports", "BitCounts", "are sums, not reports: write_rappor_counts")
+    if not isinstance(reports, Reports | Counts):
+        raise InvalidArgument("reports", reports, "must be Reports or Counts")
     rappor = _check_writable("reports", reports)
     n = reports.n if isinstance(reports, Counts) else np.ones(len(reports), dtype=np.int64)
     cohort: Any = reports.cohort

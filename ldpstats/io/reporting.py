@@ -12,8 +12,8 @@ import pandas as pd
 from ldpstats.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.counting import FINGERPRINT
-from ldpstats.io.files import FilePath, refusal
-from ldpstats.io.tables import CHUNK_ROWS, Advance, read_columns, write_table
+from ldpstats.io.files import FilePath, checked_path, refusal
+from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
 from ldpstats.io.values import label_of, present, refuse_missing, row_named
 from ldpstats.mechanisms import Client, Mechanism
 from ldpstats.mechanisms.base import Enumerated
@@ -42,7 +42,8 @@ def write_reports(
     Raises
     ------
     InvalidArgument
-        For a file that exists or cannot be written, or when there are no chunks.
+        For a file that exists or cannot be written, for chunks that are no reports, or when there
+        are none.
     MechanismMismatch
         For chunks of several mechanisms.
 
@@ -57,7 +58,8 @@ def write_reports(
     ...     read_counts(path, warner).nobs
     9
     """
-    chunks = iter([reports] if isinstance(reports, Reports) else reports)
+    several = reports if isinstance(reports, Iterable) else [reports]
+    chunks = map(_checked, several)
     first = next(chunks, None)
     if first is None:
         raise InvalidArgument("reports", [], "are none: there is nothing to write")
@@ -74,6 +76,12 @@ def write_reports(
             yield pd.DataFrame({"report": labels + [None] * chunk.n_missing}, dtype=object)
 
     _write(frames(), mechanism, path, force)
+
+
+def _checked(chunk: object) -> Reports:
+    if not isinstance(chunk, Reports):
+        raise InvalidArgument("reports", chunk, "must be Reports, or several of them")
+    return chunk
 
 
 def privatize_file(
@@ -93,6 +101,10 @@ def privatize_file(
 
     The true column is never copied. The rows keep their order.
 
+    A row is one respondent, who reports once. The answers of one respondent in several rows spend
+    epsilon once for each row. For RAPPOR, repeated reports of the same person need the client that
+    remembers, one for each person (`RAPPOR.client`), not this function.
+
     Parameters
     ----------
     source, target : path-like
@@ -100,7 +112,7 @@ def privatize_file(
     column : str
         Column of true categories.
     client : Client
-        From `Mechanism.client`.
+        From `Mechanism.collector`.
     keep : sequence of str
         Other columns to copy beside `report`. They are not privatised.
     missing : {"raise", "count"}
@@ -123,6 +135,8 @@ def privatize_file(
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
         are counted, for a file without answers, and for `keep` with the true column.
+    NotAvailable
+        For the client of a single respondent (`RAPPOR.client`).
     UnknownCategory
         For an answer that is not one of the categories; the row is named.
 
@@ -130,7 +144,7 @@ def privatize_file(
     --------
     >>> import tempfile, ldpstats as ldp
     >>> from pathlib import Path
-    >>> client = ldp.Warner(epsilon=1.0).client()
+    >>> client = ldp.Warner(epsilon=1.0).collector()
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     answers, reports = Path(folder, "answers.csv"), Path(folder, "reports.csv")
     ...     _ = answers.write_text("sex,answer\\nf,yes\\nm,\\nf,no\\n")
@@ -140,10 +154,14 @@ def privatize_file(
     'report,sex'
     """
     one_of("missing", missing, ("raise", "count"))
+    if not isinstance(client, Client):
+        raise InvalidArgument("client", client, "must be a client: mechanism.collector()")
+    keep, na = names("keep", keep), names("na", na)
     if column in keep:
         raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
     if "report" in keep or len(set(keep)) < len(keep):
         raise InvalidArgument("keep", list(keep), "must be distinct names, and none be 'report'")
+    checked_path(source), checked_path(target)
     if os.path.realpath(source) == os.path.realpath(target):
         raise refusal(target, "is the file that is read: write to another one")
     mechanism = client.mechanism

@@ -7,6 +7,7 @@ from typing import Any
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath, reading, refusal, replacing
+from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 
 __all__ = ["read_mechanism", "write_mechanism"]
@@ -65,12 +66,13 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     Raises
     ------
     InvalidArgument
-        For a file that exists or cannot be written.
+        For what is no mechanism, and for a file that exists or cannot be written.
 
     Examples
     --------
     See `read_mechanism`.
     """
+    check_mechanism(mechanism)
     text = json.dumps(mechanism.to_dict(), indent=2) + "\n"
     with replacing(path, force) as temporary:
         temporary.write_text(text, encoding="utf-8")

@@ -18,7 +18,7 @@ import pandas as pd
 
 from ldpstats.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, reading, refusal, replacing
+from ldpstats.io.files import FilePath, checked_path, reading, refusal, replacing
 
 __all__ = [
     "Advance",
@@ -26,6 +26,7 @@ __all__ = [
     "csv_writer",
     "file_format",
     "metadata",
+    "names",
     "objects",
     "read_column",
     "read_columns",
@@ -42,11 +43,22 @@ _FORMATS = (".csv", ".csv.gz", ".parquet")
 
 def file_format(path: FilePath) -> str:
     """The format of a table, which is its suffix."""
-    name = Path(path).name.lower()
+    name = checked_path(path).name.lower()
     for suffix in _FORMATS:
         if name.endswith(suffix):
             return suffix
     raise refusal(path, f"has no known format: the name must end in {', '.join(_FORMATS)}")
+
+
+def names(name: str, given: object) -> list[str]:
+    """A sequence of text as a list; text alone would be taken for a sequence of characters."""
+    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
+        raise InvalidArgument(name, given, f"must be a list, for example [{given!r}]")
+    found = list(given)
+    for text in found:
+        if not isinstance(text, str):
+            raise InvalidArgument(name, text, "must be text")
+    return found
 
 
 # -- reading ---------------------------------------------------------------------------------------
@@ -101,7 +113,7 @@ def read_columns(
     """Read several columns in chunks; see `read_column`."""
     positive_integer("chunk_rows", chunk_rows)
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
-    for frame, fraction in chunks(path, list(columns), chunk_rows):
+    for frame, fraction in chunks(path, names("columns", columns), chunk_rows):
         yield frame
         if advance is not None:
             advance(fraction)

@@ -15,14 +15,29 @@ from ldpstats.checks import counts_vector
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath
 from ldpstats.io.tables import file_format, objects
+from ldpstats.mechanisms import Mechanism
 
-__all__ = ["LabelOf", "label_of", "present", "refuse_missing", "row_named", "whole_counts"]
+__all__ = [
+    "LabelOf",
+    "check_mechanism",
+    "label_of",
+    "present",
+    "refuse_missing",
+    "row_named",
+    "whole_counts",
+]
 
 Array = npt.NDArray[Any]
 LabelOf = Callable[[str], Any]
 
 _WHOLE = re.compile(r"([0-9]{1,16})(\.0*)?")
 _INTEGER = re.compile("0|[1-9][0-9]{0,17}")
+
+
+def check_mechanism(mechanism: object) -> None:
+    """Refuse what is no mechanism, its class included."""
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as KRR(...)")
 
 
 def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelOf | None:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.labels import as_series
 
 __all__ = ["format_bits", "parse_bits"]
 
@@ -22,8 +22,7 @@ def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
 
 def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
     """Inverse of `format_bits`; refuses strings of another length or with other characters."""
-    text: pd.Series[Any] = pd.Series(labels)
-    text = text.reset_index(drop=True)
+    text = as_series(name, labels)
     remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
     good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
     if not good.all():

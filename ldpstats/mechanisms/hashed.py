@@ -14,11 +14,12 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Channel, Stacked
-from ldpstats.checks import counts_vector, positive_integer
-from ldpstats.cohorts import CohortMoments, CohortSource, Noise
+from ldpstats.checks import counts_vector, one_of, positive_integer
+from ldpstats.cohort_moments import CohortMoments
+from ldpstats.cohorts import CohortSource, Noise
 from ldpstats.designs import HashDesign, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, encode
+from ldpstats.labels import as_labels, as_series, encode
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashing import (
     distinct_cells,
@@ -331,11 +332,11 @@ class Hashed(Mechanism):
         """Inverse of `_cell_text`."""
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        text: pd.Series[Any] = pd.Series(labels).reset_index(drop=True)
+        text = as_series(name, labels)
         if cohort is None:
             text, groups = _split(name, text)
         else:
-            groups = counts_vector("cohort", np.asarray(cohort), (len(text),))
+            groups = counts_vector("cohort", cohort, (len(text),))
         outside = groups >= self.n_cohorts
         if outside.any():
             first = int(np.argmax(outside))
@@ -365,9 +366,6 @@ def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray
 
 def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:
     """The strings among answers, and how many were missing."""
-    from ldpstats.checks import one_of
-    from ldpstats.labels import as_series
-
     one_of("missing", missing, ("raise", "count"))
     series = as_series("values", values)
     absent = series.isna().to_numpy()

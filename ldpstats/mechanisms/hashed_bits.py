@@ -165,7 +165,7 @@ class HashedBits(Hashed):
         if nobs is None:
             raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
         ones = counts_vector("n", n, (self.n_cohorts, self.n_bits))
-        reports = counts_vector("nobs", np.atleast_1d(np.asarray(nobs)), (self.n_cohorts,))
+        reports = counts_vector("nobs", [nobs] if np.isscalar(nobs) else nobs, (self.n_cohorts,))
         return BitCounts(ones, reports, self)
 
     def _cell_text(self, y: Array) -> npt.NDArray[Any]:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import distribution, one_of, positive_integer
-from ldpstats.cohorts import LARGEST_DENSE, CohortMoments
+from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.estimates import Uncertain

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Uniformised
-from ldpstats.cohorts import LARGEST_DENSE, CohortMoments, merged
+from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments, merged
 from ldpstats.covariances import Covariance, block_diagonal, uniformised, uniformised_fpe16
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimates import ExactForm, Uncertain, Unexplained

@@ -23,7 +23,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.checks import distribution, one_of
-from ldpstats.cohorts import CohortMoments, LabelNoise
+from ldpstats.cohort_moments import CohortMoments
+from ldpstats.cohorts import LabelNoise
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
@@ -74,7 +75,8 @@ def expected_loss(
     NotIdentified
         Where the design cannot tell the candidates apart.
     InvalidArgument
-        For p that is no distribution over the candidates, or n that is no positive integer.
+        For p that is no distribution over the candidates, n that is no positive integer, or what is
+        no mechanism.
 
     Examples
     --------
@@ -88,12 +90,18 @@ def expected_loss(
     array([0.0464, 0.0232])
     """
     one_of("loss", loss, _LOSSES)
+    _check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
     problem = mechanism.moments(_one_report_each(mechanism), candidates)
     if isinstance(problem, CohortMoments):
         return _total(_cohort_variances(problem, law), n, loss)
     return _total(problem.covariance(law).variances(), n, loss)
+
+
+def _check_mechanism(mechanism: object) -> None:
+    if not isinstance(mechanism, Mechanism):
+        raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as ORR(...)")
 
 
 def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
@@ -217,6 +225,7 @@ def random_design_loss(
     """
     one_of("loss", loss, _LOSSES)
     law = probabilities(p)
+    _check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
         raise NotAvailable(f"random_design_loss is for hashed mechanisms of one hash: {mechanism}")
     if not mechanism.is_open and len(mechanism.labels()) != law.size:

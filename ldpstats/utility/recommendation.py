@@ -170,6 +170,8 @@ def recommend_design(
     epsilon = positive_epsilon("epsilon", epsilon)
     law = _geometric(S) if p is None else distribution("p", p, S)
     one_of("loss", loss, ("l1", "l2"))
+    if not isinstance(closed, bool | np.bool_):
+        raise InvalidArgument("closed", closed, "must be True or False")
     designs = list(
         _designs(S, n, epsilon, closed, _names(mechanisms), n_outputs, n_cohorts, n_hashes)
     )
@@ -196,10 +198,14 @@ def _geometric(S: int) -> Array:
 
 
 def _names(mechanisms: object) -> list[str]:
-    names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)  # type: ignore[call-overload]
+    try:
+        names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)  # type: ignore[call-overload]
+    except TypeError:
+        remedy = f"must be names from {_MECHANISMS}"
+        raise InvalidArgument("mechanisms", mechanisms, remedy) from None
     if not names:
         raise InvalidArgument("mechanisms", mechanisms, "must name one at least")
-    return [one_of("mechanisms", name, _MECHANISMS) for name in names]
+    return list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
 
 
 def _designs(
