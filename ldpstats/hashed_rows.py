@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
-from ldpstats.operators import Rows
+from ldpstats.operators import Rows, log_noise
 
 __all__ = ["BloomRows", "LabelRows"]
 
@@ -192,8 +192,7 @@ class BloomRows(Rows):
 
     @cached_property
     def log_scale(self) -> Array:
-        ones = np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
-        return np.asarray(ones * np.log(self.p0) + (self.n_bits - ones) * np.log1p(-self.p0))
+        return log_noise(self.packed, self.p0, self.n_bits)
 
     def mix(self, p: Array) -> Array:
         out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])

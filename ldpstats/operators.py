@@ -17,7 +17,15 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["DenseRows", "FixedEntry", "Rows", "StackedRows", "UnaryRows", "UniformRows"]
+__all__ = [
+    "DenseRows",
+    "FixedEntry",
+    "Rows",
+    "StackedRows",
+    "UnaryRows",
+    "UniformRows",
+    "log_noise",
+]
 
 Array = npt.NDArray[Any]
 
@@ -146,6 +154,18 @@ class UniformRows(Rows):
         return self.a * tally + rest, (self.a + 2.0 * self.b) * self.a * tally + self.b * rest
 
 
+def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
+    """Log-probability, shape (u,), of packed reports all of whose bits are 1 with probability p0.
+
+    Examples
+    --------
+    >>> log_noise(np.array([[0b101]], dtype=np.uint8), 0.5, 3).round(6)   # 3 ln(1/2)
+    array([-2.079442])
+    """
+    ones = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+    return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))
+
+
 @dataclass(frozen=True, eq=False)
 class UnaryRows(Rows):
     """Rows of a unary channel: category x sets bit x with p1, every other bit with p0 < p1.
@@ -179,8 +199,7 @@ class UnaryRows(Rows):
 
     @cached_property
     def log_scale(self) -> Array:
-        ones = np.bitwise_count(self.packed).sum(axis=1, dtype=np.int64)
-        return np.asarray(ones * np.log(self.p0) + (self.k - ones) * np.log1p(-self.p0))
+        return log_noise(self.packed, self.p0, self.k)
 
     def mix(self, p: Array) -> Array:
         out = np.empty(self.shape[0])

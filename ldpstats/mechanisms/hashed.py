@@ -233,11 +233,19 @@ class Hashed(Mechanism):
         # a draw that never keeps its code is uniform
         cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
         if self.alphabet is not None:
-            own = self._alphabet_cells[cohort, codes].astype(np.int64)
-            own = np.where(own == self.n_cells, own[:, :1], own)
+            own = self._alphabet_own(codes, cohort)
         else:
             own = self._own_cells(strings, cohort)
         return Reports(self._randomise(own, words), self, n_missing, cohort)
+
+    def _alphabet_own(self, codes: Array, cohort: Array) -> Array:
+        """Cells of categories in their respondents' cohorts, shape (n, h)."""
+        return self._listed(self._alphabet_cells[cohort, codes])
+
+    def _listed(self, cells: Array) -> Array:
+        """Cells, shape (..., h), with the first in place of each repetition."""
+        numbers = cells.astype(np.int64)
+        return np.where(numbers == self.n_cells, numbers[..., :1], numbers)
 
     def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
         hashes = hash_strings("values", strings)
@@ -264,8 +272,7 @@ class Hashed(Mechanism):
 
     def channel(self, candidates: Any = None) -> Channel:
         """The channel of the categories or candidates: uniform cohorts, one channel each."""
-        cells = self.cells(candidates).astype(np.int64)
-        own = np.where(cells == self.n_cells, cells[:, :, :1], cells)
+        own = self._listed(self.cells(candidates))
         return Stacked([self._cohort_channel(cells) for cells in own])
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:

@@ -258,9 +258,8 @@ class RAPPORClient(Client):
         rappor: Any = self.mechanism
         cohort = np.array([self.cohort])
         if rappor.alphabet is not None:
-            code = int(encode("value", [value], rappor.alphabet)[0][0])
-            own = rappor._alphabet_cells[self.cohort, [code]].astype(np.int64)
-            return str(code), np.where(own == rappor.n_bits, own[:, :1], own)
+            codes, _ = encode("value", [value], rappor.alphabet)
+            return str(int(codes[0])), rappor._alphabet_own(codes, cohort)
         hashes = hash_strings("value", [value])
         cells = rappor._own_cells(pd.Series([value]), cohort)
         return f"{int(hashes[0]):016x}", cells
