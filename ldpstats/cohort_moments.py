@@ -144,15 +144,13 @@ class CohortMoments(Moments):
     def _estimate(self) -> tuple[Array, str]:
         self.require_identified()
         how = "least squares of the hashed candidates"
-        if self.k <= _SMALL or len(self.sources) > 1:
-            right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
-            p, how = self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
-            return p, how
-        source = self.sources[0]
-        fit = least_squares(source.design, source.weights, source.moved)
-        if fit.converged:
-            return fit.p, f"{how}, by {fit.n_iter} conjugate gradients"
-        return self.inverse @ source.design.adjoint(source.weights * source.moved), how
+        if self.k > _SMALL and len(self.sources) == 1:
+            source = self.sources[0]
+            fit = least_squares(source.design, source.weights, source.moved)
+            if fit.converged:
+                return fit.p, f"{how}, by {fit.n_iter} conjugate gradients"
+        right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
+        return self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
 
     def estimate(self) -> tuple[Array, str]:
         return self._estimate

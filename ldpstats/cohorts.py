@@ -100,8 +100,7 @@ class CohortSource:
         """Variance of the weighted cells that each candidate owns, (S,), and of all cells."""
         mean = self.moved.reshape(self.ones.shape) + self.offset
         noise = (self.precision**2 * self.reports[:, None] * mean * (1.0 - mean)).reshape(-1)
-        owned = replace(self.design, slope=1.0, background=0.0).adjoint(noise)
-        return owned, float(noise.sum())
+        return self.design.owners(noise), float(noise.sum())
 
     def own_cells(self, p: Array) -> tuple[Array, Array]:
         """Reports of own cells, (S,), and the share of them that absent candidates would have."""
@@ -136,26 +135,16 @@ class LabelNoise(Noise):
     """One label a report: the counts of a cohort are multinomial."""
 
     def spread(self, source: CohortSource, p: Array) -> Array:
-        m, n = source.cell_means(p), source.reports.astype(np.float64)
-        scale = source.precision**2 * n  # w_c^2 / n_c
-        total = source.design.gram((scale[:, None] * m).reshape(-1))
-        mean = source.design.by_cohort(m.reshape(-1)) * np.sqrt(scale)[:, None]
-        total -= mean.T @ mean
-        return total
+        m = source.cell_means(p)
+        return _spread(source, m, m)
 
     def gradient_variances(self, source: CohortSource) -> Array:
         # the centring is the same whichever label is reported
         return np.asarray(source.design.slope**2 * source.cell_noise()[0])
 
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        m, n = source.cell_means(p), source.reports.astype(np.float64)
-        second, third = (m**2).sum(axis=1), (m**3).sum(axis=1)
-        # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
-        variance = 4.0 * n * (third - second**2)
-        variance += 2.0 * n * (n - 1.0) * (second - 2.0 * third + second**2)
-        seen, kappa = n > 0, source.precision
-        ratio = np.divide(kappa, n, out=np.zeros_like(n), where=seen)
-        return float(kappa * (1.0 - second)[seen].sum()), float(ratio**2 @ variance)
+        m = source.cell_means(p)
+        return _misfit(source, m, m, m)
 
 
 @dataclass(frozen=True)
@@ -180,13 +169,12 @@ class BitNoise(Noise):
 
     def spread(self, source: CohortSource, p: Array) -> Array:
         design, means = source.design, source.cell_means(p)
-        scale = source.precision**2 * source.reports.astype(np.float64)
         if design.cells.shape[2] == 1:
-            return _spread_of_single_bits(source, means, scale)
+            return _spread(source, *_single_bits(source, means))
         total = np.zeros((design.shape[1],) * 2)
         for c in np.flatnonzero(source.reports):
             A, V = design.block(int(c)), self._covariance(source, p, int(c), means[c])
-            total += scale[c] * (A.T @ (V @ A))
+            total += source.precision**2 * float(source.reports[c]) * (A.T @ (V @ A))
         return total
 
     def gradient_variances(self, source: CohortSource) -> Array:
@@ -197,6 +185,8 @@ class BitNoise(Noise):
 
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
         means, mean, variance = source.cell_means(p), 0.0, 0.0
+        if source.design.cells.shape[2] == 1:
+            return _misfit(source, means, *_single_bits(source, means))
         for c in np.flatnonzero(source.reports):
             m, n = means[c], float(source.reports[c])
             V, tilt = self._covariance(source, p, int(c), m), 1.0 - 2.0 * m
@@ -211,12 +201,34 @@ def _shares(source: CohortSource, m: Array) -> Array:
     return np.asarray((m - source.offset) / source.design.slope + source.design.background)
 
 
-def _spread_of_single_bits(source: CohortSource, means: Array, scale: Array) -> Array:
-    """`BitNoise.spread` where an answer owns one bit: no two bits are owned together."""
-    design, own = source.design, _shares(source, means)
-    loading = design.slope * own
-    diagonal = means * (1.0 - means) + loading**2
-    total = design.gram((scale[:, None] * diagonal).reshape(-1))
-    mean = design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
+def _single_bits(source: CohortSource, means: Array) -> tuple[Array, Array]:
+    """Diagonal and loading, see `_spread`, of bits of which an answer owns one."""
+    loading = source.design.slope * _shares(source, means)
+    return means * (1.0 - means) + loading**2, loading
+
+
+def _spread(source: CohortSource, diagonal: Array, loading: Array) -> Array:
+    """`Noise.spread` where one report's cells have the covariance diag(d) - l l', both (C, m).
+
+    Labels have it, with d = l = m, and bits of which an answer owns one.
+    """
+    scale = source.precision**2 * source.reports.astype(np.float64)  # w_c^2 / n_c
+    total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
+    mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
     total -= mean.T @ mean
     return total
+
+
+def _misfit(
+    source: CohortSource, means: Array, diagonal: Array, loading: Array
+) -> tuple[float, float]:
+    """`Noise.misfit` where one report's cells have the covariance diag(d) - l l'; see `_spread`."""
+    n, square, tilt = source.reports.astype(np.float64), loading**2, 1.0 - 2.0 * means
+    variances = diagonal - square
+    # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
+    single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
+    pairs = square.sum(axis=1) ** 2 - (square**2).sum(axis=1) + (variances**2).sum(axis=1)
+    variance = n * single + 2.0 * n * (n - 1.0) * pairs
+    seen = n > 0
+    ratio = np.divide(source.precision, n, out=np.zeros_like(n), where=seen)
+    return float(source.precision * variances[seen].sum()), float(ratio**2 @ variance)

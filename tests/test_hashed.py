@@ -296,6 +296,7 @@ def test_misfit_moments_are_exact() -> None:
     for mechanism in (
         ldp.ORR(3, 1, epsilon=1.0),
         ldp.RAPPOR(n_bits=3, n_hashes=2, n_cohorts=1, f=0.0, p=0.2, q=0.7),
+        ldp.RAPPOR(n_bits=3, n_hashes=1, n_cohorts=1, f=0.0, p=0.2, q=0.7),
     ):
         p = np.array([0.5, 0.3, 0.2])
         m = mechanism.n_cells
