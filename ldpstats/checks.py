@@ -19,6 +19,7 @@ __all__ = [
     "positive_epsilon",
     "positive_integer",
     "probability",
+    "whole_below",
 ]
 
 Array = npt.NDArray[Any]
@@ -125,3 +126,12 @@ def distribution(name: str, value: object, k: int, partial: bool = False) -> Arr
     if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):
         raise InvalidArgument(name, p.tolist(), remedy)
     return p
+
+
+def whole_below(codes: Array, bound: int) -> bool:
+    """Whether an array holds integers from 0 to bound - 1 only."""
+    if codes.dtype.kind not in "iu":
+        return False
+    codes = codes.astype(np.int64 if codes.dtype.kind == "i" else np.uint64, copy=False)
+    # seen as unsigned, a negative code is a large one: one pass finds both kinds
+    return not codes.size or bool(codes.view(np.uint64).max() < bound)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.checks import one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
 __all__ = ["align", "as_labels", "as_series", "encode", "labels_from_json", "labels_to_json"]
@@ -152,8 +152,7 @@ def _integer_codes(
     name: str, values: npt.NDArray[Any], k: int, check: bool
 ) -> npt.NDArray[np.int64]:
     codes = values.astype(np.int64, copy=False)
-    # seen as unsigned, a negative code is a large one: one pass finds both kinds
-    if check and codes.size and codes.view(np.uint64).max() >= k:
+    if check and not whole_below(codes, k):
         first = int(np.argmax((values < 0) | (values >= k)))
         raise UnknownCategory(
             f"{name}[{first}]", int(values[first]), f"is not among the {k} labels 0 to {k - 1}"

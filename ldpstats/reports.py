@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats import samplers
-from ldpstats.checks import counts_vector, one_of, positive_integer
+from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
 __all__ = ["BitCounts", "Counts", "Reports"]
@@ -169,7 +169,7 @@ class Counts:
     def __post_init__(self) -> None:
         _check_reports(self)
         n = _array("n", self.n)
-        if n.shape != self.y.shape[:1] or not _whole_below(n, _MOST_REPORTS):
+        if n.shape != self.y.shape[:1] or not whole_below(n, _MOST_REPORTS):
             raise InvalidArgument(
                 "n",
                 self.n,
@@ -340,7 +340,7 @@ class BitCounts:
             )
         for name, shape in (("ones", (C, bits)), ("reports", (C,))):
             sums = _array(name, getattr(self, name))
-            if sums.shape != shape or not _whole_below(sums, _MOST_REPORTS):
+            if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
                 raise InvalidArgument(
                     name,
                     f"array of {sums.dtype}, shape {sums.shape}",
@@ -419,7 +419,7 @@ def _check_reports(data: Reports | Counts) -> None:
                 "y", y, f"has bits beyond the {mechanism.n_bits} of a report: padding must be zero"
             )
     else:
-        good = y.ndim == 1 and _whole_below(y, mechanism.n_outputs)
+        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
     if not good:
         raise InvalidArgument("y", data.y, f"must be {what}")
@@ -430,21 +430,13 @@ def _check_reports(data: Reports | Counts) -> None:
             raise InvalidArgument("cohort", data.cohort, remedy)
         return
     cohort = _array("cohort", data.cohort)
-    if cohort.shape != y.shape[:1] or not _whole_below(cohort, mechanism.n_cohorts):
+    if cohort.shape != y.shape[:1] or not whole_below(cohort, mechanism.n_cohorts):
         raise InvalidArgument(
             "cohort",
             data.cohort,
             f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
         )
     object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
-
-
-def _whole_below(codes: Array, bound: int) -> bool:
-    if codes.dtype.kind not in "iu":
-        return False
-    codes = codes.astype(np.int64 if codes.dtype.kind == "i" else np.uint64, copy=False)
-    # seen as unsigned, a negative code is a large one: one pass finds both kinds
-    return not codes.size or bool(codes.view(np.uint64).max() < bound)
 
 
 def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:

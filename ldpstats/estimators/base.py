@@ -63,5 +63,9 @@ class SelectingEstimator(MomentsEstimator):
     """
 
     @abstractmethod
-    def selected(self, problem: Moments, solution: Solution) -> Moments:
-        """The problem of the selected candidates, on which their standard errors rest."""
+    def refit(self, problem: Moments) -> tuple[Solution, Moments]:
+        """The estimate, and the problem of the selected, on which their standard errors rest."""
+
+    def solve(self, problem: Moments) -> Solution:
+        """Return the estimate, zero for what was not selected; `support` says what was."""
+        return self.refit(problem)[0]

@@ -67,8 +67,8 @@ class Lasso(SelectingEstimator):
             )
         object.__setattr__(self, "false_selections", number)
 
-    def solve(self, problem: Moments) -> Solution:
-        """Return the estimate, zero for what was not selected; `support` says what was.
+    def refit(self, problem: Moments) -> tuple[Solution, Moments]:
+        """Select, and estimate the selected by least squares.
 
         Raises
         ------
@@ -89,15 +89,11 @@ class Lasso(SelectingEstimator):
         spread = np.sqrt(source.noise.gradient_variances(source))
         fit = nonnegative_lasso(source.design, source.cohort_weights, source.moved, z * spread)
         support = np.flatnonzero(fit.p > 0.0)
-        p = np.zeros(problem.k)
+        p, chosen = np.zeros(problem.k), problem.take(support)
         if support.size:
-            p[support] = problem.take(support).estimate()[0]
+            p[support] = chosen.estimate()[0]
         message = (
             f"non-negative Lasso, penalty {self.penalty!r} of {z:.4g} standard deviations: "
             f"{support.size} of {problem.k} candidates selected, then least squares"
         )
-        return Solution(p, np.nan, fit.n_iter, fit.converged, message, support)
-
-    def selected(self, problem: Moments, solution: Solution) -> Moments:
-        assert isinstance(problem, CohortMoments) and solution.support is not None
-        return problem.take(solution.support)
+        return Solution(p, np.nan, fit.n_iter, fit.converged, message, support), chosen

@@ -196,8 +196,7 @@ class FrequencyModel:
         if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         if isinstance(estimator, SelectingEstimator):
-            solution = estimator.solve(problem)
-            problem = estimator.selected(problem, solution)  # inference is about the selected
+            solution, problem = estimator.refit(problem)  # inference is about the selected
         if isinstance(problem, CohortMoments):
             fit, dispersion = cohort_fit(problem, solution is not None)
         else:
