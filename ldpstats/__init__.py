@@ -15,6 +15,7 @@ intervals, tests, tables and plots.
 from __future__ import annotations
 
 from ldpstats import errors, privacy
+from ldpstats.association_results import AssociationResults
 from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
 from ldpstats.errors import (
     BoundaryWarning,
@@ -28,7 +29,9 @@ from ldpstats.errors import (
     NotIdentified,
     UnknownCategory,
 )
+from ldpstats.inference.effects import Effect
 from ldpstats.inference.tests import TestResult
+from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import (
     KRAPPOR,
     KRR,
@@ -46,6 +49,8 @@ from ldpstats.mechanisms import (
     Warner,
     mechanism_from_dict,
 )
+from ldpstats.mechanisms.lumped import lump
+from ldpstats.models.association import AssociationModel
 from ldpstats.models.frequency import FrequencyModel, two_sample_test
 from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
@@ -58,6 +63,8 @@ __all__ = [
     "ORAPPOR",
     "ORR",
     "RAPPOR",
+    "AssociationModel",
+    "AssociationResults",
     "BitCounts",
     "Bits",
     "BoundaryWarning",
@@ -68,11 +75,13 @@ __all__ = [
     "Counts",
     "CustomMechanism",
     "Dense",
+    "Effect",
     "ForcedResponse",
     "FrequencyModel",
     "FrequencyResults",
     "IncompleteListWarning",
     "InvalidArgument",
+    "JointCounts",
     "Kronecker",
     "LDPError",
     "LDPWarning",
@@ -91,6 +100,7 @@ __all__ = [
     "UnrelatedQuestion",
     "Warner",
     "errors",
+    "lump",
     "mechanism_from_dict",
     "privacy",
     "two_sample_test",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -26,11 +25,11 @@ from ldpstats.estimates import (
     number_from_json,
     number_to_json,
 )
-from ldpstats.hypotheses import linear_hypothesis
+from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import chi2_pvalue, skewed_pvalue
+from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json
 
@@ -72,7 +71,7 @@ _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "boot
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResults:
+class FrequencyResults(FittedResults):
     """Estimated frequencies of the categories of one privatised variable.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
@@ -119,17 +118,7 @@ class FrequencyResults:
     """
 
     categories: pd.Index[Any]
-    fitted: Uncertain
-    linear: Uncertain
-    method: str
-    cov_type: str
-    nobs: int
     n_missing: int
-    llf: float
-    gap: float
-    n_iter: int
-    converged: bool
-    message: str
     mechanisms: tuple[dict[str, Any], ...]
     sources: tuple[str, ...]
     epsilon: float
@@ -143,83 +132,9 @@ class FrequencyResults:
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
 
-    # -- estimates -------------------------------------------------------------------------
-
     @property
-    def k(self) -> int:
-        """Number of categories."""
-        return len(self.categories)
-
-    def _series(self, values: Array, name: str) -> pd.Series[float]:
-        return pd.Series(values, index=self.categories, name=name)
-
-    @property
-    def params(self) -> pd.Series[float]:
-        """Estimated frequencies by category."""
-        return self._series(self.fitted.estimate, "params")
-
-    @property
-    def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`."""
-        return self._series(self.fitted.bse(), "bse")
-
-    @property
-    def linear_params(self) -> pd.Series[float]:
-        """The unconstrained linear estimate by category."""
-        return self._series(self.linear.estimate, "linear_params")
-
-    @property
-    def linear_bse(self) -> pd.Series[float]:
-        """Standard errors of `linear_params`."""
-        return self._series(self.linear.bse(), "linear_bse")
-
-    @property
-    def linear_cov(self) -> pd.DataFrame:
-        """Covariance matrix of `linear_params`, of the selected candidates where some were."""
-        return self._frame(self.linear.known().matrix(), self.linear.places)
-
-    @property
-    def gap_nats(self) -> float:
-        """Bound, in nats, of the log-likelihood that any other p could gain."""
-        return self.nobs * self.gap
-
-    @property
-    def on_boundary(self) -> bool:
-        """Whether some estimated frequency is zero."""
-        return bool(np.any(self.fitted.estimate <= 0.0))
-
-    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
-        return pd.DataFrame(matrix, index=self.categories[at], columns=self.categories[at])
-
-    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
-        """Covariance matrix of `params`.
-
-        Parameters
-        ----------
-        cov_type : {None, "default", "linear", "fpe16"}
-            None or "default" gives the one chosen at `fit`; "linear" that of `linear_params`;
-            "fpe16" the inverse information without the constraint that p sums to one, as FPE16
-            III-C has it, which overstates by ``p p' / nobs``.
-
-        Raises
-        ------
-        NotAvailable
-            When it was not computed, or is too large to form.
-        """
-        cov_type = one_of("cov_type", cov_type or "default", ("default", "linear", "fpe16"))
-        if cov_type == "linear":
-            return self.linear_cov
-        if self.fitted.covariance is None:
-            raise NotAvailable(
-                f"no covariance of params was computed ({self.cov_type}): use linear_cov, or "
-                "conf_int(method='bootstrap', model=model, rng=rng)"
-            )
-        matrix = self.fitted.covariance.matrix()
-        if cov_type == "fpe16" and self.cov_type != "fpe16":
-            if self.cov_type != "expected":
-                raise NotAvailable("refit with fit(cov_type='fpe16'): it needs the reports here")
-            matrix = matrix + np.outer(self.fitted.estimate, self.fitted.estimate) / self.nobs
-        return self._frame(matrix, self.fitted.places)
+    def index(self) -> pd.Index[Any]:
+        return self.categories
 
     # -- intervals -------------------------------------------------------------------------
 
@@ -439,94 +354,6 @@ class FrequencyResults:
             p[at] = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
         return p
 
-    def t_test(self, hypothesis: Any) -> Any:
-        """Test linear combinations of the frequencies one by one, two-sided.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            A string such as "nurse = cook", "nurse - cook = 0.1" or several joined by commas
-            (labels that are not strings are written ``p[label]``); or R of shape (q, k), or
-            (R, value), for R p = value.
-
-        Returns
-        -------
-        statsmodels ContrastResults
-            With `effect`, `sd`, `statistic`, `pvalue`, `conf_int()` and `summary_frame()`.
-
-        Raises
-        ------
-        InvalidArgument
-            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> results = ldp.FrequencyModel(counts).fit()
-        >>> float(results.t_test("a = b").pvalue.round(4))
-        0.001
-        """
-        from statsmodels.stats.contrast import ContrastResults
-
-        given, value = linear_hypothesis(hypothesis, self.categories)
-        R, estimate, V = self.linear.restricted(given)
-        effect = R @ estimate
-        variance = np.diag(V.transform(R))
-        scale = np.sum(R**2, axis=1) * float(V.variances().max())
-        if np.any(variance <= 1e-12 * scale):
-            row = int(np.argmin(variance))
-            raise InvalidArgument(
-                "hypothesis", R[row].tolist(), "is fixed by sum(p) = 1: there is nothing to test"
-            )
-        return ContrastResults(
-            effect=effect,
-            sd=np.sqrt(variance),
-            statistic=(effect - value) / np.sqrt(variance),
-            value=value,
-            distribution="norm",
-        )
-
-    def wald_test(self, hypothesis: Any) -> TestResult:
-        """Test several linear restrictions together (Wald chi-square).
-
-        Redundant restrictions are removed by rank; the covariance has rank k - 1. The covariance is
-        that of the data, not of the null: with 20 restrictions and 2,000 reports the test of level
-        .05 rejects a true null with probability .065 to .068; up to four it keeps its level. To
-        test a whole distribution, `FrequencyModel.test_distribution` keeps its level throughout.
-
-        Parameters
-        ----------
-        hypothesis : str, array, or pair (R, q)
-            As in `t_test`.
-
-        Raises
-        ------
-        InvalidArgument
-            For restrictions that contradict each other or sum(p) = 1.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> results = ldp.FrequencyModel(counts).fit()
-        >>> print(results.wald_test("a = b, b = c"))
-        Wald test on the unconstrained estimate
-          H0: a = b, b = c
-          statistic 45.7, df 2, p-value 1.195e-10
-        """
-        given, value = linear_hypothesis(hypothesis, self.categories)
-        R, estimate, covariance = self.linear.restricted(given)
-        statistic, df = tests_.wald(R, value, estimate, covariance)
-        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
-        return TestResult(
-            null=words,
-            statistic=float(statistic),
-            df=float(df),
-            pvalue=float(chi2_pvalue(statistic, df)),
-            method="Wald test on the unconstrained estimate",
-        )
-
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.
 
@@ -686,16 +513,3 @@ class FrequencyResults:
         given["categories"] = labels_from_json("categories", d["categories"])
         given |= {name: tuple(d[name]) for name in _LISTS}
         return cls(**given)
-
-    def to_json(self) -> str:
-        """The results as JSON text."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> FrequencyResults:
-        """Read what `to_json` wrote."""
-        try:
-            document = json.loads(text)
-        except json.JSONDecodeError as error:
-            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
-        return cls.from_dict(document)

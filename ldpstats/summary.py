@@ -13,7 +13,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-__all__ = ["frequency_summary", "one_line"]
+__all__ = ["frequency_summary", "one_line", "tabulated"]
 
 
 _HEADER_TEXT = {
@@ -85,7 +85,21 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     digits = _digits(shown)
     body = [_row(values, digits) for values in shown.to_numpy()]
     stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
-    header = _header(results)
+    title = "Frequencies of a privatised variable"
+    rest = len(frame.iloc[results.linear.places]) - len(shown)
+    notes = _notes(results, frame, alpha, rest)
+    return tabulated(title, _header(results), columns, body, stubs, notes)
+
+
+def tabulated(
+    title: str,
+    header: list[list[str]],
+    columns: list[str],
+    body: list[list[str]],
+    stubs: list[str],
+    notes: list[str],
+) -> Summary:
+    """A header of two pairs of columns, a table below it of the same width, and notes."""
     # both tables get the width of the wider one
     below = [
         max(10, width) for width in [max(map(len, stubs), default=0), *_widths([columns, *body])]
@@ -95,14 +109,12 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     below[0] += max(0, lack)
     above[1] += max(0, -lack) // 2
     above[3] += (max(0, -lack) + 1) // 2
-    title = "Frequencies of a privatised variable"
     summary = _EscapedSummary()
     summary.tables = [
         SimpleTable(header, title=title, txt_fmt=_HEADER_TEXT | {"colwidths": above}),
         SimpleTable(body, columns, stubs, txt_fmt=fmt_base | {"colwidths": below}),
     ]
-    rest = len(frame.iloc[results.linear.places]) - len(shown)
-    summary.add_extra_txt(_notes(results, frame, alpha, rest))
+    summary.add_extra_txt(notes)
     return summary
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import ldpstats as ldp
+from ldpstats.mechanisms import LumpedUnary
 
 MECHANISMS = {
     "warner": ldp.Warner(epsilon=0.7),
@@ -20,6 +21,10 @@ MECHANISMS = {
     "krappor-strong": ldp.KRAPPOR(("a", "b", "c"), epsilon=0.2),
     "oue": ldp.KRAPPOR(5, epsilon=2.0, theta=0.5),
     "generalised-rappor": ldp.KRAPPOR(4, epsilon=1.5, theta=0.8),
+    "lumped": LumpedUnary(("b", "a", "Other"), p1=0.7, p0=0.2),
+    "lumped-one": LumpedUnary(("a", "Other"), p1=0.6, p0=0.4),
+    "lumped-byte": LumpedUnary(9, p1=0.25, p0=0.75),
+    "lumped-certain": LumpedUnary(4, p1=1.0, p0=0.2),
     "custom-square": ldp.CustomMechanism(
         [[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.25, 0.25, 0.5]], ("a", "b", "c")
     ),
@@ -47,14 +52,14 @@ WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets
 
 # every name that fit() knows, with the kinds of equations it is defined for
 ESTIMATORS = {
-    "mle": {"labels", "bits", "cohorts"},
-    "em": {"labels", "bits", "cohorts"},
-    "cvxpy": {"labels", "bits", "cohorts"},
-    "inversion": {"labels", "bits", "cohorts"},
-    "normalized": {"labels", "bits", "cohorts"},
-    "projected": {"labels", "bits", "cohorts"},
-    "thresholded": {"labels", "bits", "cohorts"},
-    "nnls": {"labels", "bits", "cohorts"},
+    "mle": {"labels", "bits", "lumped", "cohorts"},
+    "em": {"labels", "bits", "lumped", "cohorts"},
+    "cvxpy": {"labels", "bits", "lumped", "cohorts"},
+    "inversion": {"labels", "bits", "lumped", "cohorts"},
+    "normalized": {"labels", "bits", "lumped", "cohorts"},
+    "projected": {"labels", "bits", "lumped", "cohorts"},
+    "thresholded": {"labels", "bits", "lumped", "cohorts"},
+    "nnls": {"labels", "bits", "lumped", "cohorts"},
     "composite": {"bits"},
     "lasso": {"cohorts"},
 }

@@ -28,21 +28,28 @@ LAYERS = (
     "operators",
     "designs",
     "hashed_rows",
+    "joint_rows",
     "channels",
     "reports",
+    "joint_reports",
     "covariances",
     "estimates",
     "problems",
     "cohorts",
     "cohort_moments",
+    "joint_moments",
     "privacy",
+    "other",
     "mechanisms",
     "estimators",
     "inference",
     "hypotheses",
     "summary",
+    "joint_summary",
     "plots",
+    "fitted_results",
     "results",
+    "association_results",
     "models",
     "utility",
     "datasets",
@@ -52,8 +59,11 @@ LAYERS = (
     "demo",
 )
 # Siblings in these packages are alternatives: they may share a base, not know one another. (k-RR is
-# a base too: Warner's design is k-RR with two categories.)
-SHARED_SIBLINGS = {"mechanisms": {"base", "bits", "hashed", "hashed_bits", "hashing", "krr"}}
+# a base too: Warner's design is k-RR with two categories; and lumped reports become those of a
+# custom mechanism.)
+SHARED_SIBLINGS = {
+    "mechanisms": {"base", "bits", "custom", "hashed", "hashed_bits", "hashing", "krr"}
+}
 HEAVY = {
     "cvxpy",
     "matplotlib",

@@ -23,8 +23,10 @@ from ldpstats.estimators.ascent import (
 from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
 from ldpstats.estimators.newton import newton
-from ldpstats.estimators.proximal import proximal_newton
+from ldpstats.estimators.proximal import DiagonalModel, Model, proximal_newton
+from ldpstats.estimators.sampled import SAMPLE, sampled
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
+from ldpstats.joint_rows import JointRows
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Likelihood, Solution
 
@@ -135,11 +137,16 @@ def maximise(
         return solve_uniform(W, n), "water-filling in closed form"
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
-    if is_structured(W):
+    few = isinstance(W, JointRows) and (W.is_table or W.shape[0] <= 2 * SAMPLE)
+    if is_structured(W) and not (few and k <= _DENSE_K):
         W = prepared(W)
         begin = empirical_start(W, n) if start is None else start
         tries = max_iter if k > _DENSE_K else min(max_iter, _PROXIMAL)
-        found = proximal_newton(W, n, begin, target, STEP if by_step else np.inf, tries)
+        model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
+        if isinstance(W, JointRows) and k <= _DENSE_K:
+            model_at = sampled(W, n)
+        last = STEP if by_step else np.inf
+        found = proximal_newton(W, n, begin, target, last, tries, model_at)
         steps, how = found.n_iter, f"proximal Newton, {found.n_iter} iterations"
         if (found.converged and not small) or k > _DENSE_K:
             return found, how

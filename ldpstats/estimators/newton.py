@@ -11,12 +11,14 @@ from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, 
 from ldpstats.estimators.proximal import DiagonalModel
 from ldpstats.operators import Rows
 
-__all__ = ["newton"]
+__all__ = ["model_step", "newton"]
 
 Array = npt.NDArray[Any]
 
 _WARM_UP = 10  # EM steps before the first quadratic model
 _PATIENCE = 20  # iterations without a smaller gap before giving up
+_PIVOTS = 3  # exchanges of many entries that may fail to reduce the number of wrong ones
+_MOST_PIVOTS = 60
 _TINY = 1e-30  # EM sends probabilities here on their way to zero
 
 
@@ -71,7 +73,7 @@ def newton(
         if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:
             break
         v, g = n / (d * d * total), 1.0 - score
-        step = _model_step(W.gram(v), p, g)
+        step = model_step(W.gram(v), p, g)
         t, change = search(W, n, p, d, step)
         if t == 0.0:  # columns so alike that rounding hides the way up; a diagonal model finds it
             step = DiagonalModel.at(W, v).step(p, g)
@@ -84,18 +86,58 @@ def newton(
     return Ascent(best.p, fresh, i, fresh <= target and step_size <= max_step)
 
 
-def _model_step(H: Array, p: Array, g: Array) -> Array:
+def model_step(H: Array, p: Array, g: Array) -> Array:
     """The x >= -p that minimises ``g.x + x'H x / 2``.
 
-    With H = R'R, q = p + x solves the non-negative least squares problem
-    ``min |R q - R p + R'^-1 g|``. Where H is singular, because columns of W coincide or nearly do,
-    a ridge far below any curvature that the data can show makes it definite; it slows the last
-    digits, and moves no solution.
+    Where H is singular, because columns of W coincide or nearly do, a ridge far below any curvature
+    that the data can show makes it definite; it slows the last digits, and moves no solution.
     """
-    from scipy.linalg import cho_solve, solve_triangular
+    definite, lower = _cholesky(H)
+    x = _pivoted(definite, p, g)
+    return _least_squares(definite, lower, p, g) if x is None else x
+
+
+def _pivoted(H: Array, p: Array, g: Array) -> Array | None:
+    """`model_step` by block principal pivoting (Judice & Pires 1994), warm: a few linear systems.
+
+    Entries are at -p or free to solve their equations; all that violate their sign change sides,
+    and one at a time where that does not reduce their number. None where rounding makes it cycle.
+    """
+    free, fewest, patience = (p > 0.0) | (g < 0.0), p.size + 1, _PIVOTS
+    for _ in range(_MOST_PIVOTS):
+        x = _solved(H, p, g, free)
+        slope = g + H @ x
+        wrong = np.where(free, x < -p, slope < -1e-12 * np.abs(g).max())
+        found = int(wrong.sum())
+        if found == 0:
+            return x
+        if found < fewest:
+            fewest, patience = found, _PIVOTS
+        else:
+            patience -= 1
+        free ^= wrong if patience >= 0 else np.arange(p.size) == np.flatnonzero(wrong)[-1]
+    return None
+
+
+def _solved(H: Array, p: Array, g: Array, free: Array) -> Array:
+    """The x that is -p off the free entries and has slope ``g + H x = 0`` on them."""
+    from scipy.linalg import cho_solve
+
+    x, rest = -p, ~free
+    if free.any():
+        factor = _cholesky(H[np.ix_(free, free)])[1]
+        x[free] = cho_solve((factor, True), H[np.ix_(free, rest)] @ p[rest] - g[free])
+    return x
+
+
+def _least_squares(definite: Array, lower: Array, p: Array, g: Array) -> Array:
+    """`model_step` as non-negative least squares; slower and harder to upset.
+
+    With H = R'R, q = p + x minimises ``|R q - R p + R'^-1 g|`` over q >= 0.
+    """
+    from scipy.linalg import solve_triangular
     from scipy.optimize import nnls
 
-    definite, lower = _cholesky(H)
     right = lower.T @ p - solve_triangular(lower, g, lower=True)
     try:
         q, _ = nnls(lower.T, right, maxiter=30 * p.size)
@@ -104,9 +146,7 @@ def _model_step(H: Array, p: Array, g: Array) -> Array:
     # q - p would lose the digits of a small step; on the positive entries it solves an equation.
     free, x = q > 0.0, -p
     while free.any():
-        x = -p
-        factor = _cholesky(definite[np.ix_(free, free)])[1]
-        x[free] = cho_solve((factor, True), -g[free] + definite[np.ix_(free, ~free)] @ p[~free])
+        x = _solved(definite, p, g, free)
         if np.all(x >= -p):
             break
         free &= x > -p

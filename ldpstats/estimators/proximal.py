@@ -1,9 +1,10 @@
-"""Maximise a likelihood through products with W alone: proximal Newton with a diagonal model."""
+"""Maximise a likelihood through products with W alone: proximal Newton with a cheap Hessian."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -11,12 +12,25 @@ import numpy.typing as npt
 from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
 from ldpstats.operators import Rows
 
-__all__ = ["DiagonalModel", "proximal_newton"]
+__all__ = ["DiagonalModel", "Model", "proximal_newton"]
 
 Array = npt.NDArray[Any]
 
 _REFRESH = 1e-2  # root mean square relative change of W p beyond which curvature is recomputed
 _PATIENCE = 25  # iterations without a smaller gap before giving up
+
+
+class Model(Protocol):
+    """A positive definite model H of the Hessian of ``-sum_i n_i log(W p)_i / N``."""
+
+    def times(self, x: Array) -> Array:
+        """H x."""
+
+    def size(self, x: Array) -> float:
+        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
+
+    def step(self, p: Array, g: Array) -> Array:
+        """The x >= -p that minimises ``g.x + x'H x / 2``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,11 +88,12 @@ def proximal_newton(
     target: float,
     max_step: float = np.inf,
     max_iter: int = 200,
+    model_at: Callable[[Rows, Array], Model] = DiagonalModel.at,
 ) -> Ascent:
     """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
 
     With the penalty -N sum(p), which leaves the maximum where it is, p >= 0 is the only constraint.
-    Each iteration minimises a model of diagonal plus rank one exactly, adds a multiple of the last
+    Each iteration minimises a model of the likelihood exactly (diagonal plus rank one), adds a multiple of the last
     step as conjugate gradients do, and searches the line exactly. Every product with W is one pass
     over the reports: three an iteration, two once the curvature has settled.
 
@@ -94,6 +109,8 @@ def proximal_newton(
     max_step : float
         Largest step of the model, in standard errors, that may remain.
     max_iter : int
+    model_at : callable
+        The model of the Hessian from W and the weights ``n / (W p)^2 / N``, shape (u,).
     """
     total = float(n.sum())
     p, d = start, W.mix(start)
@@ -102,7 +119,8 @@ def proximal_newton(
         p = 0.5 * start + 0.5 / start.size
         d = W.mix(p)
     best, best_at = Ascent(p, np.inf, 0, False), 0
-    moved, model, last = np.inf, None, None
+    moved, last = np.inf, None
+    model: Model | None = None
     for i in range(max_iter + 1):
         weight = n / (d * total)
         score = W.adjoint(weight)
@@ -110,7 +128,7 @@ def proximal_newton(
         if gap < best.gap:
             best, best_at = Ascent(p, gap, i, False), i
         if model is None or moved > _REFRESH:
-            model = DiagonalModel.at(W, weight / d)
+            model = model_at(W, weight / d)
         x = model.step(p, g)
         if gap <= target and np.sqrt(total) * model.size(x) <= max_step:
             q = np.where(x <= -p, 0.0, p)  # the model sends these to zero; they are nearly there
@@ -132,7 +150,7 @@ def proximal_newton(
 
 
 def _conjugate(
-    model: DiagonalModel, p: Array, g: Array, x: Array, last: tuple[Array, Array, float] | None
+    model: Model, p: Array, g: Array, x: Array, last: tuple[Array, Array, float] | None
 ) -> Array:
     """The model's step x plus momentum (Polak and Ribiere), still within p >= 0."""
     if last is None:

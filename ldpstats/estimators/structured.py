@@ -10,7 +10,9 @@ import numpy.typing as npt
 
 from ldpstats.designs import HashDesign, least_squares
 from ldpstats.estimators.packed import PackedRows
+from ldpstats.estimators.sampled import joint_start
 from ldpstats.hashed_rows import BloomRows, LabelRows
+from ldpstats.joint_rows import JointRows
 from ldpstats.operators import (
     DenseRows,
     FixedEntry,
@@ -35,7 +37,7 @@ def is_structured(W: Rows) -> bool:
         return any(is_structured(part) for part in W.parts)
     if isinstance(W, FixedEntry):
         return is_structured(W.base)
-    return isinstance(W, UniformRows | UnaryRows | LabelRows | BloomRows)
+    return isinstance(W, UniformRows | UnaryRows | LabelRows | BloomRows | JointRows)
 
 
 def prepared(W: Rows) -> Rows:
@@ -73,6 +75,8 @@ def empirical_start(W: Rows, n: Array) -> Array:
         return (
             others / others.sum() if others.sum() > 0.0 else np.full(others.size, 1 / others.size)
         )
+    if isinstance(W, JointRows):
+        return joint_start(W, n)
     if isinstance(W, PackedRows):
         return _from_bits(W, n)
     if isinstance(W, LabelRows):

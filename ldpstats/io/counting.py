@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of, positive_integer
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.checks import positive_integer
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, metadata, names, read_columns
-from ldpstats.io.values import (
-    check_mechanism,
-    label_of,
-    present,
-    refuse_missing,
-    row_named,
-    whole_counts,
-)
+from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns
+from ldpstats.io.values import whole_counts
+from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import BitCounts, Counts
 
-__all__ = ["FINGERPRINT", "read_counts"]
+__all__ = ["MOST_BYTES", "Sum", "counts_of", "read_counts", "refuse_more", "size_of"]
 
 MOST_BYTES = 1 << 31
 
-FINGERPRINT = b"ldpstats.fingerprint"  # what a Parquet file of reports stores beside them
+_BITS = (
+    "sum their bits with bits=True (--bits), which linear estimates such as 'inversion' allow"
+)
 
 
 def read_counts(
@@ -97,106 +92,83 @@ def read_counts(
     ...     read_counts(f"{folder}/reports.csv", ldp.Warner(epsilon=1.0)).vector()
     array([1, 2])
     """
-    one_of("missing", missing, ("raise", "count"))
-    check_mechanism(mechanism)
-    columns = names("column", [column, *(c for c in (count, cohort) if c is not None)])
-    na, most_bytes = names("na", na), positive_integer("most_bytes", most_bytes)
+    reports = ReportColumn(path, mechanism, column, cohort, missing, na)
+    most_bytes = positive_integer("most_bytes", most_bytes)
     if bits and not mechanism.n_bits:
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
-    if count == column:
-        raise InvalidArgument("count", count, "is the column of reports itself")
-    if cohort is not None and cohort in (column, count):
-        raise InvalidArgument("cohort", cohort, "is the column of reports or of counts itself")
-    if cohort is not None and not mechanism.n_cohorts:
-        raise InvalidArgument("cohort", cohort, f"must be left out: {mechanism} has no cohorts")
-    if column == "report":
-        _check_fingerprint(path, mechanism)
-    where = f"{path}, column {column!r}"
-    to_label = None
-    if isinstance(mechanism, Enumerated):
-        to_label = label_of(path, mechanism.outputs, na)
-    total = _Sum(mechanism, bits, most_bytes)
+    if count is not None and count in reports.columns:
+        raise InvalidArgument("count", count, "is the column of reports or of cohorts itself")
+    columns = [*reports.columns, *names("count", [] if count is None else [count])]
+    empty = mechanism.no_counts()
+    total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0
     for frame in read_columns(path, columns, chunk_rows, advance):
-        values, absent = present(where, frame[column], to_label, na)
-        if missing == "raise":
-            refuse_missing(where, done, absent)
-        n = np.ones(len(frame), dtype=np.int64)
-        if count is not None:
-            n = whole_counts(f"{path}, column {count!r}", frame[count], done)
-        table = pd.DataFrame({"report": values, "count": n[~absent]})
-        if cohort is not None:
-            groups = _cohorts(f"{path}, column {cohort!r}", frame[cohort], done, absent, mechanism)
-            table["cohort"] = groups[~absent]
-        with row_named(where, done, values, absent):
-            part = Counts.from_frame(
-                table, mechanism, count="count", cohort=None if cohort is None else "cohort"
-            )
-        total.add(replace(part, n_missing=int(n[absent].sum())))
+        found, absent = reports.read(frame, done)
+        n = counts_of(path, count, frame, done)
+        part = Counts(found.y, n[~absent], mechanism, int(n[absent].sum()), found.cohort)
+        total.add(part.bit_counts() if bits else empty + part)  # added to none, equals are merged
         done += len(frame)
-    return total.value()
+    value: Counts | BitCounts = total.value()
+    return value
 
 
-def _cohorts(
-    where: str, column: pd.Series[Any], done: int, absent: Any, mechanism: Mechanism
+def counts_of(
+    path: FilePath, count: str | None, frame: pd.DataFrame, done: int
 ) -> npt.NDArray[np.int64]:
-    """A column of cohorts, shape (n,), 0 where the report is absent."""
-    groups = whole_counts(where, column, done, absent)
-    outside = groups >= mechanism.n_cohorts
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise InvalidArgument(
-            f"{where}, row {done + i + 1}",
-            int(groups[i]),
-            f"is no cohort: they are numbered from 0 to {mechanism.n_cohorts - 1}",
-        )
-    return groups
+    """How many respondents each row of a chunk stands for, shape (n,)."""
+    if count is None:
+        return np.ones(len(frame), dtype=np.int64)
+    return whole_counts(f"{path}, column {count!r}", frame[count], done)
 
 
-class _Sum:
+class Sum:
     """A running sum of counts.
 
     Parts are added like the digits of a binary counter, equals to equals, so that no report is
     copied more often than the logarithm of the number of chunks.
+
+    Parameters
+    ----------
+    empty : Counts, BitCounts or JointCounts
+        What the sum of no parts is.
+    most_bytes : int
+        Memory that the parts may fill.
+    remedy : str
+        What to do where that is not enough.
     """
 
-    def __init__(self, mechanism: Mechanism, bits: bool, most_bytes: int) -> None:
-        self.bits, self.most_bytes = bits, most_bytes
-        empty = mechanism.no_counts()
-        self.parts: list[Any] = [empty.bit_counts() if bits else empty]
+    def __init__(self, empty: Any, most_bytes: int, remedy: str) -> None:
+        self.parts: list[Any] = [empty]
+        self.most_bytes, self.remedy = most_bytes, remedy
 
-    def add(self, part: Counts) -> None:
-        self.parts.append(part.bit_counts() if self.bits else part)
-        while len(self.parts) > 1 and _size(self.parts[-1]) >= _size(self.parts[-2]):
+    def add(self, part: Any) -> None:
+        self.parts.append(part)
+        while len(self.parts) > 1 and size_of(self.parts[-1]) >= size_of(self.parts[-2]):
             self._merge()
-        if sum(map(_size, self.parts)) > self.most_bytes:
-            raise NotAvailable(
-                f"the distinct reports fill more than {self.most_bytes} bytes of memory: sum their "
-                "bits with bits=True (--bits), which linear estimates such as 'inversion' allow"
-            )
+        refuse_more(sum(map(size_of, self.parts)), self.most_bytes, self.remedy)
 
     def _merge(self) -> None:
         self.parts[-2:] = [self.parts[-2] + self.parts[-1]]
 
-    def value(self) -> Counts | BitCounts:
+    def value(self) -> Any:
         while len(self.parts) > 1:
             self._merge()
-        total: Counts | BitCounts = self.parts[0]
-        return total
+        return self.parts[0]
 
 
-def _size(counts: Counts | BitCounts) -> int:
-    """Bytes that counts fill."""
-    if isinstance(counts, BitCounts):
-        return counts.ones.nbytes
-    cohorts = 0 if counts.cohort is None else counts.cohort.nbytes
-    return counts.y.nbytes + counts.n.nbytes + cohorts
-
-
-def _check_fingerprint(path: FilePath, mechanism: Mechanism) -> None:
-    stored = metadata(path).get(FINGERPRINT, b"").decode("ascii", "replace")
-    if stored and stored != mechanism.fingerprint:
-        raise MechanismMismatch(
-            f"{path} holds reports of a mechanism with fingerprint {stored}, not of {mechanism} "
-            f"({mechanism.fingerprint}): use the specification that the reports were made with"
+def refuse_more(size: int, most_bytes: int, remedy: str) -> None:
+    """Refuse reports that fill more memory than they may."""
+    if size > most_bytes:
+        raise NotAvailable(
+            f"the distinct reports fill more than {most_bytes} bytes of memory: {remedy}"
         )
+
+
+def size_of(data: Any) -> int:
+    """Bytes that reports or their counts fill."""
+    if isinstance(data, BitCounts):
+        return data.ones.nbytes
+    if isinstance(data, JointCounts):
+        return data.n.nbytes + sum(map(size_of, data.reports))
+    size = data.y.nbytes + (0 if data.cohort is None else data.cohort.nbytes)
+    return int(size + (data.n.nbytes if isinstance(data, Counts) else 0))

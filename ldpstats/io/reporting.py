@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
 import numpy as np
@@ -11,8 +11,8 @@ import pandas as pd
 
 from ldpstats.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
-from ldpstats.io.counting import FINGERPRINT
 from ldpstats.io.files import FilePath, checked_path, refusal
+from ldpstats.io.report_columns import fingerprint_of, stored_fingerprint
 from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
 from ldpstats.io.values import label_of, present, refuse_missing, row_named
 from ldpstats.mechanisms import Client, Mechanism
@@ -90,6 +90,7 @@ def privatize_file(
     column: str,
     client: Client,
     *,
+    name: str = "report",
     keep: Sequence[str] = (),
     missing: str = "raise",
     na: Sequence[str] = (),
@@ -113,8 +114,10 @@ def privatize_file(
         Column of true categories.
     client : Client
         From `Mechanism.collector`.
+    name : str
+        What to call the column of reports.
     keep : sequence of str
-        Other columns to copy beside `report`. They are not privatised.
+        Other columns to copy beside it, as they are: reports, if they were privatised before.
     missing : {"raise", "count"}
         Refuse missing answers, or write an empty report for each, which does not hide that the
         respondent gave none.
@@ -156,11 +159,12 @@ def privatize_file(
     one_of("missing", missing, ("raise", "count"))
     if not isinstance(client, Client):
         raise InvalidArgument("client", client, "must be a client: mechanism.collector()")
-    keep, na = names("keep", keep), names("na", na)
+    keep, na, _ = names("keep", keep), names("na", na), names("name", [name])
     if column in keep:
         raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
-    if "report" in keep or len(set(keep)) < len(keep):
-        raise InvalidArgument("keep", list(keep), "must be distinct names, and none be 'report'")
+    if name in keep or len(set(keep)) < len(keep):
+        remedy = f"must be distinct names, and none be {name!r}, the column of reports"
+        raise InvalidArgument("keep", list(keep), remedy)
     checked_path(source), checked_path(target)
     if os.path.realpath(source) == os.path.realpath(target):
         raise refusal(target, "is the file that is read: write to another one")
@@ -181,23 +185,29 @@ def privatize_file(
             labels[~absent] = mechanism.report_labels(reports).tolist()
             totals[0] += len(reports)
             totals[1] += int(absent.sum())
-            yield pd.concat(
-                [pd.Series(labels, dtype=object, name="report"), frame[list(keep)]], axis=1
-            )
+            noisy = pd.Series(labels, dtype=object, name=name)
+            yield pd.concat([noisy, frame[list(keep)]], axis=1)
         if not totals[0]:
             raise refusal(source, "holds no answer: there is nothing to privatise")
 
-    _write(frames(), mechanism, target, force)
+    kept = {other: fingerprint_of(source, other) for other in keep}
+    _write(frames(), mechanism, target, force, name, kept)
     return totals[0], totals[1]
 
 
 def _write(
-    frames: Iterable[pd.DataFrame], mechanism: Mechanism, path: FilePath, force: bool
+    frames: Iterable[pd.DataFrame],
+    mechanism: Mechanism,
+    path: FilePath,
+    force: bool,
+    name: str = "report",
+    kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
 ) -> None:
+    """Write frames with a column of reports, `name`, and what is stored beside `kept` columns."""
     kind = "string"
     if isinstance(mechanism, Enumerated):
         label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
         kinds = {type(label) for label in mechanism.outputs.tolist()}
         kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
-    stored = {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
-    write_table(frames, path, {"report": kind}, stored, force)
+    stored = {**(kept or {}), name: stored_fingerprint(mechanism)}
+    write_table(frames, path, {name: kind}, stored, force)

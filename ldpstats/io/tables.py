@@ -22,10 +22,10 @@ from ldpstats.io.files import FilePath, checked_path, reading, refusal, replacin
 
 __all__ = [
     "Advance",
+    "column_metadata",
     "csv_lines",
     "csv_writer",
     "file_format",
-    "metadata",
     "names",
     "objects",
     "read_column",
@@ -199,15 +199,16 @@ def objects(column: Any) -> npt.NDArray[np.object_]:
     return values
 
 
-def metadata(path: FilePath) -> Mapping[bytes, bytes]:
-    """The keys and values that are stored beside a table, in Parquet."""
+def column_metadata(path: FilePath, column: str) -> Mapping[bytes, bytes]:
+    """The keys and values that are stored beside a column, in Parquet."""
     if file_format(path) != ".parquet":
         return {}
     import pyarrow
     import pyarrow.parquet
 
     with reading(path, pyarrow.ArrowException):
-        return pyarrow.parquet.read_schema(path).metadata or {}
+        schema = pyarrow.parquet.read_schema(path)
+        return schema.field(_position(path, schema.names, column)).metadata or {}
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -217,7 +218,7 @@ def write_table(
     frames: Iterable[pd.DataFrame],
     path: FilePath,
     types: Mapping[str, str],
-    stored: Mapping[bytes, bytes],
+    stored: Mapping[str, Mapping[bytes, bytes]],
     force: bool,
 ) -> None:
     """Write frames as the chunks of one table.
@@ -229,8 +230,8 @@ def write_table(
     path : path-like
     types : mapping
         Arrow type of the columns of objects that are not text, in Parquet.
-    stored : mapping of bytes to bytes
-        What to store beside the table, in Parquet.
+    stored : mapping of str to mapping of bytes to bytes
+        What to store beside columns, in Parquet.
     force : bool
         Whether an existing file may be overwritten.
     """
@@ -268,7 +269,7 @@ def _write_csv(
     path: Path,
     suffix: str,
     types: Mapping[str, str],
-    stored: Mapping[bytes, bytes],
+    stored: Mapping[str, Mapping[bytes, bytes]],
 ) -> None:
     with csv_writer(path, suffix) as lines:
         for number, frame in enumerate(frames):
@@ -283,7 +284,7 @@ def _write_parquet(
     path: Path,
     suffix: str,
     types: Mapping[str, str],
-    stored: Mapping[bytes, bytes],
+    stored: Mapping[str, Mapping[bytes, bytes]],
 ) -> None:
     import pyarrow
     import pyarrow.parquet
@@ -301,7 +302,8 @@ def _write_parquet(
     try:
         for frame in frames:
             table = pyarrow.table({name: convert(name, frame[name]) for name in frame.columns})
-            table = table.replace_schema_metadata(dict(stored))
+            fields = [field.with_metadata(stored.get(field.name)) for field in table.schema]
+            table = table.cast(pyarrow.schema(fields))
             if writer is None:
                 writer = pyarrow.parquet.ParquetWriter(path, table.schema)
             writer.write_table(table)

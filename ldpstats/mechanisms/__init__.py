@@ -10,6 +10,7 @@ from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.krr import KRR
+from ldpstats.mechanisms.lumped import LumpedUnary, lump
 from ldpstats.mechanisms.orappor import ORAPPOR
 from ldpstats.mechanisms.orr import ORR
 from ldpstats.mechanisms.rappor import RAPPOR, RAPPORClient
@@ -26,11 +27,13 @@ __all__ = [
     "Client",
     "CustomMechanism",
     "ForcedResponse",
+    "LumpedUnary",
     "Mangat",
     "Mechanism",
     "RAPPORClient",
     "UnrelatedQuestion",
     "Warner",
+    "lump",
     "mechanism_from_dict",
 ]
 
@@ -39,6 +42,7 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "ForcedResponse": ForcedResponse,
     "KRAPPOR": KRAPPOR,
     "KRR": KRR,
+    "LumpedUnary": LumpedUnary,
     "Mangat": Mangat,
     "ORAPPOR": ORAPPOR,
     "ORR": ORR,

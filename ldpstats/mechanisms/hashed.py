@@ -14,7 +14,7 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Channel, Stacked
-from ldpstats.checks import counts_vector, one_of, positive_integer
+from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.cohorts import CohortSource, Noise
 from ldpstats.designs import HashDesign, undetermined
@@ -30,7 +30,7 @@ from ldpstats.mechanisms.hashing import (
     permuted_cells,
 )
 from ldpstats.privacy import Audit
-from ldpstats.randomness import Words
+from ldpstats.randomness import Words, simulation_words
 from ldpstats.reports import BitCounts, Counts, Reports
 
 __all__ = ["CandidateMap", "Hashed"]
@@ -223,15 +223,64 @@ class Hashed(Mechanism):
 
     # -- reports -----------------------------------------------------------------------------
 
-    def _report(self, values: object, words: Words, missing: str) -> Reports:
+    def privatize(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        missing: str = "raise",
+        cohort: npt.ArrayLike | None = None,
+    ) -> Reports:
+        """Simulate the reports of many respondents.
+
+        For real collection use `client`, whose randomness comes from the operating system.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True answers.
+        rng : numpy.random.Generator
+            Source of randomness, for example ``np.random.default_rng(2024)``.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent who answers, where another variable's reports share it; drawn
+            evenly by default.
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is not in the alphabet, if there is one.
+        InvalidArgument
+            For missing values (unless counted), an `rng` that is no Generator, or cohorts that are
+            too many, too few or do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> orr = ldp.ORR(n_outputs=8, n_cohorts=4, epsilon=2.0)
+        >>> first = orr.privatize(["a", "b", "a"], rng)
+        >>> orr.privatize(["x", "y", "x"], rng, cohort=first.cohort).cohort is not None
+        True
+        """
+        return self._report(values, simulation_words(rng), missing, cohort)
+
+    def _report(
+        self, values: object, words: Words, missing: str, given: npt.ArrayLike | None = None
+    ) -> Reports:
         if self.alphabet is not None:
             codes, n_missing = encode("values", values, self.alphabet, missing)
             n = codes.size
         else:
             strings, n_missing = _answers(values, missing)
             n = len(strings)
-        # a draw that never keeps its code is uniform
-        cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
+        if given is None:  # a draw that never keeps its code is uniform
+            cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
+        else:
+            cohort = counts_vector("cohort", given, (n,))
+            if not whole_below(cohort, self.n_cohorts):
+                remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
             own = self._alphabet_own(codes, cohort)
         else:

@@ -1,0 +1,564 @@
+"""The fitted joint distribution of several privatised variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.covariances import Covariance
+from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
+from ldpstats.estimates import Uncertain, number_from_json, number_to_json
+from ldpstats.fitted_results import FittedResults
+from ldpstats.inference import association, effects, intervals, tables
+from ldpstats.inference.effects import Effect
+from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.results import FrequencyResults
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["AssociationResults"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-association-results", 1
+_PLAIN = (
+    "method",
+    "settings",
+    "cov_type",
+    "nobs",
+    "n_iter",
+    "converged",
+    "message",
+    "is_complete",
+    "n_strata",
+    "names",
+    "others",
+)
+_NUMBERS = ("llf", "gap")
+_INTERVALS = ("default", "wald", "wald-mle")
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationResults(FittedResults):
+    """Estimated joint distribution of two or more privatised variables.
+
+    `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
+    p-values, effects and Wald tests rest on the unconstrained linear estimate (`linear_params`,
+    `linear_table`, `linear_cov`) whatever the estimator was, because it stays calibrated where a
+    cell is at or near zero; an interval need not be centred on `table`.
+
+    Attributes
+    ----------
+    table : DataFrame, or Series with a MultiIndex for three or more variables
+        Estimated frequencies of the cells; the first variable in rows, no margins.
+    linear_table : the same
+        The unconstrained, unbiased estimate; it may leave [0, 1].
+    names : tuple of str
+        Names of the variables.
+    labels : tuple of Index
+        Categories of each variable.
+    nobs : int
+        Number of respondents.
+    llf, gap, gap_nats : float
+        Log-likelihood at `params` in nats, and its certificate: no other p gains more than
+        `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
+    independence : TestResult or None
+        The score test of independence; None where a variable does not vary.
+    model : AssociationModel or None
+        The model that was fitted, which holds the reports; it is not part of `to_dict`, and the
+        tests that need the reports need it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+    >>> results = ldp.AssociationModel(counts, names=("smokes", "coughs")).fit()
+    >>> results
+    AssociationResults(mle, smokes x coughs: 2 x 2, n=1000)
+    >>> print(results.test_independence())
+    score test on the marginal fits
+      H0: smokes and coughs are independent
+      statistic 155.2, df 1, p-value 1.274e-35
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[pd.Index[Any], ...]
+    margin_fits: tuple[FrequencyResults, ...]
+    others: tuple[str, ...] = ()
+    is_complete: bool = True
+    n_strata: int = 1
+    settings: str = ""
+    independence: TestResult | None = None
+    model: Any = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.sizes))
+        return (
+            f"AssociationResults({self.method}, {' x '.join(self.names)}: {sizes}, n={self.nobs})"
+        )
+
+    # -- estimates -------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """One entry per cell, row-major."""
+        return pd.MultiIndex.from_product(self.labels, names=self.names)
+
+    @cached_property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the cells in hypotheses: labels joined by colons."""
+        return pd.Index([":".join(map(str, cell)) for cell in self.index])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(len(values) for values in self.labels)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all reports of one respondent together, in nats."""
+        return sum(fit.epsilon for fit in self.margin_fits)
+
+    def _table(self, values: Array, name: str) -> Any:
+        if len(self.sizes) > 2:
+            return pd.Series(values, index=self.index, name=name)
+        rows, columns = (
+            label.rename(name) for label, name in zip(self.labels, self.names, strict=True)
+        )
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+    @property
+    def table(self) -> Any:
+        """Estimated frequencies of the cells."""
+        return self._table(self.fitted.estimate, "params")
+
+    @property
+    def linear_table(self) -> Any:
+        """Unconstrained estimate of the cells."""
+        return self._table(self.linear.estimate, "linear_params")
+
+    @property
+    def bse_table(self) -> Any:
+        """Standard errors of `table`."""
+        return self._table(self.fitted.bse(), "bse")
+
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the cells.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald", "wald-mle"}
+            "default" and "wald": unconstrained estimate plus or minus normal quantile times its
+            standard error. "wald-mle": the same around `params`, which fails at the boundary, and
+            warns there.
+        clip : bool
+            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty.
+
+        Returns
+        -------
+        DataFrame, shape (cells, 2)
+            Columns "lower" and "upper".
+        """
+        level(alpha)
+        one_of("method", method, _INTERVALS)
+        which = self.linear
+        if method == "wald-mle":
+            which = self.fitted
+            if self.on_boundary:
+                self._warn_boundary(method)
+        which.known()
+        bounds = intervals.wald(which.estimate, which.bse(), alpha)
+        bounds = intervals.clip_unit(bounds) if clip else bounds
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    def _warn_boundary(self, method: str) -> None:
+        import warnings
+
+        warnings.warn(
+            f"method={method!r} with an estimate of zero: its coverage is not the nominal one on "
+            "the boundary; the default interval keeps its coverage",
+            BoundaryWarning,
+            stacklevel=3,
+        )
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of a frequency of zero, cell by cell."""
+        self.linear.known()
+        p = z_test(self.linear.estimate, self.linear.bse())[1]
+        return self._series(p, "pvalues")
+
+    # -- margins and conditionals ------------------------------------------------------------
+
+    def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
+        """The distribution of each variable alone.
+
+        Returns
+        -------
+        dict of DataFrame, one row per category
+            "params" (sums of the joint estimate), "linear", "linear_se" and the interval "lower",
+            "upper" of the variable's own reports: exact where they allow, see
+            `FrequencyResults.conf_int`.
+        """
+        found = {}
+        for v, (name, labels, fit) in enumerate(
+            zip(self.names, self.labels, self.margin_fits, strict=True)
+        ):
+            axes = tuple(a for a in range(len(self.sizes)) if a != v)
+            own = self.fitted.estimate.reshape(self.sizes).sum(axis=axes)
+            frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
+            if len(labels) == len(frame) + 1:
+                frame.loc["Other"] = _rest(fit, alpha)
+            frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
+            frame.insert(0, "params", own)
+            found[name] = frame
+        return found
+
+    def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Conditional distributions of the other variable given the categories of one.
+
+        Parameters
+        ----------
+        on : str, optional
+            Name of the variable in the condition; the first by default.
+        alpha : float
+            One minus the coverage of the sets.
+
+        Returns
+        -------
+        DataFrame, one row per cell
+            "estimate" (of the unconstrained table), "lower" and "upper" of Fieller's set, cut to
+            [0, 1], and "unbounded", which says that the condition is too rare to bound it.
+        """
+        self._two_ways()
+        axis = 0 if on is None else self._variable("on", on)
+        estimate, lower, upper, unbounded = effects.conditionals(
+            self.linear_table, self.linear.known(), axis, alpha
+        )
+        columns = {"estimate": estimate, "lower": lower, "upper": upper, "unbounded": unbounded}
+        frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
+        return frame if axis == 0 else frame.swaplevel().sort_index(level=0, sort_remaining=False)
+
+    # -- effects -----------------------------------------------------------------------------
+
+    def odds_ratio(
+        self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
+    ) -> Effect:
+        """Odds of the first of two `columns` against the second, in the first row over the second.
+
+        Given only where each of the four cells exceeds four standard errors.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+        >>> results = ldp.AssociationModel(counts).fit()
+        >>> print(results.odds_ratio(("no", "yes"), ("no", "yes")))
+        odds ratio of y = no against y = yes, x = no against x = yes: 28.92, 95% interval [13.68, 61.12]
+        """
+        i = [self._place(0, label) for label in _pair("rows", rows)]
+        j = [self._place(1, label) for label in _pair("columns", columns)]
+        return effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+
+    def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) - P(column | second row), with Fieller's set."""
+        i, i2 = (self._place(0, label) for label in _pair("rows", rows))
+        j = self._place(1, column)
+        return effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+
+    def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) / P(column | second row), with Fieller's set."""
+        i, i2 = (self._place(0, label) for label in _pair("rows", rows))
+        j = self._place(1, column)
+        return effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+
+    def cramers_v(self, alpha: float = 0.05) -> Effect:
+        """Cramer's V, freed of the bias that the noise gives it."""
+        self._two_ways()
+        return effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+
+    def departures(self) -> Any:
+        """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
+        self._two_ways()
+        departure, se = effects.departures(self.linear_table, self.linear.known())
+        z = np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
+        return self._table(z.reshape(-1), "z")
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def test_independence(self, method: str = "score", model: Any = None, **how: Any) -> TestResult:
+        """Test that the variables are independent.
+
+        Parameters
+        ----------
+        method : str
+            "score": are the scores of the reports at the marginal fits correlated? It needs no
+            joint fit, knows no boundary and keeps its size; for k-RR it is Pearson's chi-square of
+            the privatised table. With ``rng=`` the p-value is exact, by permutation, where the
+            smallest expected count is below 5 (``n_permutations=`` asks for it anywhere; 999).
+            "wald": on the unconstrained joint estimate. "pearson": on the table of reports, for
+            labels without shared cohorts. "lr": likelihood ratio, conservative at the boundary.
+            "bootstrap": its p-value from surveys simulated under independence (``rng=``,
+            ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
+            FPE16 III-D as printed, which loses size and power at the boundary.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
+        **how
+            ``rng``, ``n_permutations``, ``n_boot``.
+
+        Returns
+        -------
+        TestResult
+            For three or more variables, of their mutual independence ("score", "lr", "bootstrap").
+
+        Raises
+        ------
+        NotAvailable
+            Where the method does not apply, and says which does.
+        """
+        model = self.model if model is None else model
+        if model is not None:
+            found: TestResult = model.test_independence(self, method, **how)
+            return found
+        if method == "score" and not how and self.independence is not None:
+            return self.independence
+        raise NotAvailable(
+            "results that were read from a file hold no reports: pass model=, the fitted model"
+        )
+
+    def test_conditional_independence(self, given: str) -> TestResult:
+        """Test that two variables are independent given the third (Wald, on three-way tables).
+
+        Parameters
+        ----------
+        given : str
+            Name of the variable in the condition.
+        """
+        p, V, (first, second) = self._by_last("given", given)
+        statistic, df, note = tables.conditional_independence(p, V)
+        null = f"{first} and {second} are independent given {given}"
+        return _chi_square(null, statistic, df, "Wald test on the unconstrained estimate", note)
+
+    def test_homogeneity(self, by: str) -> TestResult:
+        """Test that the odds ratios of two variables are the same at every level of the third.
+
+        Parameters
+        ----------
+        by : str
+            Name of the variable whose levels are compared.
+
+        Raises
+        ------
+        NotAvailable
+            Where cells are too weak for odds ratios.
+        """
+        p, V, (first, second) = self._by_last("by", by)
+        statistic, df = tables.homogeneity(p, V)
+        null = f"the odds ratios of {first} and {second} are the same for every {by}"
+        return _chi_square(null, statistic, df, "Wald test of log odds ratios")
+
+    def test_trend(
+        self, row_scores: Any = None, column_scores: Any = None, model: Any = None
+    ) -> TestResult:
+        """Test for a linear-by-linear trend of ordered categories; one degree of freedom.
+
+        Parameters
+        ----------
+        row_scores, column_scores : array-like, optional
+            Scores of the categories of the first and of the second variable; 1, 2, 3, ... in the
+            order of their labels by default.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
+        """
+        self._two_ways()
+        model = self.model if model is None else model
+        if model is None:
+            raise NotAvailable("results hold no reports: pass model=, the fitted model")
+        scores = [
+            np.arange(1.0, size + 1.0) if given is None else np.asarray(given, dtype=np.float64)
+            for given, size in zip((row_scores, column_scores), self.sizes, strict=True)
+        ]
+        z, _, correlation = association.linear_trend(model.unbiased_moments(), *scores)
+        return TestResult(
+            null=f"{self.names[0]} and {self.names[1]} have no linear-by-linear trend",
+            statistic=float(z),
+            df=None,
+            pvalue=float(normal_pvalue(z)),
+            method="linear-by-linear trend (z), on the reports",
+            note=f"estimated correlation of the scores {correlation:.3g}",
+        )
+
+    def _by_last(self, name: str, variable: str) -> tuple[Array, Covariance, list[str]]:
+        """The unconstrained three-way estimate with one variable moved to the last axis."""
+        if len(self.sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
+        last = self._variable(name, variable)
+        order = [v for v in range(3) if v != last] + [last]
+        cells = np.arange(self.k).reshape(self.sizes).transpose(order)
+        V = self.linear.known().take(cells.reshape(-1))
+        return self.linear.estimate[cells], V, [self.names[v] for v in order[:2]]
+
+    def _two_ways(self) -> None:
+        if len(self.sizes) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(self.sizes)}: fit a model of two"
+            )
+
+    def _variable(self, name: str, variable: str) -> int:
+        return self.names.index(one_of(name, variable, self.names))
+
+    def _place(self, axis: int, label: Any) -> int:
+        self._two_ways()
+        found = np.flatnonzero([known == label for known in self.labels[axis]])
+        if not found.size:
+            raise InvalidArgument(
+                "label", label, f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
+            )
+        return int(found[0])
+
+    # -- presentation ------------------------------------------------------------------------
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of the cells.
+
+        Returns
+        -------
+        DataFrame, one row per cell
+            "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
+            were computed.
+        """
+        computed = self.linear.covariance is not None
+        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
+        bounds = self.conf_int(alpha) if computed else unknown
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "linear": self.linear_params,
+                "linear_se": self.linear_bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+            }
+        )
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Cells to show; the largest estimates come first where there are more.
+        """
+        from ldpstats.joint_summary import association_summary
+
+        return association_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    def plot(self, kind: str = "heatmap", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the table with its uncertainty.
+
+        Parameters
+        ----------
+        kind : {"heatmap", "departures", "mosaic"}
+            Cells with their intervals; departures from independence in standard errors; or tiles
+            whose area is the frequency, coloured by these departures.
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        """
+        from ldpstats import joint_plots
+
+        one_of("kind", kind, ("heatmap", "departures", "mosaic"))
+        self._two_ways()
+        bounds = self.conf_int(level(alpha))
+        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
+        title = f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}"
+        if kind == "mosaic":
+            ends = effects.conditionals(
+                self.linear_table, self.linear.known(), 0, alpha, cumulative=True
+            )
+            cut = [end[:, :-1] for end in ends[1:3]]
+            return joint_plots.plot_mosaic(
+                self._drawable(), low, high, ax, title, self.departures(), *cut
+            )
+        z = self.departures() if kind == "departures" else None
+        return joint_plots.plot_heat_map(self.table, low, high, ax, title, z)
+
+    def _drawable(self) -> Any:
+        if np.any(self.fitted.estimate < 0.0):
+            raise NotAvailable(
+                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
+            )
+        return self.table
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and stored: everything but the model, which holds the reports."""
+        return self.__dict__ | {"model": None}
+
+    def to_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
+        document |= {name: list(document[name]) for name in ("names", "others")}
+        document["fitted"], document["linear"] = self.fitted.to_dict(), self.linear.to_dict()
+        document["labels"] = [labels_to_json(values) for values in self.labels]
+        document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
+        test = self.independence
+        document["independence"] = None if test is None else test.to_dict()
+        return {"format": _FORMAT, "version": _VERSION} | document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> AssociationResults:
+        d = document
+        if not isinstance(d, dict) or d.get("format") != _FORMAT or d.get("version") != _VERSION:
+            raise InvalidArgument(
+                "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
+            )
+        parts = ("fitted", "linear", "labels", "margin_fits", "independence")
+        if lacking := {*_PLAIN, *_NUMBERS, *parts} - set(d):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        given = {name: d[name] for name in _PLAIN}
+        given |= {name: tuple(d[name]) for name in ("names", "others")}
+        given |= {name: number_from_json(d[name]) for name in _NUMBERS}
+        given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
+        given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
+        given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+        test = d["independence"]
+        given["independence"] = None if test is None else TestResult.from_dict(test)
+        return cls(**given)
+
+
+def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
+    """Estimate, standard error and interval of the answers that are not among the candidates."""
+    assert fit.unexplained is not None
+    return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
+
+
+def _pair(name: str, labels: Any) -> tuple[Any, Any]:
+    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
+        raise InvalidArgument(name, labels, "must be two labels")
+    return labels[0], labels[1]
+
+
+def _chi_square(null: str, statistic: float, df: int, method: str, note: str = "") -> TestResult:
+    p = float(chi2_pvalue(statistic, df))
+    return TestResult(null, float(statistic), float(df), p, method, note)

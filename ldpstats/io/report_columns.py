@@ -1,0 +1,149 @@
+"""A column of privatised reports in a table: which mechanism made it, and what its fields say."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import one_of
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.io.files import FilePath
+from ldpstats.io.tables import column_metadata, names
+from ldpstats.io.values import (
+    LabelOf,
+    check_mechanism,
+    label_of,
+    present,
+    refuse_missing,
+    row_named,
+    whole_counts,
+)
+from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.base import Enumerated
+from ldpstats.reports import Reports
+
+__all__ = ["ReportColumn", "fingerprint_of", "stored_fingerprint"]
+
+_FINGERPRINT = b"ldpstats.fingerprint"
+
+
+def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
+    """What a Parquet file stores beside a column of this mechanism's reports."""
+    return {_FINGERPRINT: mechanism.fingerprint.encode("ascii")}
+
+
+def fingerprint_of(path: FilePath, column: str) -> dict[bytes, bytes]:
+    """What `stored_fingerprint` stored beside a column; nothing where there is no such thing."""
+    stored = column_metadata(path, column)
+    return {_FINGERPRINT: stored[_FINGERPRINT]} if _FINGERPRINT in stored else {}
+
+
+@dataclass(frozen=True)
+class ReportColumn:
+    """A column of reports, chunks of which it reads.
+
+    Parameters
+    ----------
+    path : path-like
+    mechanism : Mechanism
+    column : str
+    cohort : str, optional
+        Column of cohorts.
+    missing : {"raise", "count"}
+    na : sequence of str
+
+    Raises
+    ------
+    InvalidArgument
+        For arguments of another kind, and a column of cohorts of a mechanism that has none.
+    MechanismMismatch
+        For a column of a Parquet file that stores another mechanism's fingerprint.
+    """
+
+    path: FilePath
+    mechanism: Mechanism
+    column: str
+    cohort: str | None = None
+    missing: str = "raise"
+    na: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, ("raise", "count"))
+        check_mechanism(self.mechanism)
+        names("column", self.columns)
+        names("na", self.na)
+        if self.cohort is not None:
+            if self.cohort == self.column:
+                raise InvalidArgument("cohort", self.cohort, "is the column of reports itself")
+            if not self.mechanism.n_cohorts:
+                remedy = f"must be left out: {self.mechanism} has no cohorts"
+                raise InvalidArgument("cohort", self.cohort, remedy)
+        self._check_fingerprint()
+
+    def _check_fingerprint(self) -> None:
+        stored = fingerprint_of(self.path, self.column).get(_FINGERPRINT, b"").decode("ascii", "?")
+        if stored and stored != self.mechanism.fingerprint:
+            raise MechanismMismatch(
+                f"{self.where} holds reports of a mechanism with fingerprint {stored}, not of "
+                f"{self.mechanism} ({self.mechanism.fingerprint}): use the specification that the "
+                "reports were made with"
+            )
+
+    @property
+    def where(self) -> str:
+        """The column, in words."""
+        return f"{self.path}, column {self.column!r}"
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns to read."""
+        return [self.column] if self.cohort is None else [self.column, self.cohort]
+
+    @cached_property
+    def _to_label(self) -> LabelOf | None:
+        if not isinstance(self.mechanism, Enumerated):
+            return None
+        return label_of(self.path, self.mechanism.outputs, self.na)
+
+    def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
+        """The reports of a chunk, and which of its rows have none.
+
+        Parameters
+        ----------
+        frame : DataFrame, n rows
+            From `read_columns`.
+        done : int
+            Rows of the file that came before.
+
+        Returns
+        -------
+        reports : Reports
+            Of the rows that have one.
+        missing : array of bool, shape (n,)
+        """
+        values, absent = present(self.where, frame[self.column], self._to_label, self.na)
+        if self.missing == "raise":
+            refuse_missing(self.where, done, absent)
+        cohort = None if self.cohort is None else self._cohorts(frame, done, absent)
+        with row_named(self.where, done, values, absent):
+            return self.mechanism.parse("reports", values, cohort), absent
+
+    def _cohorts(self, frame: pd.DataFrame, done: int, absent: Any) -> npt.NDArray[np.int64]:
+        """The cohorts of the rows that have a report."""
+        where = f"{self.path}, column {self.cohort!r}"
+        groups = whole_counts(where, frame[self.cohort], done, absent)
+        outside = groups >= self.mechanism.n_cohorts
+        if outside.any():
+            i = int(np.argmax(outside))
+            raise InvalidArgument(
+                f"{where}, row {done + i + 1}",
+                int(groups[i]),
+                f"is no cohort: they are numbered from 0 to {self.mechanism.n_cohorts - 1}",
+            )
+        return groups[~absent]

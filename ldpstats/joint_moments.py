@@ -1,0 +1,323 @@
+"""Moments of several privatised variables: products of unbiased features of their reports.
+
+A feature map turns a report y of variable v into a vector a_v(y) whose mean given the true category
+is known, ``E[a_v | X_v = i] = R_v[:, i]``. Reports of different variables are independent given the
+true values, so that products of features have the means
+
+    E[a_1 (x) a_2] = (R_1 (x) R_2) vec(P),
+
+whatever the joint distribution P is: solving them for P is an unbiased estimate in one pass, which
+adds up over chunks. Two feature maps matter: the linear estimate of a single report (moments), and
+the likelihood of a report relative to a reference distribution (the dual of the likelihood). Where
+respondents fall into strata with features of their own (shared cohorts, groups of mechanisms) the
+right-hand side is the sum over strata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.cohort_moments import CohortMoments
+from ldpstats.covariances import Covariance
+from ldpstats.errors import NotIdentified
+from ldpstats.joint_rows import JointRows
+from ldpstats.problems import Equations, Moments
+from ldpstats.reports import Counts
+from ldpstats.simplex import project_simplex, project_subsimplex
+
+__all__ = [
+    "FeatureMap",
+    "JointMoments",
+    "Stratum",
+    "apply_along",
+    "linear_features",
+    "moments_gls",
+]
+
+Array = npt.NDArray[Any]
+
+_CHUNK = 1 << 16  # reports whose bits are unpacked at a time
+_LARGE = 1 << 23  # features from which single precision keeps memory in bounds
+_SINGULAR = 1e-10  # relative singular value below which a mean says nothing of some direction
+
+
+@dataclass(frozen=True, eq=False)
+class FeatureMap:
+    """Features of one variable's reports.
+
+    Parameters
+    ----------
+    values : array, shape (u, f)
+        Features of the distinct reports.
+    response : callable
+        Takes the shares of the cohorts, shape (C,), or None where there are none, and returns the
+        mean of the features given the true category, shape (f, k).
+    """
+
+    values: Array
+    response: Callable[[Array | None], Array]
+
+    def first(self, k: int) -> FeatureMap:
+        """The features of the first k categories, which say nothing of the others."""
+        if self.values.shape[1] == k:
+            return self
+        return FeatureMap(self.values[:, :k], lambda shares: self.response(shares)[:k, :k])
+
+
+def linear_features(counts: Counts, moments: Moments, rest: bool = False) -> FeatureMap:
+    """The linear estimate of each single report, times its precision.
+
+    Parameters
+    ----------
+    counts : Counts
+        Distinct reports, u of them.
+    moments : Equations or CohortMoments
+        The equations of this mechanism, of one source.
+    rest : bool
+        Whether the last category is all answers that are not among the candidates of a hashed
+        mechanism; they hash to any cell alike.
+    """
+    if isinstance(moments, CohortMoments):
+        found = _cohort_features(counts, moments)
+        return _with_rest(found) if rest else found
+    assert isinstance(moments, Equations)
+    G, k = moments.inverse, moments.k
+    reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
+        reports = np.column_stack([reports, np.ones(len(reports))])
+    values = (reports - offset) * G if isinstance(G, float) else (reports - offset) @ G.T
+    # the precision matters only where groups of mechanisms are averaged
+    size = float(np.mean(moments.weights)) / moments.nobs
+    precision = size * float(np.mean(np.square(moments.A))) if isinstance(G, float) else size
+    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+
+
+def _indicators(counts: Counts) -> Array:
+    """Reports as rows of zeros and ones: their bits, or a one at their label."""
+    mechanism = counts.mechanism
+    if mechanism.n_bits:
+        bits = np.unpackbits(counts.y, axis=1, count=mechanism.n_bits, bitorder="little")
+        return bits.astype(np.float32 if bits.size > _LARGE else np.float64)
+    out = np.zeros((counts.y.size, mechanism.n_outputs))
+    out[np.arange(counts.y.size), counts.y] = 1.0
+    return out
+
+
+def _cohort_features(counts: Counts, moments: CohortMoments) -> FeatureMap:
+    """A_c'(t - offset) of each report t, with A_c the equations of its cohort c."""
+    source = moments.sources[0]
+    design, offset, cohort = source.design, source.offset, counts.cohort
+    assert cohort is not None
+    S = design.shape[1]
+    values = np.empty((len(cohort), S), np.float32 if len(cohort) * S > _LARGE else np.float64)
+    order = np.argsort(cohort, kind="stable")
+    ends = np.searchsorted(cohort[order], np.arange(design.n_cohorts + 1))
+    for c in np.flatnonzero(np.diff(ends)):
+        A = source.precision * design.block(int(c))
+        level = offset * A.sum(axis=0)
+        for start in range(ends[c], ends[c + 1], _CHUNK):
+            rows = order[start : min(start + _CHUNK, ends[c + 1])]
+            values[rows] = _cells(counts, rows, A) - level
+
+    def response(shares: Array | None) -> Array:
+        assert shares is not None
+        blocks = ((shares[c], design.block(int(c))) for c in np.flatnonzero(shares))
+        return np.asarray(sum(source.precision * share * (A.T @ A) for share, A in blocks))
+
+    return FeatureMap(values, response)
+
+
+def _cells(counts: Counts, rows: Array, A: Array) -> Array:
+    """A' t of the reports in these rows."""
+    if not counts.mechanism.n_bits:
+        return np.asarray(A[counts.y[rows]])
+    bits = np.unpackbits(counts.y[rows], axis=1, count=len(A), bitorder="little")
+    return np.asarray(bits.astype(np.float64) @ A)
+
+
+def _with_rest(found: FeatureMap) -> FeatureMap:
+    """Features with a constant more, which every answer has, and a category that has only that."""
+    values = np.column_stack([found.values, np.ones(len(found.values), found.values.dtype)])
+
+    def response(shares: Array | None) -> Array:
+        padded = np.pad(found.response(shares), ((0, 1), (0, 1)))
+        padded[-1] = 1.0
+        return padded
+
+    return FeatureMap(values, response)
+
+
+@dataclass(frozen=True, eq=False)
+class Stratum:
+    """Respondents whose reports on different variables are independent given the true values.
+
+    Parameters
+    ----------
+    rows : JointRows, shape (u, f)
+        Products of the features of each combination of reports, up to a factor per row.
+    first, second : array, shape (u,)
+        How often each was seen, times that factor, and times its square.
+    nobs : int
+        Number of respondents.
+    responses : tuple of array, shape (f_v, k_v)
+        Means of each variable's features given its true category.
+    listed : (JointRows, tuple of array) or None
+        Products of the features of all combinations of reports, and the channel matrices, where
+        these can be listed.
+    """
+
+    rows: JointRows
+    first: Array
+    second: Array
+    nobs: int
+    responses: tuple[Array, ...]
+    listed: tuple[JointRows, tuple[Array, ...]] | None = None
+
+    @cached_property
+    def sums(self) -> Array:
+        """Sum over respondents of the products of features, shape (f,)."""
+        return self.rows.adjoint(self.first)
+
+    @cached_property
+    def observed_squares(self) -> Array:
+        """Sum over respondents of the outer products of these products, shape (f, f)."""
+        return self.rows.gram(self.second)
+
+    def spread(self, p: Array | None) -> Array:
+        """Covariance of `sums`, shape (f, f), at p where reports can be listed, else as seen."""
+        if self.listed is None or p is None:
+            mean = self.sums / self.nobs
+            return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
+        every, channels = self.listed
+        law = apply_along(p, [Q.T for Q in channels])
+        mean = apply_along(p, self.responses)
+        return np.asarray(self.nobs * (every.gram(law) - np.outer(mean, mean)))
+
+
+@dataclass(frozen=True, eq=False)
+class JointMoments(Moments):
+    """Equations for a joint distribution from products of features.
+
+    Parameters
+    ----------
+    strata : tuple of Stratum
+    sizes : tuple of int
+        Categories k_v of each variable.
+    complete : bool
+        Whether the frequencies of all cells sum to one.
+    """
+
+    strata: tuple[Stratum, ...]
+    sizes: tuple[int, ...]
+    complete: bool = True
+    kind: str = "joint"
+
+    @property
+    def k(self) -> int:
+        return int(np.prod(self.sizes))
+
+    @property
+    def nobs(self) -> int:  # type: ignore[override]
+        return sum(stratum.nobs for stratum in self.strata)
+
+    @cached_property
+    def inverses(self) -> tuple[Array, ...]:
+        """Inverse of the response of each variable alone, or of all at once over several strata."""
+        N = self.nobs
+        if len(self.strata) == 1:
+            responses = self.strata[0].responses
+            return tuple(_inverse(R, f"variable {v + 1}") for v, R in enumerate(responses))
+        total = sum(s.nobs / N * reduce(np.kron, s.responses) for s in self.strata)
+        return (_inverse(np.asarray(total), "the variables together"),)
+
+    def solve(self, sums: Array) -> Array:
+        """The P, or columns of several, whose mean products of features are `sums`, (f, ...)."""
+        if len(self.inverses) == 1:
+            return np.asarray(self.inverses[0] @ sums)
+        return apply_along(sums, self.inverses)
+
+    def estimate(self) -> tuple[Array, str]:
+        total = np.sum([stratum.sums for stratum in self.strata], axis=0) / self.nobs
+        return self.solve(total), self._how
+
+    @property
+    def _how(self) -> str:
+        strata = "" if len(self.strata) == 1 else f" in {len(self.strata)} strata"
+        return f"products of unbiased features{strata}, solved exactly"
+
+    def plug_in(self) -> Array:
+        p = self.estimate()[0]
+        return project_simplex(p) if self.complete else project_subsimplex(p)
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        """Covariance of the estimate.
+
+        Where all reports can be listed it is that at p, by default at `plug_in`; else the spread of
+        the products of features as observed, whatever p is.
+        """
+        listed = all(stratum.listed is not None for stratum in self.strata)
+        at = (self.plug_in() if p is None else p) if listed else None
+        spread = np.sum([stratum.spread(at) for stratum in self.strata], axis=0)
+        half = self.solve(spread)
+        V = self.solve(half.T) / self.nobs**2
+        return Covariance.dense((V + V.T) / 2.0)
+
+
+def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
+    """``(M_1 (x) M_2 (x) ...) values`` for values of shape (prod f_v, ...), without the product."""
+    tail = values.shape[1:]
+    out = values.reshape([M.shape[1] for M in matrices] + [-1])
+    for axis, M in enumerate(matrices):
+        out = np.moveaxis(np.tensordot(M, out, (1, axis)), 0, axis)
+    return out.reshape((-1, *tail))
+
+
+def _inverse(response: Array, where: str) -> Array:
+    """Inverse of a square response; refused where it does not determine the frequencies."""
+    scale = np.sqrt(np.outer(np.abs(response).max(axis=1), np.abs(response).max(axis=0)))
+    ok = bool(np.all(scale > 0.0))
+    if ok:
+        singular = np.linalg.svd(response / scale, compute_uv=False)
+        ok = singular[-1] > _SINGULAR * singular[0]
+    if not ok:
+        raise NotIdentified(
+            f"reports of {where} do not determine the frequencies: different distributions give "
+            "the same reports; use a mechanism with epsilon > 0 and full rank, more bits or "
+            "cohorts, or merge categories"
+        )
+    return np.linalg.inv(response)
+
+
+def moments_gls(P: Array, margins: Sequence[Array], spreads: Sequence[Array]) -> Array:
+    """Two-way moments adjusted to margins that sum to one, by generalised least squares.
+
+    The margins are moved along the direction in which they vary most, and the covariance of the two
+    variables is projected onto tables whose rows and columns sum to zero.
+
+    Parameters
+    ----------
+    P : array, shape (k1, k2)
+        Unbiased estimate of the joint distribution.
+    margins : two arrays, shapes (k1,) and (k2,)
+        Unbiased estimates of the margins, from the same reports.
+    spreads : two arrays, shapes (k1, k1) and (k2, k2)
+        Covariance of the margins, up to a factor.
+
+    Examples
+    --------
+    >>> P = np.array([[0.3, 0.2], [0.1, 0.5]])
+    >>> moments_gls(P, (P.sum(axis=1), P.sum(axis=0)), (np.eye(2), np.eye(2))).sum().round(12)
+    np.float64(1.0)
+    """
+    (r, c), loads = margins, [S.sum(axis=1) / S.sum() for S in spreads]
+    a, b = loads
+    D = P - np.outer(r, c)
+    D = D - np.outer(a, D.sum(axis=0)) - np.outer(D.sum(axis=1), b) + D.sum() * np.outer(a, b)
+    fixed = [m - load * (m.sum() - 1.0) for m, load in zip((r, c), loads, strict=True)]
+    return np.asarray(np.outer(*fixed) + D)

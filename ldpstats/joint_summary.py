@@ -1,0 +1,115 @@
+"""The summary of a joint distribution as statsmodels tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from statsmodels.iolib.summary import Summary
+
+from ldpstats.summary import one_line, tabulated
+
+__all__ = ["association_summary"]
+
+_LONGEST_LABEL = 40
+_COVARIANCE = {
+    "expected": "expected information",
+    "observed": "observed information",
+    "fpe16": "fpe16 (overstates)",
+    "linear": "linear estimate",
+    "dual": "dual of the likelihood",
+}
+_LIKELY = ("mle", "em", "cvxpy")
+
+
+def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
+    """Lay out `AssociationResults` as a header, a table of cells and notes."""
+    frame = results.summary_frame(alpha)
+    shown = frame
+    if len(frame) > max_rows:
+        order = np.argsort(-frame["linear"].to_numpy(), kind="stable")[:max_rows]
+        shown = frame.iloc[order]
+    columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
+    columns.append(f"{1 - alpha / 2:.4g}]")
+    digits = _digits(shown)
+    body = [
+        ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in row]
+        for row in shown.to_numpy()
+    ]
+    each = _LONGEST_LABEL // len(results.names)
+    stubs = [" : ".join(one_line(label, each) for label in cell) for cell in shown.index]
+    title = f"Joint distribution of {' and '.join(results.names)}"
+    notes = _notes(results, frame, alpha, len(frame) - len(shown))
+    return tabulated(title, _header(results), columns, body, stubs, notes)
+
+
+def _digits(frame: pd.DataFrame) -> int:
+    """Decimals that show two digits of the smallest standard error; at least four."""
+    se = frame["linear_se"].to_numpy()
+    smallest = se[se > 1e-9].min(initial=1.0)
+    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
+
+
+def _header(results: Any) -> list[list[str]]:
+    eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
+    llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
+    gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
+    method = f"{results.method}, {results.settings}" if results.settings else results.method
+    rows = []
+    for name, labels, fit in zip(results.names, results.labels, results.margin_fits, strict=True):
+        source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
+        rows.append([f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))])
+    kind = _COVARIANCE.get(results.cov_type, results.cov_type)
+    return [
+        *rows,
+        ["Estimator:", method, "No. Respondents:", str(results.nobs)],
+        ["Covariance:", kind, "Epsilon, all (nats):", eps],
+        ["Log-Likelihood:", llf, "Gap to maximum:", gap],
+        ["Strata:", str(results.n_strata), "Converged:", "yes" if results.converged else "NO"],
+    ]
+
+
+def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
+    if results.linear.covariance is None:
+        notes = [
+            f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
+            "categories, with other=True."
+        ]
+    else:
+        notes = [
+            f"Intervals: {100 * (1 - alpha):.4g}% Wald, from the unconstrained estimate, cut to "
+            "[0, 1]."
+        ]
+    if rest:
+        notes.append(f"{rest} cells with smaller estimates are not shown.")
+    test = results.independence
+    if test is not None:
+        notes.append(
+            f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
+            f"p = {test.pvalue:.3g}." + (f" Note: {test.note}." if test.note else "")
+        )
+    if not results.is_complete:
+        words = "are ignored by the estimate, which sums to one; the unconstrained one is not."
+        if results.method not in _LIKELY:
+            words = "are in no cell, so that the cells need not sum to one."
+        notes.append(f"Answers that are not among the candidates {words}")
+    for name, other in zip(results.names, results.others, strict=True):
+        if other in ("product", "fpe16"):
+            notes.append(
+                f"Other of {name} is modelled ({other}): it is taken for one kind of answer, "
+                "whatever the other variables are."
+            )
+    if results.n_strata > 1:
+        notes.append(
+            f"Respondents are in {results.n_strata} strata (shared cohorts, or groups of "
+            "mechanisms), within which tests compare them."
+        )
+    if results.on_boundary and results.method in _LIKELY:
+        notes.append(
+            "The estimate is on the boundary (a cell of zero); the intervals keep their coverage "
+            "there."
+        )
+    if not results.converged:
+        notes.append(f"NOT CONVERGED: {results.message}")
+    return notes

@@ -1,0 +1,340 @@
+"""Reports seen as those of fewer categories: some are kept, the others become "Other", exactly.
+
+Lumping is exact where the reports of all lumped categories have the same law once the answers that
+tell them apart are forgotten. Then the lumped reports are those of a mechanism in its own right,
+whatever the frequencies within "Other" and whatever they depend on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats import samplers
+from ldpstats.channels import Bits, Uniformised
+from ldpstats.checks import counts_vector, probability
+from ldpstats.covariances import independent_bits
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import align, as_labels, encode
+from ldpstats.mechanisms.base import Enumerated, Mechanism, without_cohort
+from ldpstats.mechanisms.bits import format_bits, parse_bits
+from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.hashed_bits import HashedBits
+from ldpstats.operators import Rows, UnaryRows
+from ldpstats.other import WithOther
+from ldpstats.problems import Equations, Moments
+from ldpstats.randomness import Words
+from ldpstats.reports import BitCounts, Counts, Reports
+
+__all__ = ["LumpedUnary", "lump"]
+
+Array = npt.NDArray[Any]
+
+_ALIKE = 1e-12  # by which the lumped categories may differ: rounding, no more
+_BLOCK = 1 << 22  # bits that are moved at a time
+
+
+def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
+    """See reports as those of a mechanism that knows some categories and "Other", exactly.
+
+    k-RR: reports of lumped categories become one report, ``P(other | other) = (e^eps + L - 1) /
+    (e^eps + k - 1)`` and ``P(other | kept) = L / (e^eps + k - 1)`` with L lumped categories. Unary
+    reports: only the bits of the kept categories stay, and "Other" owns none of them. So for
+    RAPPOR and O-RAPPOR over an alphabet, with one hash and a bit for each category: their cohorts
+    are gone then.
+
+    Parameters
+    ----------
+    reports : Reports
+        Reports of a mechanism that knows its categories.
+    keep : sequence of labels
+        Categories to keep, at least one and not all, in the order that they are to have.
+    other : label
+        Name of all others together; it comes last.
+
+    Returns
+    -------
+    Reports
+        Of the same respondents, in the same order, under a `CustomMechanism` or a `LumpedUnary`.
+
+    Raises
+    ------
+    InvalidArgument
+        Where `keep` holds all categories, none, or one twice, or `other` is among them.
+    UnknownCategory
+        Where `keep` holds what is no category.
+    NotAvailable
+        Where lumping is not exact, so that reports of "Other" have no known law: for hashed
+        answers, and channels whose lumped categories remain different.
+
+    Notes
+    -----
+    The remedy for FPE16 section III-B where the mechanism allows it: that section replaces the law
+    of "Other" by an estimated product of bits, see `ldpstats.other.other_rows`.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("nurse", "teacher", "driver", "cook"), epsilon=np.log(2))
+    >>> reports = krr.privatize(["nurse", "cook", "driver"], np.random.default_rng(1))
+    >>> lumped = lump(reports, keep=["driver"])
+    >>> lumped.mechanism.channel().matrix()
+    array([[0.4, 0.6],
+           [0.2, 0.8]])
+    """
+    if not isinstance(reports, Reports):
+        raise InvalidArgument("reports", reports, "must be Reports: lump before tallying")
+    mechanism = reports.mechanism
+    if mechanism.is_open:
+        raise NotAvailable(_hashed(mechanism))
+    kept, categories = _kept(mechanism.categories, keep, other)
+    if isinstance(mechanism, Enumerated):
+        return _lump_labels(reports, kept, categories)
+    own = _own_bits(mechanism, kept)
+    lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
+    return Reports(_take_bits(reports, own), lumped, reports.n_missing)
+
+
+def _hashed(mechanism: Mechanism) -> str:
+    return (
+        f"{mechanism} hashes answers to shared labels or bits, so that reports of Other have no "
+        'known law and Other is approximate: use other="product"'
+    )
+
+
+def _kept(known: pd.Index[Any], keep: Any, other: Any) -> tuple[Array, pd.Index[Any]]:
+    """Positions of the categories that stay, and the labels of the lumped mechanism."""
+    if isinstance(keep, int | np.integer | Iterator):
+        raise InvalidArgument("keep", keep, "must be a list of the categories to keep")
+    if isinstance(getattr(keep, "dtype", None), pd.CategoricalDtype):
+        keep = list(keep)  # what is there, not the categories
+    labels = as_labels("keep", keep, least=1)
+    kept = encode("keep", labels.tolist(), known)[0]
+    if kept.size == len(known):
+        raise InvalidArgument("keep", keep, "holds all categories: nothing is left for Other")
+    name = as_labels("other", [other], least=1)[0]
+    if name in labels:
+        raise InvalidArgument("other", other, "is one of the categories to keep: use another name")
+    return kept, as_labels("keep and other", [*labels.tolist(), name])
+
+
+# -- labels ----------------------------------------------------------------------------------
+
+
+def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Reports:
+    mechanism = reports.mechanism
+    channel, outputs = mechanism.channel(), mechanism.outputs
+    own = outputs.equals(mechanism.categories)  # a report names a category, which may be lumped
+    group = np.arange(len(outputs))
+    if own:
+        group = np.full(len(outputs), kept.size)
+        group[kept] = np.arange(kept.size)
+        outputs = categories
+    if isinstance(channel, Uniformised):
+        share = np.append(np.ones(kept.size), channel.k - kept.size)
+        Q = channel.a * np.eye(share.size) + channel.b * share
+    else:
+        Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
+    lumped = CustomMechanism(Q, categories, outputs)
+    return Reports(group[reports.y], lumped, reports.n_missing)
+
+
+def _lumped_rows(mechanism: Mechanism, Q: Array, kept: Array, group: Array) -> Array:
+    """The channel of the kept categories and of the rest, if the rest are all alike."""
+    merged = np.zeros((len(Q), group.max() + 1))
+    np.add.at(merged.T, group, Q.T)
+    rest = np.delete(merged, kept, axis=0)
+    apart = np.abs(rest - rest[0]).max(axis=1)
+    if apart.max() > _ALIKE:
+        first, second = np.delete(mechanism.categories, kept)[[0, int(np.argmax(apart))]].tolist()
+        raise NotAvailable(
+            f"{first!r} and {second!r} give different reports under {mechanism}, so that reports "
+            "of Other depend on which of them is meant: keep all but categories that are alike"
+        )
+    return np.vstack([merged[kept], rest[0]])
+
+
+# -- bits ------------------------------------------------------------------------------------
+
+
+def _own_bits(mechanism: Any, kept: Array) -> Array:
+    """Bit of each kept category in each cohort, (C, m), if no other category owns it."""
+    if mechanism.n_bits and not mechanism.n_cohorts:  # category x owns bit x, if there is one
+        if kept.max() >= mechanism.n_bits:
+            last = mechanism.categories[-1]
+            raise NotAvailable(f"{last!r} owns no bit in reports of {mechanism}: do not keep it")
+        return kept[None]
+    if not isinstance(mechanism, HashedBits) or mechanism.n_hashes > 1:
+        raise NotAvailable(_hashed(mechanism))
+    cells = mechanism.cells()[:, :, 0]
+    own = cells[:, kept].astype(np.intp)
+    for every, mine in zip(cells, own, strict=True):
+        if np.bincount(every, minlength=mechanism.n_bits)[mine].max() > 1:
+            raise NotAvailable(_hashed(mechanism))
+    return own
+
+
+def _take_bits(reports: Reports, own: Array) -> npt.NDArray[np.uint8]:
+    """The bits of each report that its cohort's row of `own`, (C, m), names, packed again."""
+    n, m = len(reports), own.shape[1]
+    cohort = np.zeros(n, dtype=np.intp) if reports.cohort is None else reports.cohort
+    out = np.empty((n, -(-m // 8)), dtype=np.uint8)
+    step = max(1, _BLOCK // m)
+    for start in range(0, n, step):
+        part = slice(start, start + step)
+        at = own[cohort[part]]
+        bits = np.take_along_axis(reports.y[part], at >> 3, axis=1) >> (at & 7).astype(np.uint8)
+        out[part] = np.packbits(bits & 1, axis=1, bitorder="little")
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _KeptBits(Bits):
+    """Bits of all categories but the last, which owns none."""
+
+    @property
+    def unary(self) -> bool:
+        return False
+
+    def design(self) -> Array:
+        return np.eye(self.n_bits + 1, self.n_bits)
+
+    def bit_means(self, p: Array) -> Array:
+        return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * p[:-1])
+
+    def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
+        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+            return super().rows(y)
+        # a row is scaled by the chance of its bits where none is owned: that of the last category
+        return WithOther(UnaryRows(y, self.p1, self.p0, self.n_bits), np.ones(len(y)))
+
+    def epsilon(self) -> float:
+        if self.n_bits == 1:  # only the owner and the last category are there to tell apart
+            return super().epsilon()
+        return Bits(self.members[:-1], self.n_bits, self.p1, self.p0).epsilon()
+
+
+@dataclass(frozen=True, eq=False)
+class LumpedUnary(Mechanism):
+    """A bit per category, each noised on its own, but for the last category, which owns none.
+
+    What `lump` makes of unary reports. The bit of the true category is 1 with probability p1, every
+    other bit with probability p0; if the last category is true, all bits are others.
+
+    Parameters
+    ----------
+    categories : int, sequence of labels, or pandas Categorical
+        The m kept categories, one or more, and last all others together.
+    p1, p0 : float
+        P(bit = 1) of the true category and of any other; different.
+
+    Examples
+    --------
+    >>> lumped = LumpedUnary(("a", "b", "Other"), p1=0.75, p0=0.25)
+    >>> lumped.channel().matrix()
+    array([[0.1875, 0.5625, 0.0625, 0.1875],
+           [0.1875, 0.0625, 0.5625, 0.1875],
+           [0.5625, 0.1875, 0.1875, 0.0625]])
+    """
+
+    categories: Any
+    p1: float
+    p0: float
+    n_outputs = 0
+    n_cohorts = 0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        object.__setattr__(self, "p1", probability("p1", self.p1))
+        object.__setattr__(self, "p0", probability("p0", self.p0))
+        if self.p1 == self.p0:
+            raise InvalidArgument("p1", self.p1, "must differ from p0: reports would say nothing")
+
+    @property
+    def n_bits(self) -> int:  # type: ignore[override]
+        return self.k - 1
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        return self.channel().epsilon()
+
+    def channel(self, candidates: Any = None) -> Bits:
+        self._closed(candidates)
+        return _KeptBits(np.arange(self.k)[:, None], self.n_bits, self.p1, self.p0)
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
+        """Equations of the bits, and one for the last category: the frequencies sum to one."""
+        self._closed(candidates)
+        self._own(counts)
+        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        nobs, m = sums.nobs, self.n_bits
+        A = np.vstack([(self.p1 - self.p0) * np.eye(m, m + 1), np.ones(m + 1)])
+        mean = self.p0 + (self.p1 - self.p0) / self.k
+        # the sum is as a bit that every category always sets
+        p1, p0 = np.append(np.full(m, self.p1), 1.0), np.append(np.full(m, self.p0), 1.0)
+        return Equations(
+            A,
+            offset=np.append(p0[:-1], 0.0),
+            t=np.append(sums.ones.sum(axis=0) / nobs, 1.0),
+            V=lambda p: independent_bits(p, p1, p0, nobs),
+            weights=np.full(m + 1, nobs / (mean * (1.0 - mean))),
+            nobs=nobs,
+            kind="lumped",
+        )
+
+    def _thresholds(self) -> tuple[int, int]:
+        # all roundings go towards more privacy
+        up, down = ("up", "down") if self.p1 > self.p0 else ("down", "up")
+        return samplers.threshold(self.p1, down), samplers.threshold(self.p0, up)  # type: ignore[arg-type]
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        # the last category owns one more bit, which is never set and not reported
+        own, rest = ([value] * self.n_bits + [0] for value in self._thresholds())
+        drawn = samplers.sample_bits(codes[:, None], self.k, own, rest, words)
+        return drawn[:, : -(-self.n_bits // 8)]
+
+    def sampler_epsilon(self) -> float:
+        up, down = samplers.realised_ratios(*self._thresholds())
+        return up + down if self.n_bits > 1 else max(up, down)
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> BitCounts:
+        self._closed(candidates)
+        nobs, owners = int(np.sum(true_counts)), np.asarray(true_counts)[:-1]
+        ones = rng.binomial(owners, self.p1) + rng.binomial(nobs - owners, self.p0)
+        return BitCounts(ones[None, :], np.array([nobs]), self)
+
+    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
+        """Counts from the sums of the bits of all categories but the last.
+
+        Parameters
+        ----------
+        n : array-like of int, shape (k - 1,) or (1, k - 1)
+            How often each bit was set, in category order.
+        nobs : int
+            Number of reports; bit sums alone do not say.
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
+        """
+        if nobs is None:
+            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+        n = align("n", n, self.categories[:-1])
+        shape = (self.n_bits,) if np.ndim(n) == 1 else (1, self.n_bits)
+        ones = counts_vector("n", n, shape).reshape(1, self.n_bits)
+        return BitCounts(ones, counts_vector("nobs", np.atleast_1d(nobs), (1,)), self)
+
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
+        without_cohort(self, cohort)
+        return Reports(parse_bits(name, labels, self.n_bits), self)
+
+    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
+        return format_bits(reports.y, self.n_bits)

@@ -1,0 +1,648 @@
+"""The joint distribution of several privatised variables of the same respondents."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.association_results import AssociationResults
+from ldpstats.checks import one_of, positive_integer
+from ldpstats.covariances import Covariance
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimates import Uncertain
+from ldpstats.estimators import ESTIMATORS
+from ldpstats.estimators.ascent import gap_target, observed, report
+from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
+from ldpstats.estimators.inversion import Inversion
+from ldpstats.estimators.mle import MLE, maximise
+from ldpstats.inference.association import CrossMoments
+from ldpstats.inference.information import fpe16, observed_tangent_inverse, tangent_inverse
+from ldpstats.inference.tests import TestResult
+from ldpstats.joint_moments import JointMoments, moments_gls
+from ldpstats.joint_reports import JointCounts
+from ldpstats.mechanisms.lumped import lump
+from ldpstats.models import independence
+from ldpstats.models.frequency import FrequencyModel
+from ldpstats.models.joint_data import JointGroup, Scores, VariableSpec
+from ldpstats.operators import DenseRows, StackedRows
+from ldpstats.other import other_rows
+from ldpstats.problems import Likelihood, Solution
+from ldpstats.reports import Reports
+from ldpstats.simplex import project_simplex, project_subsimplex
+
+__all__ = ["JOINT_ESTIMATORS", "AssociationModel", "MomentsGLS", "OneStep"]
+
+Array = npt.NDArray[Any]
+
+OTHER = "Other"
+_OTHERS = ("lump", "product", "fpe16")
+_LARGEST_COVARIANCE = 2048  # cells up to which covariance matrices are formed
+
+
+@dataclass(frozen=True)
+class OneStep(Estimator[Any]):
+    """The dual of the likelihood: one pass over the reports from the two marginal fits.
+
+    ``P = JX^-1 mean(a b') JY^-1`` with the scores a and b of each report at the marginal fits, and
+    their information JX and JY. It is unbiased to first order whatever P is, and near independence
+    as good as the maximum likelihood estimate in the interior; sums over chunks are all it needs.
+
+    Parameters
+    ----------
+    newton : int
+        Newton steps of the joint likelihood to take from there, without the constraint p >= 0; one
+        makes it as good as the maximum likelihood estimate under any association.
+    """
+
+    newton: int = 0
+    name: ClassVar[str] = "one_step"
+
+    def __post_init__(self) -> None:
+        positive_integer("newton", self.newton, 0)
+
+    def solve(self, problem: Any) -> Solution:
+        """Refused: the estimator needs the marginal fits of an association model."""
+        raise NotAvailable("one_step belongs to AssociationModel.fit")
+
+
+@dataclass(frozen=True)
+class MomentsGLS(Estimator[Any]):
+    """Moments of two variables, adjusted to margins that sum to one; see `moments_gls`."""
+
+    name: ClassVar[str] = "moments-gls"
+
+    def solve(self, problem: Any) -> Solution:
+        """Refused: the estimator needs the marginal moments of an association model."""
+        raise NotAvailable("moments-gls belongs to AssociationModel.fit")
+
+
+@dataclass(frozen=True)
+class JointInversion(Inversion):
+    """`Inversion` of co-occurrence counts, by the name that joint tables give it."""
+
+    name: ClassVar[str] = "moments"
+
+
+JOINT_ESTIMATORS: dict[str, type[Estimator[Any]]] = {
+    **{name: kind for name, kind in ESTIMATORS.items() if name != "lasso"},
+    "moments": JointInversion,
+    "moments-gls": MomentsGLS,
+    "one_step": OneStep,
+}
+
+
+class AssociationModel:
+    """Joint distribution of two or more privatised variables of the same respondents.
+
+    Parameters
+    ----------
+    *reports : Reports, or lists of Reports; or one JointCounts
+        One argument per variable; report i of each is from the same respondent. A list holds groups
+        of respondents with mechanisms of their own, the same groups for every variable. Counts of
+        combinations (`JointCounts`) stand for all variables.
+    candidates : sequence or mapping, optional
+        Per variable, in order or by name: the values to look for over an open alphabet, or the
+        categories of a closed one to keep; None for all categories.
+    other : bool or str, or one for each variable
+        Whether to add a category "Other" for the answers that are not among the candidates. True
+        chooses the treatment: "lump", which is exact, where the mechanism allows it, and "product"
+        for hashed reports, which takes the bits of other answers for independent and Other for one
+        kind of answer whatever the other variables are, and warns. "fpe16" is the printed formula
+        of FPE16 III-B, which comes to ignoring Other.
+    names : sequence of str, optional
+        Names of the variables; x, y, z (or x1, x2, ...) by default.
+    ids : sequence of array-like, optional
+        Identifiers of the respondents, one column per variable, to be compared.
+
+    Raises
+    ------
+    InvalidArgument
+        For one variable only, numbers of reports or identifiers that differ, and candidates that
+        leave a variable without two categories.
+
+    Notes
+    -----
+    The channel is the Kronecker product of those of the variables and is never formed. Cohorts are
+    taken to be drawn for each variable anew, unless the cohort of one variable determines that of
+    another in every respondent: they are then shared, and strata of the moments and tests.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> job = rng.choice(["nurse", "cook"], size=4000)
+    >>> late = np.where(rng.random(4000) < 0.2 + 0.3 * (job == "cook"), "yes", "no")
+    >>> x = ldp.KRR(("nurse", "cook"), epsilon=2.0).privatize(job, rng)
+    >>> y = ldp.KRR(("no", "yes"), epsilon=2.0).privatize(late, rng)
+    >>> results = ldp.AssociationModel(x, y, names=("job", "late")).fit()
+    >>> results.table.round(2).to_numpy()
+    array([[0.4 , 0.1 ],
+           [0.24, 0.25]])
+    """
+
+    def __init__(
+        self,
+        *reports: Any,
+        candidates: Any = None,
+        other: Any = False,
+        names: Sequence[str] | None = None,
+        ids: Sequence[Any] | None = None,
+    ) -> None:
+        groups = _groups(reports, ids)
+        d = len(groups[0].reports)
+        self.names: tuple[str, ...] = _names(names, d)
+        listed = _per_variable("candidates", candidates, self.names)
+        others = _per_variable("other", other, self.names, scalar=True)
+        prepared = [
+            _prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
+            for v in range(d)
+        ]
+        self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in prepared)
+        self.groups: tuple[JointGroup, ...] = tuple(
+            JointGroup(group.with_reports([parts[g] for parts, _ in prepared]), self.specs)
+            for g, group in enumerate(groups)
+        )
+        if any(spec.approximate for spec in self.specs):
+            warnings.warn(
+                "the likelihood of Other is modelled: it takes X to be independent of Y within "
+                "Other, and is biased where it is not; exact lumping needs k-RR or a bit per "
+                "category",
+                IncompleteListWarning,
+                stacklevel=2,
+            )
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(str(spec.k) for spec in self.specs)
+        return f"AssociationModel({', '.join(self.names)}: {sizes}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return sum(group.nobs for group in self.groups)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(spec.k for spec in self.specs)
+
+    @property
+    def n_cells(self) -> int:
+        """Cells of the joint table."""
+        return int(np.prod(self.sizes))
+
+    @property
+    def shared_cohorts(self) -> bool:
+        """Whether variables share the cohorts of their respondents."""
+        return any(group.counts.shared_cohorts for group in self.groups)
+
+    # -- margins -----------------------------------------------------------------------------
+
+    @cached_property
+    def margins(self) -> tuple[FrequencyModel, ...]:
+        """The model of each variable alone."""
+        return tuple(
+            FrequencyModel([group.variables[v] for group in self.groups], spec.candidates)
+            for v, spec in enumerate(self.specs)
+        )
+
+    @cached_property
+    def _others(self) -> list[list[Array | None]]:
+        """Likelihood of a modelled "Other", by group and variable."""
+        found: list[list[Array | None]] = [[None] * len(self.specs) for _ in self.groups]
+        for v, spec in enumerate(self.specs):
+            if not spec.approximate:
+                continue
+            p = project_subsimplex(self.margins[v].moments().estimate()[0])
+            for g, group in enumerate(self.groups):
+                found[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
+        return found
+
+    @cached_property
+    def likelihoods(self) -> list[tuple[DenseRows, ...]]:
+        """Likelihoods of the distinct reports of each group and variable."""
+        pairs = zip(self.groups, self._others, strict=True)
+        return [group.likelihoods(others) for group, others in pairs]
+
+    @cached_property
+    def references(self) -> tuple[Array, ...]:
+        """Maximum likelihood estimate of each margin."""
+        found = []
+        for v, spec in enumerate(self.specs):
+            mechanism = self.groups[0].counts.mechanisms[v]
+            if spec.complete and not (mechanism.n_bits or mechanism.n_cohorts):
+                found.append(MLE().solve(self.margins[v].likelihood()).p)  # k-RR in closed form
+                continue
+            parts = tuple(rows[v] for rows in self.likelihoods)
+            n = np.concatenate([group.variables[v].n for group in self.groups])
+            W = parts[0] if len(parts) == 1 else StackedRows(parts)
+            found.append(MLE().solve(Likelihood(W, n)).p)
+        return tuple(found)
+
+    @cached_property
+    def scores(self) -> tuple[Scores, ...]:
+        """Scores of all reports at the marginal fits, group by group."""
+        pairs = zip(self.groups, self.likelihoods, strict=True)
+        return tuple(Scores(group, rows, self.references) for group, rows in pairs)
+
+    # -- problems ----------------------------------------------------------------------------
+
+    @cached_property
+    def _likelihood(self) -> Likelihood:
+        pairs = zip(self.groups, self.likelihoods, strict=True)
+        parts = tuple(group.joint_rows(rows) for group, rows in pairs)
+        n = np.concatenate([group.counts.n for group in self.groups])
+        return Likelihood(parts[0] if len(parts) == 1 else StackedRows(parts), n)
+
+    def likelihood(self) -> Likelihood:
+        """The exact likelihood of all reports together, over the cells in row-major order."""
+        return self._likelihood
+
+    @cached_property
+    def _moments(self) -> JointMoments:
+        strata = tuple(s for group in self.groups for s in group.linear_strata())
+        return JointMoments(strata, self.sizes, all(spec.complete for spec in self.specs))
+
+    def moments(self) -> JointMoments:
+        """Equations for the products of linear estimates of single reports."""
+        return self._moments
+
+    @cached_property
+    def _dual(self) -> JointMoments:
+        strata = tuple(s for scores in self.scores for s in scores.strata())
+        return JointMoments(strata, self.sizes, all(spec.complete for spec in self.specs))
+
+    def dual_moments(self) -> JointMoments:
+        """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
+        return self._dual
+
+    # -- fit ---------------------------------------------------------------------------------
+
+    def fit(
+        self, method: str | Estimator[Any] | None = None, cov_type: str = "default"
+    ) -> AssociationResults:
+        """Estimate the joint distribution.
+
+        Parameters
+        ----------
+        method : str or Estimator, optional
+            "mle" (exact maximum likelihood, the default), "em" (FPE16 III-A, accelerated),
+            "one_step" (one pass from the marginal fits), "inversion" (unbiased: the Kronecker
+            inverse of the table of reports, or co-occurrence counts of bits), "moments" (another
+            name of it), "moments-gls" (two variables: with margins that sum to one); "projected",
+            "normalized", "thresholded", "nnls", "composite", "cvxpy"; or an estimator object.
+        cov_type : {"default", "linear", "fpe16"}
+            Covariance of `params`: "default" is the information on the tangent space of the simplex
+            for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
+            inverse information without the constraint (FPE16 III-C), which overstates.
+
+        Returns
+        -------
+        AssociationResults
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown method.
+        NotIdentified
+            When the channels do not determine the joint distribution.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the estimator stops before its certificate is reached.
+        """
+        one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
+        estimator = self._estimator(method)
+        likely = not isinstance(estimator, MomentsEstimator | OneStep | MomentsGLS)
+        if cov_type == "fpe16" and not likely:
+            raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
+        problem = self.moments()
+        linear = Uncertain(problem.estimate()[0], self._covariance(problem))
+        solution, V, kind = self._solve(estimator, linear, cov_type)
+        margins = tuple(model.fit("inversion") for model in self.margins)
+        return AssociationResults(
+            fitted=Uncertain(solution.p, V),
+            linear=linear,
+            method=estimator.name,
+            settings="" if estimator == type(estimator)() else "tuned",
+            cov_type=kind,
+            nobs=self.nobs,
+            llf=self._loglike(solution.p),
+            gap=solution.gap,
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            message=solution.message,
+            names=self.names,
+            labels=tuple(spec.labels for spec in self.specs),
+            others=tuple(spec.other for spec in self.specs),
+            is_complete=all(spec.complete for spec in self.specs),
+            n_strata=sum(len(group.slices) for group in self.groups),
+            margin_fits=margins,
+            independence=self._independence(),
+            model=self,
+        )
+
+    def _estimator(self, method: str | Estimator[Any] | None) -> Estimator[Any]:
+        if isinstance(method, SelectingEstimator):
+            raise InvalidArgument("method", method, "selects candidates of one variable only")
+        if isinstance(method, Estimator):
+            return method
+        name = "mle" if method is None else method
+        return JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
+
+    def _covariance(self, problem: JointMoments) -> Covariance | None:
+        return problem.covariance() if self.n_cells <= _LARGEST_COVARIANCE else None
+
+    def _solve(
+        self, estimator: Estimator[Any], linear: Uncertain, cov_type: str
+    ) -> tuple[Solution, Covariance | None, str]:
+        """The estimate, its covariance and what that is."""
+        if isinstance(estimator, OneStep):
+            return self._one_step(estimator.newton)
+        if isinstance(estimator, MomentsGLS):
+            how = "moments with margins by generalised least squares"
+            return Solution(self._gls(), np.nan, 0, True, how), linear.covariance, "linear"
+        if isinstance(estimator, MomentsEstimator):
+            solution = estimator.solve(self.moments())
+            if linear.covariance is None:
+                return solution, None, "none (too large)"
+            V = estimator.covariance(self.moments(), solution, linear.covariance)
+            return solution, V, "linear"
+        problem = self.likelihood()
+        if isinstance(estimator, MLE) and estimator.constraints is None:
+            solution = self.maximum(estimator)
+        else:
+            solution = estimator.solve(problem)
+        if cov_type == "linear":
+            return solution, linear.covariance, "linear"
+        return solution, *self._information(solution.p, cov_type == "fpe16")
+
+    def maximum(self, estimator: MLE | None = None) -> Solution:
+        """The maximum of the likelihood, from the dual estimate."""
+        estimator, problem = MLE() if estimator is None else estimator, self.likelihood()
+        W, n = observed(problem)
+        target = gap_target(problem.nobs, estimator.tol)
+        by_step, most = estimator.tol is None, estimator.max_iter
+        found, how = maximise(W, n, target, by_step, most, self._start())
+        return report(found, problem.nobs, how, target)
+
+    def _start(self) -> Array:
+        """Where the likelihood is maximised from: the dual, else the margins' product."""
+        try:
+            return project_simplex(self.dual_moments().estimate()[0])
+        except NotIdentified:
+            return self.null_distribution()
+
+    def _one_step(self, newton: int) -> tuple[Solution, Covariance | None, str]:
+        problem = self.dual_moments()
+        p, how = problem.estimate()
+        V, kind = self._covariance(problem), "dual"
+        for _ in range(newton):
+            V, _ = self._information(project_simplex(p), False)
+            if V is None:
+                raise NotAvailable(f"Newton steps over {self.n_cells} cells: use method='mle'")
+            start = project_simplex(p)
+            p = start + V.matrix() @ (self.likelihood().score(start) - self.nobs)
+            kind = "observed"
+        steps = f", then {newton} Newton steps" if newton else ""
+        return Solution(p, np.nan, newton, True, f"dual of the likelihood, {how}{steps}"), V, kind
+
+    def _gls(self) -> Array:
+        if len(self.sizes) != 2 or not self.moments().complete:
+            raise NotAvailable("moments-gls is for two variables whose categories are all listed")
+        fits = [model.moments() for model in self.margins]
+        margins = [problem.estimate()[0] for problem in fits]
+        P = self.moments().estimate()[0].reshape(self.sizes)
+        spreads = [problem.covariance().matrix() for problem in fits]
+        return moments_gls(P, margins, spreads).reshape(-1)
+
+    def _information(self, p: Array, unconstrained: bool) -> tuple[Covariance | None, str]:
+        """Covariance of a likelihood estimate at p, from expected or observed information."""
+        if self.n_cells > _LARGEST_COVARIANCE:
+            return None, "none (too large)"
+        kind = "expected"
+        J = self._expected_information(p)
+        if J is None:
+            J, kind = self.likelihood().information(p), "observed"
+        if unconstrained:
+            return fpe16(J), "fpe16"
+        try:
+            if kind == "expected":
+                return tangent_inverse(J, p, self.nobs), kind
+            return observed_tangent_inverse(J), kind
+        except NotIdentified:
+            return None, "none (singular information)"
+
+    def _expected_information(self, p: Array) -> Array | None:
+        """Expected information where all reports can be listed, else None."""
+        if not self.moments().complete:
+            return None
+        total = np.zeros((self.n_cells,) * 2)
+        for group in self.groups:
+            J = group.expected_information(p)
+            if J is None:
+                return None
+            total += J
+        return total
+
+    def _loglike(self, p: Array) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution."""
+        if np.any(p < 0.0) or abs(p.sum() - 1.0) > 1e-9:
+            return float("nan")
+        return self.likelihood().loglike(p)
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def null_distribution(self) -> Array:
+        """The cells under independence: products of the marginal fits, shape (k,)."""
+        return reduce(np.kron, self.references)
+
+    def unbiased_moments(self) -> list[CrossMoments]:
+        """Moments of features whose mean is the indicator of the category, for two variables."""
+        found = []
+        for scores in self.scores:
+            parts = scores.cross_moments(0, 1)
+            for part, stratum in zip(parts, scores.strata(), strict=True):
+                X, Y = (np.linalg.inv(R) for R in stratum.responses)
+                found.append(
+                    CrossMoments(
+                        n=part.n,
+                        cross=X @ part.cross @ Y.T,
+                        mean_x=X @ part.mean_x,
+                        mean_y=Y @ part.mean_y,
+                        gram_x=X @ part.gram_x @ X.T,
+                        gram_y=Y @ part.gram_y @ Y.T,
+                    )
+                )
+        return found
+
+    def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
+        """The model of as many simulated respondents, whose true cells have law p.
+
+        Cohorts stay as they are.
+        """
+        if not all(spec.complete for spec in self.specs) or any(
+            spec.approximate for spec in self.specs
+        ):
+            raise NotAvailable(
+                "the law of answers that are not among the candidates is not known: nothing can be "
+                "simulated; use method='score'"
+            )
+        made = object.__new__(AssociationModel)
+        made.names, made.specs = self.names, self.specs
+        made.groups = tuple(
+            JointGroup(group.counts.simulated(p, [s.labels for s in self.specs], rng), self.specs)
+            for group in self.groups
+        )
+        return made
+
+    def _independence(self) -> TestResult | None:
+        try:
+            return independence.score_test(self, None)
+        except (NotIdentified, NotAvailable):
+            return None
+
+    def test_independence(
+        self, results: AssociationResults, method: str = "score", **how: Any
+    ) -> TestResult:
+        """Test that the variables are independent: see `AssociationResults.test_independence`."""
+        return independence.test_independence(self, results, method, **how)
+
+
+def _groups(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
+    """The respondents, by group of mechanisms."""
+    if len(reports) == 1 and isinstance(reports[0], JointCounts):
+        return [reports[0]]
+    if (
+        len(reports) == 1
+        and isinstance(reports[0], list | tuple)
+        and reports[0]
+        and all(isinstance(part, JointCounts) for part in reports[0])
+    ):
+        variables = {len(part.reports) for part in reports[0]}
+        if len(variables) > 1:
+            raise InvalidArgument("reports", variables, "all groups need the same variables")
+        return list(reports[0])
+    if not any(isinstance(part, list | tuple) for part in reports):
+        return [JointCounts(reports, ids=ids).tally()]
+    if ids is not None:
+        raise InvalidArgument("ids", ids, "goes with one group: pass JointCounts(reports, ids=ids)")
+    lists = [list(part) if isinstance(part, list | tuple) else [part] for part in reports]
+    if len({len(part) for part in lists}) > 1:
+        raise InvalidArgument(
+            "reports",
+            [len(part) for part in lists],
+            "every variable needs the same groups of respondents",
+        )
+    return [JointCounts(parts).tally() for parts in zip(*lists, strict=True)]
+
+
+def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
+    if names is None:
+        return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
+    given = tuple(names)
+    if isinstance(names, str) or len(given) != d or len(set(given)) < d:
+        raise InvalidArgument("names", names, f"must be {d} different names, one per variable")
+    for name in given:
+        if not isinstance(name, str) or not name:
+            raise InvalidArgument("names", name, "must be text")
+    return given
+
+
+def _per_variable(
+    name: str, given: Any, names: Sequence[str], scalar: bool = False
+) -> tuple[Any, ...]:
+    """One value per variable, from one for all (where it is no list), a sequence or a mapping."""
+    if given is None or (scalar and isinstance(given, bool | str)):
+        return (given,) * len(names)
+    if isinstance(given, Mapping):
+        unknown = [key for key in given if key not in names]
+        if unknown:
+            raise InvalidArgument(name, unknown, f"are no variables: they are named {list(names)}")
+        default = False if scalar else None
+        return tuple(given.get(key, default) for key in names)
+    values = tuple(given) if isinstance(given, list | tuple) else None
+    if values is None or len(values) != len(names):
+        raise InvalidArgument(
+            name, given, f"must hold one element for each of {list(names)}; None for none"
+        )
+    return values
+
+
+def _prepared(
+    parts: Sequence[Reports], candidates: Any, other: Any, name: str
+) -> tuple[list[Reports], VariableSpec]:
+    """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
+    mechanism = parts[0].mechanism
+    wanted = _wanted_other(other, mechanism, candidates, name)
+    if mechanism.is_open:
+        return list(parts), _open_spec(parts, candidates, wanted, name)
+    if candidates is None:
+        labels = mechanism.labels()
+        _same_labels(parts, None, labels)
+        return list(parts), VariableSpec(labels)
+    keep = pd.Index(list(candidates))
+    lumped = [lump(part, keep, OTHER) for part in parts]
+    if wanted:
+        return lumped, VariableSpec(lumped[0].mechanism.categories, None, "lump")
+    if len(keep) < 2:
+        raise InvalidArgument("candidates", list(keep), f"leave {name} fewer than two categories")
+    warnings.warn(
+        f"the categories of {name} that are not among its candidates are ignored, which biases the "
+        "estimate if they occur: use other=True",
+        IncompleteListWarning,
+        stacklevel=4,
+    )
+    return lumped, VariableSpec(lumped[0].mechanism.categories[:-1], None, "", complete=False)
+
+
+def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
+    """The treatment of "Other": "" for none."""
+    if other is False or other is None:
+        return ""
+    if other is not True:
+        one_of("other", other, _OTHERS)
+    if candidates is None:
+        if other is True and not mechanism.is_open:
+            return ""  # all categories are listed: there is no other
+        raise InvalidArgument("candidates", None, f"are needed for {name}: what Other is not")
+    if other is True:
+        return "product" if mechanism.is_open else "lump"
+    if (other == "lump") == mechanism.is_open:
+        allowed = "'product' or 'fpe16'" if mechanism.is_open else "'lump', which is exact"
+        raise InvalidArgument("other", other, f"{name} of {mechanism} takes {allowed}, or True")
+    return str(other)
+
+
+def _open_spec(parts: Sequence[Reports], candidates: Any, other: str, name: str) -> VariableSpec:
+    labels = parts[0].mechanism.labels(candidates)
+    _same_labels(parts, candidates, labels)
+    if other:
+        if OTHER in labels:
+            raise InvalidArgument("candidates", OTHER, f"is what other=True adds to {name}")
+        return VariableSpec(labels.append(pd.Index([OTHER])), candidates, other)
+    if len(labels) < 2:
+        raise InvalidArgument("candidates", list(labels), f"leave {name} fewer than two categories")
+    return VariableSpec(labels, candidates, complete=False)
+
+
+def _same_labels(parts: Sequence[Reports], candidates: Any, labels: pd.Index[Any]) -> None:
+    for part in parts[1:]:
+        if not part.mechanism.labels(candidates).equals(labels):
+            raise MechanismMismatch(
+                f"{part.mechanism} and {parts[0].mechanism} have different categories: groups need "
+                "the same labels in the same order"
+            )

@@ -1,0 +1,302 @@
+"""Tests of independence that need the reports of an association model."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import one_of, positive_integer
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference import association, permutation, tables
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.joint_rows import Factor, JointRows
+
+if TYPE_CHECKING:
+    from ldpstats.association_results import AssociationResults
+    from ldpstats.models.association import AssociationModel
+
+__all__ = ["METHODS", "score_test", "test_independence"]
+
+Array = npt.NDArray[Any]
+
+METHODS = ("score", "wald", "lr", "pearson", "bootstrap", "fpe16")
+_SMALL = 5.0  # smallest expected count below which the chi-square law is doubtful
+
+
+def test_independence(
+    model: AssociationModel,
+    results: AssociationResults,
+    method: str = "score",
+    rng: np.random.Generator | None = None,
+    n_permutations: int | None = None,
+    n_boot: int = 199,
+) -> TestResult:
+    """See `AssociationResults.test_independence`."""
+    one_of("method", method, METHODS)
+    if n_permutations is not None and method not in ("score", "pearson"):
+        raise InvalidArgument("n_permutations", n_permutations, "goes with 'score' or 'pearson'")
+    if method == "score":
+        return score_test(model, rng, n_permutations)
+    if method == "pearson":
+        return _pearson(model, rng, n_permutations)
+    if method == "lr":
+        return _likelihood_ratio(model, results)
+    if method == "bootstrap":
+        return _bootstrap(model, results, rng, n_boot)
+    two_way(model)
+    if method == "fpe16":
+        return _fpe16(model, results)
+    P, V = results.linear.estimate.reshape(model.sizes), results.linear.known()
+    statistic, df = tables.wald_independence(P, V)
+    return _chi_square(model, statistic, df, "Wald test on the unconstrained joint estimate")
+
+
+def null_hypothesis(model: AssociationModel) -> str:
+    """H0 in words."""
+    *most, last = model.names
+    return f"{', '.join(most)} and {last} are independent"
+
+
+def two_way(model: AssociationModel) -> None:
+    """Refuse a test of two variables where there are more."""
+    if len(model.sizes) != 2:
+        raise NotAvailable(
+            f"the test compares two variables, the model has {len(model.sizes)}: use "
+            "method='score', or a model of two of them"
+        )
+
+
+def _chi_square(
+    model: AssociationModel, statistic: float, df: int, method: str, note: str = ""
+) -> TestResult:
+    p = float(chi2_pvalue(statistic, df))
+    return TestResult(null_hypothesis(model), float(statistic), float(df), p, method, note)
+
+
+# -- score -----------------------------------------------------------------------------------
+
+
+def score_test(
+    model: AssociationModel,
+    rng: np.random.Generator | None,
+    n_permutations: int | None = None,
+) -> TestResult:
+    """Score test on the marginal fits; by permutation where that is asked for and needed."""
+    if len(model.sizes) > 2:
+        return _mutual(model, n_permutations)
+    parts = [part for scores in model.scores for part in scores.cross_moments(0, 1)]
+    expected = None
+    if all(spec.complete for spec in model.specs):
+        expected = (model.sizes[0] - 1, model.sizes[1] - 1)
+    found = association.score(parts, expected)
+    strata = "" if len(parts) == 1 else f", within {len(parts)} strata"
+    method = f"score test on the marginal fits{strata}"
+    smallest = _smallest_expected(model)
+    if _permute(rng, n_permutations, smallest):
+        draws = _permuted(model, rng, n_permutations)
+        return _exact(model, found.statistic, found.df, draws, method, found.note)
+    note = "; ".join(filter(None, (found.note, _doubt(smallest))))
+    return _chi_square(model, found.statistic, found.df, method, note)
+
+
+def _doubt(smallest: float) -> str:
+    if smallest >= _SMALL:
+        return ""
+    return (
+        f"the smallest expected count is {smallest:.2g}, where the chi-square law is doubtful: "
+        "pass rng= for an exact permutation p-value"
+    )
+
+
+def _permute(rng: np.random.Generator | None, n_permutations: int | None, smallest: float) -> bool:
+    if n_permutations is not None and rng is None:
+        raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
+    return n_permutations is not None or (rng is not None and smallest < _SMALL)
+
+
+def _exact(
+    model: AssociationModel, statistic: float, df: int, draws: Array, method: str, note: str
+) -> TestResult:
+    p = permutation.permutation_pvalue(statistic, draws)
+    how = f"{method}, exact p-value by {len(draws)} permutations"
+    return TestResult(null_hypothesis(model), float(statistic), float(df), p, how, note)
+
+
+def _permuted(
+    model: AssociationModel, rng: np.random.Generator | None, n_permutations: int | None
+) -> Array:
+    """Score statistics of permuted reports."""
+    assert rng is not None
+    B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
+    left: list[Array] = []
+    right: list[Array] = []
+    cells: list[Array] = []
+    listed = all(index is not None for group in model.groups for index in group.index)
+    for scores in model.scores:
+        group = scores.group
+        for part in group.slices:
+            if listed:
+                cells.append(_distinct_table(group, part))
+                for side, v in ((left, 0), (right, 1)):
+                    side.append(scores.likelihoods[v].W / scores.means[v][:, None])
+                continue
+            n = group.counts.n[part]
+            left.append(np.repeat(scores.values(0, part), n, axis=0))
+            right.append(np.repeat(scores.values(1, part), n, axis=0))
+    if listed:
+        return permutation.permuted_table_scores(cells, left, right, B, rng)
+    return permutation.permuted_scores(left, right, B, rng)
+
+
+def _distinct_table(group: Any, part: slice) -> Array:
+    """Respondents with each pair of distinct reports, shape (u_1, u_2)."""
+    extent = [len(counts.y) for counts in group.variables]
+    table = np.zeros(extent, dtype=np.int64)
+    np.add.at(table, tuple(index[part] for index in group.index), group.counts.n[part])
+    return table
+
+
+def _smallest_expected(model: AssociationModel) -> float:
+    """Smallest expected count of a pair of labels, or of values of two bits, within a stratum."""
+    smallest = np.inf
+    for group in model.groups:
+        for part in group.slices:
+            n = group.counts.n[part]
+            rarest = [_rarest(group.counts.reports[v], part, n) for v in range(len(model.sizes))]
+            smallest = min(smallest, float(n.sum() * prod(rarest)))
+    return smallest
+
+
+def _rarest(reports: Any, part: slice, n: Array) -> float:
+    """Share of the rarest label, or value of a bit, that was seen."""
+    if reports.mechanism.n_bits:
+        bits = np.unpackbits(
+            reports.y[part], axis=1, count=reports.mechanism.n_bits, bitorder="little"
+        )
+        share = n @ bits / n.sum()
+        seen = np.concatenate([share, 1.0 - share])
+    else:
+        y = reports.y[part]
+        cohort = 0 if reports.cohort is None else reports.cohort[part]
+        seen = np.bincount(cohort * reports.mechanism.n_outputs + y, n) / n.sum()
+    return float(seen[seen > 0.0].min())
+
+
+def _mutual(model: AssociationModel, n_permutations: int | None) -> TestResult:
+    """Score test that three or more variables are mutually independent.
+
+    Scores are whitened, variable by variable, and so are all products of those of two or more
+    variables if the variables are independent.
+    """
+    if n_permutations is not None:
+        raise NotAvailable("the permutation test compares two variables")
+    if len(model.scores) > 1 or len(model.groups[0].slices) > 1:
+        raise NotAvailable(
+            "mutual independence of three or more variables is tested in one group without shared "
+            "cohorts: test pairs of them"
+        )
+    scores, whole = model.scores[0], model.groups[0].slices[0]
+    factors, ranks = [], []
+    for v in range(len(model.sizes)):
+        mean, square = scores.mean(v, whole), scores.information(v, whole)
+        values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
+        kept = values > 1e-9 * values[-1]
+        W = (vectors[:, kept] / np.sqrt(values[kept])).T
+        white = (scores.likelihoods[v].W / scores.means[v][:, None] - mean) @ W.T
+        factors.append(
+            Factor(np.column_stack([np.ones(len(white)), white]), model.groups[0].index[v])
+        )
+        ranks.append(int(kept.sum()))
+    rows = JointRows(tuple(factors))
+    mean = (rows.adjoint(model.groups[0].counts.n) / model.nobs).reshape(rows.sizes)
+    varying = np.indices(rows.sizes).astype(bool).sum(axis=0)
+    statistic = model.nobs * float(np.sum(mean[varying >= 2] ** 2))
+    df = prod(r + 1 for r in ranks) - sum(ranks) - 1
+    return _chi_square(model, statistic, df, "score test of mutual independence")
+
+
+# -- others ----------------------------------------------------------------------------------
+
+
+def _pearson(
+    model: AssociationModel, rng: np.random.Generator | None, n_permutations: int | None
+) -> TestResult:
+    two_way(model)
+    group = model.groups[0]
+    if len(model.groups) > 1 or len(group.slices) > 1:
+        raise NotAvailable(
+            "Pearson's test needs one product channel for all respondents, not several groups or "
+            "shared cohorts: use method='score', which allows for them"
+        )
+    if any(m.n_bits or m.n_cohorts for m in group.counts.mechanisms):
+        raise NotAvailable(
+            "Pearson's test needs reports that are labels of one list: use method='score', which "
+            "is its form for bits and cohorts"
+        )
+    table = group.counts.table()
+    statistic, df, note = association.pearson(table)
+    method = "Pearson chi-square of the privatised table"
+    smallest = association.smallest_expected(table)
+    if _permute(rng, n_permutations, smallest):
+        assert rng is not None
+        B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
+        each = [np.eye(size) for size in table.shape]
+        draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng)
+        return _exact(model, statistic, df, draws, method, note)
+    note = "; ".join(filter(None, (note, _doubt(smallest))))
+    return _chi_square(model, statistic, df, method, note)
+
+
+def _likelihood_ratio(model: AssociationModel, results: AssociationResults) -> TestResult:
+    statistic, df = likelihood_ratio(model, results), _df(model)
+    note = ""
+    if results.on_boundary:
+        note = (
+            "the joint estimate is on the boundary, where the test rejects too seldom and has "
+            "little power: use method='score' or 'bootstrap'"
+        )
+    return _chi_square(model, statistic, df, "likelihood ratio test", note)
+
+
+def _df(model: AssociationModel) -> int:
+    return prod(model.sizes) - sum(k - 1 for k in model.sizes) - 1
+
+
+def likelihood_ratio(model: AssociationModel, results: AssociationResults | None = None) -> float:
+    """Twice the log-likelihood that the joint maximum gains over that under independence."""
+    null = model.null_distribution()
+    if results is not None and results.method in ("mle", "em", "cvxpy"):
+        best = results.llf
+    else:
+        best = model.likelihood().loglike(model.maximum().p)
+    return max(2.0 * (best - model.likelihood().loglike(null)), 0.0)
+
+
+def _bootstrap(
+    model: AssociationModel,
+    results: AssociationResults,
+    rng: np.random.Generator | None,
+    n_boot: int,
+) -> TestResult:
+    if rng is None:
+        raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
+    positive_integer("n_boot", n_boot)
+    statistic, null = likelihood_ratio(model, results), model.null_distribution()
+    draws = [likelihood_ratio(model.simulated(null, rng)) for _ in range(n_boot)]
+    p = permutation.permutation_pvalue(statistic, draws)
+    how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
+    return TestResult(null_hypothesis(model), statistic, float(_df(model)), p, how)
+
+
+def _fpe16(model: AssociationModel, results: AssociationResults) -> TestResult:
+    """The statistic of FPE16 III-D as printed, at the maximum likelihood estimate."""
+    p = results.fitted.estimate
+    if results.method not in ("mle", "em", "cvxpy"):
+        p = model.fit("mle").fitted.estimate
+    J = model.likelihood().information(p)
+    statistic, df = tables.fpe16(p.reshape(model.sizes), J)
+    return _chi_square(model, statistic, df, "statistic T of FPE16 III-D, as printed")
