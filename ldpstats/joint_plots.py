@@ -90,7 +90,7 @@ def plot_heat_map(
         colours = _departure_colours()
     mesh = ax.pcolormesh(values, cmap=colours[0], norm=colours[1], edgecolor="white", lw=0.5)
     hatched = np.argwhere(~certain & (independence is None))
-    _hatch(ax, [(j, i, 1.0, 1.0) for i, j in hatched])
+    _hatch(ax, [(j, i, 1.0, 1.0) for i, j in hatched], "0.84")  # light: text is written over it
     ax.invert_yaxis()
     ax.set_xticks(np.arange(k2) + 0.5, _labels(table.columns))
     ax.set_yticks(np.arange(k1) + 0.5, _labels(table.index))
@@ -175,11 +175,10 @@ def plot_mosaic(
     for i, j in product(np.flatnonzero(wide), range(k2)):
         _tile(ax, places[i, j], facecolor=cmap(norm(values[i, j])), edgecolor="white", lw=0.8)
     hatched = places[(low <= 0) & (p > 0)]
-    _hatch(ax, hatched)
+    _hatch(ax, hatched, "0.5")
     notes = [_HATCHED] if len(hatched) else []
     if bars is not None:
-        _draw_bars(ax, *bars, left, wide)
-        notes.append("bars: intervals of the boundaries")
+        notes.append("bars: intervals of the boundaries between tiles")
     if not wide.all():
         absent = ", ".join(np.array(_labels(table.index))[wide == 0])
         notes.append(f"of frequency 0, not shown: {absent}")
@@ -191,7 +190,9 @@ def plot_mosaic(
 
         _colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL)
     _turn_labels(ax, wide[wide > 0], own)
-    _label_tiles(ax, table.columns, ends[np.flatnonzero(wide)[0]])  # for the final height
+    _label_tiles(ax, table.columns, ends[np.flatnonzero(wide)[0]])
+    if bars is not None:
+        _draw_bars(ax, *bars, left, wide)
     return ax
 
 
@@ -292,17 +293,28 @@ def _variable(index: pd.Index[Any], default: str) -> str:
 def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:
     """Turn the labels below upright where one is wider than its column.
 
-    A figure of our own grows by the room that they take.
+    A figure of our own grows by the room that they take. Of labels that would still overlap, those
+    of the narrower columns are left out.
     """
     figure: Any = ax.figure
     figure.draw_without_rendering()  # lays out the axes
     needed = np.array([label.get_window_extent().width for label in ax.get_xticklabels()])
     low, high = ax.get_xlim()
-    if np.any(needed > 0.95 * ax.bbox.width * widths / (high - low)):
-        ax.tick_params(axis="x", rotation=90)
-        if own:
-            figure.set_figheight(figure.get_figheight() + needed.max() / figure.dpi)
-        figure.draw_without_rendering()
+    if np.all(needed <= 0.95 * ax.bbox.width * widths / (high - low)):
+        return
+    ax.tick_params(axis="x", rotation=90)
+    if own:
+        figure.set_figheight(figure.get_figheight() + needed.max() / figure.dpi)
+    figure.draw_without_rendering()
+    labels = ax.get_xticklabels()
+    at = np.array([label.get_window_extent().x0 for label in labels])
+    line = 0.9 * max(label.get_window_extent().width for label in labels)
+    written: list[int] = []
+    for i in np.argsort(-widths, kind="stable"):
+        if np.all(np.abs(at[written] - at[i]) >= line):
+            written.append(int(i))
+    texts = [label.get_text() if i in written else "" for i, label in enumerate(labels)]
+    ax.set_xticks(ax.get_xticks(), texts)
 
 
 # -- heat map ------------------------------------------------------------------------------
@@ -349,7 +361,7 @@ def _tile(ax: Axes, place: tuple[float, float, float, float], **style: Any) -> N
     ax.add_patch(Rectangle(place[:2], place[2], place[3], **style))
 
 
-def _hatch(ax: Axes, places: Any) -> None:
+def _hatch(ax: Axes, places: Any, colour: str) -> None:
     """Hatch tiles, each (x, y, width, height)."""
     from matplotlib.collections import PatchCollection
     from matplotlib.patches import Rectangle
@@ -357,7 +369,7 @@ def _hatch(ax: Axes, places: Any) -> None:
     if len(places):
         tiles = [Rectangle((x, y), wide, high) for x, y, wide, high in places]
         ax.add_collection(
-            PatchCollection(tiles, facecolor="none", edgecolor="0.5", hatch="////", lw=0)
+            PatchCollection(tiles, facecolor="none", edgecolor=colour, hatch="///", lw=0)
         )
 
 
@@ -375,12 +387,15 @@ def _layout(p: Array) -> tuple[Array, Array, Array]:
 
 def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
     """Intervals of the boundaries between tiles, side by side in each column."""
-    share = np.arange(1, low.shape[1] + 1) / (low.shape[1] + 1)
-    at = left[:, None] + wide[:, None] * share
-    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
-    ax.vlines(at[shown], low[shown], high[shown], color="black", lw=1.2)
-    ends = np.concatenate([low[shown], high[shown]])
-    ax.plot(np.tile(at[shown], 2), ends, "_", color="black", ms=4, mew=1.2)
+    steps = wide / (low.shape[1] + 1)
+    at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
+    points = 72 / ax.figure.dpi * ax.bbox.width / np.diff(ax.get_xlim())
+    for i in np.flatnonzero(wide):
+        thin = min(1.2, 0.4 * float(steps[i] * points[0]))
+        ax.vlines(at[i], low[i], high[i], color="black", lw=thin)
+        cap = min(0.3 * steps[i], 0.006)
+        for end in (low[i], high[i]):
+            ax.hlines(end, at[i] - cap, at[i] + cap, color="black", lw=thin)
 
 
 def _mosaic_axes(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
@@ -391,15 +406,15 @@ def _mosaic_axes(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: 
     ax.set_xlim(0.0, float(left[-1] + wide[-1]))
     ax.set_ylim(1.0, 0.0)
     ax.set_ylabel(_variable(table.columns, "Y"))
-    _label_tiles(ax, table.columns, ends[shown[0]])
+    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, _labels(table.columns))
+    ax.secondary_yaxis("right").set_ylabel("cumulative conditional frequency")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
 
 def _label_tiles(ax: Axes, index: pd.Index[Any], ends: Array) -> None:
-    """Put the labels of Y at the middle of tiles, but so far apart that they do not overlap."""
+    """Move the labels of Y from the middle of tiles as far as it takes not to overlap."""
     middle = (ends[:-1] + ends[1:]) / 2
-    ax.set_yticks(middle, _labels(index))
     line = 1.2 * float(ax.get_yticklabels()[0].get_fontsize()) / 72 * ax.figure.dpi
     least = min(line / ax.bbox.height, 1 / len(index))
     steps = least * np.arange(len(index))

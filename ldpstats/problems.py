@@ -153,8 +153,9 @@ class Equations(Moments):
         seen, so that weighting leaves the estimate unbiased.
     nobs : int
         Number of reports.
-    kind : {"labels", "bits", "pooled"}
-        Frequencies of labels (they sum to one), of bits, or of several sources together.
+    kind : {"labels", "bits", "lumped", "pooled"}
+        Frequencies of labels (they sum to one), of bits, of the bits of all categories but the last
+        and then the sum of p, or of several sources together.
 
     Examples
     --------

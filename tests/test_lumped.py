@@ -130,6 +130,26 @@ def test_lumped_labels_have_exact_intervals_and_travel(name: str) -> None:
     np.testing.assert_array_equal(again.conf_int(), fit.conf_int())
 
 
+def test_lumped_bits_have_exact_intervals_of_the_kept_categories() -> None:
+    mechanism = EXACT["krappor"]
+    answers = np.repeat(CATEGORIES, [70, 50, 40, 30, 10])
+    reports = mechanism.privatize(answers, np.random.default_rng(2))
+    whole, lumped = ldp.FrequencyModel(reports).fit(), ldp.FrequencyModel(lump(reports, KEEP)).fit()
+    form = lumped.exact
+    assert form is not None
+    np.testing.assert_array_equal(form.known, [True, True, False])
+    # the same bits, so the same counts and the same intervals
+    kept = list(KEEP)
+    exact = whole.conf_int(clip=False).loc[kept]
+    np.testing.assert_allclose(lumped.conf_int(clip=False).loc[kept], exact, rtol=1e-12)
+    again = ldp.FrequencyResults.from_dict(lumped.to_dict())
+    np.testing.assert_array_equal(again.conf_int(), lumped.conf_int())
+    # sums of bits say the same
+    sums = ldp.FrequencyModel(lump(reports, KEEP).tally(bits=True)).fit()
+    np.testing.assert_array_equal(sums.conf_int(), lumped.conf_int())
+    assert sums.goodness_of_fit is not None and 0.0 <= sums.goodness_of_fit.pvalue <= 1.0
+
+
 def test_krr_lumps_as_the_formula_says() -> None:
     # Q(Other|Other) = (e + L - 1)/(e + k - 1), Q(Other|kept) = L/(e + k - 1)
     k, L, e = 1000, 980, np.exp(2.0)

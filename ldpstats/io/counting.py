@@ -96,8 +96,10 @@ def read_counts(
     most_bytes = positive_integer("most_bytes", most_bytes)
     if bits and not mechanism.n_bits:
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
-    if count is not None and count in reports.columns:
-        raise InvalidArgument("count", count, "is the column of reports or of cohorts itself")
+    if count == column:
+        raise InvalidArgument("count", count, "is the column of reports itself")
+    if cohort is not None and cohort == count:
+        raise InvalidArgument("cohort", cohort, "is the column of counts itself")
     columns = [*reports.columns, *names("count", [] if count is None else [count])]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)

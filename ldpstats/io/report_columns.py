@@ -146,4 +146,5 @@ class ReportColumn:
                 int(groups[i]),
                 f"is no cohort: they are numbered from 0 to {self.mechanism.n_cohorts - 1}",
             )
-        return groups[~absent]
+        there: npt.NDArray[np.int64] = groups[~absent]
+        return there
