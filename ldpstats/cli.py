@@ -1,4 +1,4 @@
-"""The command line: ``ldpstats privatize``, ``ldpstats fit`` and ``ldpstats audit``.
+"""The command line: ``ldpstats privatize``, ``fit``, ``associate`` and ``audit``.
 
 Exit status 0 is success; 1, that an audit found a leak; 2, bad input, with one line on standard
 error and nothing on standard output; 130, an interruption; 141, that nobody reads the output.
@@ -13,16 +13,26 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import MISSING, fields
-from io import BytesIO
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.checks import one_of
+from ldpstats.cli_associate import add_associate
+from ldpstats.cli_common import (
+    HOW,
+    add_output,
+    add_reading,
+    check_output,
+    distinct,
+    flag,
+    output_files,
+    progress,
+)
 from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.io.google_fields import header_of
@@ -70,8 +80,6 @@ _WIDTH = 76  # of a label in a list
 
 _CORRECTIONS = ("bonferroni", "holm", "bh")
 
-_FORMATS = (".png", ".pdf", ".svg")
-
 _EXAMPLES = """\
 examples:
   ldpstats privatize answers.csv reports.csv --column job \\
@@ -105,12 +113,6 @@ Where any text is an answer, the frequencies are those of a list of candidates, 
 that are there are listed under the table. With --params, INPUT is a file of google/rappor, counts
 or reports.
 """
-
-_HOW: dict[str, Any] = {
-    "formatter_class": argparse.RawDescriptionHelpFormatter,
-    "allow_abbrev": False,
-}
-
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
@@ -185,18 +187,19 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser() -> argparse.ArgumentParser:
     description = "Collect and analyse categorical answers under local differential privacy."
-    parser = _Parser("ldpstats", description=description, epilog=_EXAMPLES, **_HOW)
+    parser = _Parser("ldpstats", description=description, epilog=_EXAMPLES, **HOW)
     parser.add_argument("--version", action="version", version=f"ldpstats {ldp.__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True, dest="command")
     _add_privatize(commands)
     _add_fit(commands)
+    add_associate(commands)
     _add_audit(commands)
     return parser
 
 
 def _add_privatize(commands: Any) -> None:
     words = "replace a column of true answers by privatised reports"
-    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **_HOW)
+    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
     command.set_defaults(run=_privatize)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of true answers")
@@ -208,15 +211,18 @@ def _add_privatize(commands: Any) -> None:
     made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
     for name, (kind, text) in _PARAMETERS.items():
         flags = [f"-{name}"] if name == "f" else []
-        made.add_argument(*flags, _flag(name), type=kind, help=text)
+        made.add_argument(*flags, flag(name), type=kind, help=text)
     made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
-    add("--keep", action="append", default=[], metavar="COLUMN", help="copy another column too")
-    _add_common(add, "write an empty report for each")
+    words = "what to call the column of reports (default: report)"
+    add("--as", dest="name", default="report", metavar="COLUMN", help=words)
+    words = "copy another column too, as it is: an identifier, or reports made before"
+    add("--keep", action="append", default=[], metavar="COLUMN", help=words)
+    add_reading(add, "answers", "write an empty report for each")
 
 
 def _add_fit(commands: Any) -> None:
     words = "estimate the frequencies of the categories from reports"
-    command = commands.add_parser("fit", help=words, description=_FIT, **_HOW)
+    command = commands.add_parser("fit", help=words, description=_FIT, **HOW)
     command.set_defaults(run=_fit)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of reports")
@@ -232,8 +238,6 @@ def _add_fit(commands: Any) -> None:
     add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
     words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
     add("--method", help=f"estimator: {words}")
-    words = "1 - coverage of intervals, and error rate of --detect (default: 0.05)"
-    add("--alpha", type=float, default=0.05, help=words)
     words = (
         "list what is there, with errors controlled over all (default for candidates: bonferroni)"
     )
@@ -243,44 +247,37 @@ def _add_fit(commands: Any) -> None:
         metavar="METHOD",
         help=f"{words}; {', '.join(_CORRECTIONS)}",
     )
-    add("--max-rows", type=int, default=40, help="categories to print (default: 40)")
-    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
-    add("--plot", metavar="FILE", help=f"draw the estimates: {', '.join(_FORMATS)}")
-    _add_common(add, "count and report them")
+    words = "1 - coverage of intervals, and error rate of --detect"
+    add_output(add, words, "categories", "the estimates")
+    add_reading(add, "answers", "count and report them")
 
 
 def _add_audit(commands: Any) -> None:
     words = "compare the epsilon declared with the channel's and the sampler's"
-    command = commands.add_parser("audit", help=words, description=f"{words}.", **_HOW)
+    command = commands.add_parser("audit", help=words, description=f"{words}.", **HOW)
     command.set_defaults(run=_audit)
     command.add_argument("spec", metavar="SPEC", help="specification of a mechanism (JSON)")
     command.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _add_common(add: Callable[..., Any], counted: str) -> None:
-    words = f"missing answers: refuse them (default), or {counted}"
-    add("--missing", choices=("raise", "count"), default="raise", help=words)
-    add("--na", action="append", default=[], metavar="TEXT", help="text that means missing too")
-    add("--force", action="store_true", help="overwrite files that exist")
 
 
 # -- commands --------------------------------------------------------------------------------------
 
 
 def _privatize(given: argparse.Namespace) -> int:
-    _distinct(given.input, given.output, given.spec, given.write_spec)
+    distinct(given.input, given.output, given.spec, given.write_spec)
     mechanism = _mechanism(given)
     with ExitStack() as stack:
         if given.write_spec:
             # renamed after the reports are complete: both files appear or none
             path = stack.enter_context(io.replacing(given.write_spec, given.force))
             io.write_mechanism(mechanism, path)
-        advance = stack.enter_context(_progress("privatising"))
+        advance = stack.enter_context(progress("privatising"))
         nobs, n_missing = io.privatize_file(
             given.input,
             given.output,
             given.column,
             mechanism.collector(),
+            name=given.name,
             keep=given.keep,
             missing=given.missing,
             na=given.na,
@@ -296,7 +293,7 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
     if given.spec is not None:
         for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
-            raise InvalidArgument(_flag(name), getattr(given, name), "goes without --spec only")
+            raise InvalidArgument(flag(name), getattr(given, name), "goes without --spec only")
         return io.read_mechanism(given.spec)
     if given.mechanism is None or given.write_spec is None:
         raise LDPError(
@@ -307,21 +304,17 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     known = {field.name: field.default is MISSING for field in fields(kind)}  # type: ignore[arg-type]
     for name in options:
         if name not in known:
-            wanted = ", ".join(map(_flag, known))
+            wanted = ", ".join(map(flag, known))
             raise InvalidArgument(
-                _flag(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
+                flag(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
             )
     for name, needed in known.items():
         if needed and name not in options:
-            raise InvalidArgument(_flag(name), None, f"is needed for {given.mechanism}")
+            raise InvalidArgument(flag(name), None, f"is needed for {given.mechanism}")
     for name in _LABELS:
         if name in options:
-            options[name] = _categories(options[name], _flag(name))
+            options[name] = _categories(options[name], flag(name))
     return kind(**options)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _categories(text: str, flag: str = "--categories") -> int | list[str]:
@@ -335,12 +328,7 @@ def _categories(text: str, flag: str = "--categories") -> int | list[str]:
 
 
 def _fit(given: argparse.Namespace) -> int:
-    level(given.alpha)
-    positive_integer("max_rows", given.max_rows)
-    read = (given.input, given.spec, given.params, given.candidates, given.map)
-    _distinct(*read, given.json if given.json != "-" else None, given.plot)
-    if given.plot and not given.plot.lower().endswith(_FORMATS):
-        raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
+    check_output(given, (given.input, given.spec, given.params, given.candidates, given.map))
     if given.method is not None:
         from ldpstats.estimators import ESTIMATORS
 
@@ -348,14 +336,8 @@ def _fit(given: argparse.Namespace) -> int:
     mechanism = _google(given) if given.spec is None else io.read_mechanism(given.spec)
     candidates = _candidates(given, mechanism)
     _check_size(given.method, mechanism, candidates)
-    with ExitStack() as stack:
-        # taken before the work is done, so that a file that exists is refused at once
-        files = {
-            name: stack.enter_context(io.replacing(name, given.force))
-            for name in (given.json, given.plot)
-            if name and name != "-"
-        }
-        with _progress("counting") as advance:
+    with output_files(given) as write:
+        with progress("counting") as advance:
             counts = _counts(given, mechanism, advance)
         if not counts.nobs:
             raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
@@ -364,9 +346,7 @@ def _fit(given: argparse.Namespace) -> int:
         table = str(results.summary(given.alpha, given.max_rows))
         if given.detect or candidates is not None:
             table += f"\n\n{_detected(results, given)}"
-        for name, path in files.items():
-            json_file = f"{document}\n".encode()
-            path.write_bytes(json_file if name == given.json else _drawing(results, given))
+        write(document, lambda: results.plot(alpha=given.alpha))
     print(document if given.json == "-" else table)
     return 0
 
@@ -376,7 +356,7 @@ def _google(given: argparse.Namespace) -> ldp.RAPPOR:
     for name in ("column", "count", "cohort", "na"):
         value = getattr(given, name)
         if value is not None and value != []:
-            raise InvalidArgument(_flag(name), value, "goes with --spec only")
+            raise InvalidArgument(flag(name), value, "goes with --spec only")
     return io.read_rappor_params(given.params)
 
 
@@ -448,50 +428,10 @@ def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     return "\n".join(lines)
 
 
-def _drawing(results: ldp.FrequencyResults, given: argparse.Namespace) -> bytes:
-    """The plot as the bytes of a file, the same for the same results: no date, no random names."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    kind = Path(given.plot).suffix.lower()[1:]
-    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
-    buffer = BytesIO()
-    with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
-        figure: Any = results.plot(alpha=given.alpha).figure
-        figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
-        plt.close(figure)
-    return buffer.getvalue()
-
-
 def _audit(given: argparse.Namespace) -> int:
     audit = io.read_mechanism(given.spec).audit()
     print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
     return 0 if audit.agrees else 1
-
-
-def _distinct(*paths: str | None) -> None:
-    """Refuse to read and write, or write twice, one and the same file."""
-    seen = set()
-    for path in paths:
-        if path is not None:
-            if os.path.realpath(path) in seen:
-                raise InvalidArgument("path", path, "is given twice: use a file for each")
-            seen.add(os.path.realpath(path))
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error for work of more than a second, on a terminal only."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from tqdm import tqdm
-
-    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
-        yield lambda fraction: bar.update(fraction - bar.n) and None
 
 
 if __name__ == "__main__":

@@ -34,6 +34,7 @@ from ldpstats.io.google_reports import (
     write_rappor_counts,
     write_rappor_reports,
 )
+from ldpstats.io.joint_counting import read_joint_counts
 from ldpstats.io.reporting import privatize_file, write_reports
 from ldpstats.io.specifications import read_mechanism, write_mechanism
 from ldpstats.io.tables import read_column, read_columns
@@ -44,6 +45,7 @@ __all__ = [
     "read_column",
     "read_columns",
     "read_counts",
+    "read_joint_counts",
     "read_mechanism",
     "read_rappor_counts",
     "read_rappor_map",

@@ -23,9 +23,7 @@ __all__ = ["MOST_BYTES", "Sum", "counts_of", "read_counts", "refuse_more", "size
 
 MOST_BYTES = 1 << 31
 
-_BITS = (
-    "sum their bits with bits=True (--bits), which linear estimates such as 'inversion' allow"
-)
+_BITS = "sum their bits with bits=True (--bits), which linear estimates such as 'inversion' allow"
 
 
 def read_counts(

@@ -474,7 +474,7 @@ class AssociationModel:
         """Moments of features whose mean is the indicator of the category, for two variables."""
         found = []
         for scores in self.scores:
-            parts = scores.cross_moments(0, 1)
+            parts = scores.cross_moments(0, 1, shift=0.0)
             for part, stratum in zip(parts, scores.strata(), strict=True):
                 X, Y = (np.linalg.inv(R) for R in stratum.responses)
                 found.append(

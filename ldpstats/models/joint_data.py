@@ -227,26 +227,35 @@ class Scores:
             strata.append(made)
         return strata
 
-    def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
-        """Moments of the scores of two variables in each stratum, for the score test."""
+    def cross_moments(self, v: int, w: int, shift: float = 1.0) -> list[CrossMoments]:
+        """Moments of the scores of two variables, less `shift`, in each stratum.
+
+        Scores are near one where epsilon is small: what is left of them says how they vary.
+        """
         group = self.group
         pair = [Factor(self.likelihoods[i].W, group.index[i]) for i in (v, w)]
         rows, weight = JointRows(tuple(pair)), group.counts.n / (self._mean(v) * self._mean(w))
         found = []
         for part in group.slices:
             nobs = int(group.counts.n[part].sum())
+            x, y = self.mean(v, part), self.mean(w, part)
             cross = rows.select(part).adjoint(weight[part]).reshape(rows.sizes) / nobs
             found.append(
                 CrossMoments(
                     n=nobs,
-                    cross=cross,
-                    mean_x=self.mean(v, part),
-                    mean_y=self.mean(w, part),
-                    gram_x=self.information(v, part),
-                    gram_y=self.information(w, part),
+                    cross=_shifted(cross, x, y, shift),
+                    mean_x=x - shift,
+                    mean_y=y - shift,
+                    gram_x=_shifted(self.information(v, part), x, x, shift),
+                    gram_y=_shifted(self.information(w, part), y, y, shift),
                 )
             )
         return found
+
+
+def _shifted(products: Array, x: Array, y: Array, shift: float) -> Array:
+    """Mean products of features less `shift`, from those of the features, with means x and y."""
+    return np.asarray(products - shift * (x[:, None] + y) + shift**2)
 
 
 def _grid(mechanisms: Sequence[Any]) -> Array | None:

@@ -1,0 +1,293 @@
+"""Files of reports on several variables made into counts of their combinations."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import positive_integer
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
+from ldpstats.io.files import FilePath
+from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns
+from ldpstats.io.values import present
+from ldpstats.joint_reports import JointCounts
+from ldpstats.mechanisms import Mechanism
+from ldpstats.reports import Reports
+
+__all__ = ["read_joint_counts"]
+
+Array = npt.NDArray[Any]
+
+_FEWER = "analyse a random part of the respondents, or allow more with most_bytes="
+
+
+def read_joint_counts(
+    path: FilePath | Sequence[FilePath],
+    mechanisms: Sequence[Mechanism],
+    columns: Sequence[str],
+    count: str | None = None,
+    *,
+    cohorts: Sequence[str | None] | None = None,
+    id: str | None = None,
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    most_bytes: int = MOST_BYTES,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> JointCounts:
+    """Count the combinations of reports in CSV or Parquet files.
+
+    Parameters
+    ----------
+    path : path-like, or sequence of path-like
+        One table that holds all variables, read chunk by chunk; or a table for each variable (which
+        may be the same one several times), matched on `id`.
+    mechanisms : sequence of Mechanism
+        The mechanism of each variable, two or more.
+    columns : sequence of str
+        Column of reports of each variable, as in `read_counts`.
+    count : str, optional
+        Column of whole counts, where a row stands for several respondents.
+    cohorts : sequence of str or None, optional
+        Column of cohorts of each variable; None where there is none, or where reports are
+        "cohort:report". Variables may share one.
+    id : str, optional
+        Column that identifies the respondents, in each table, compared as text. Rows are matched by
+        it whatever their order, so that the respondents' reports are all in memory.
+    missing : {"raise", "count"}
+        Refuse missing reports and respondents who are not in every table; or leave respondents
+        without a report on every variable out of all of them, and count them: their number is the
+        `n_missing` of each element of `JointCounts.reports`.
+    na : sequence of str
+        Text that means a missing report too.
+    most_bytes : int
+        Memory that distinct reports may fill.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    JointCounts
+
+    Raises
+    ------
+    InvalidArgument
+        As in `read_counts`; for a column that is named twice, tables without `id`, and identifiers
+        that are missing, repeat or, unless they are counted, are not in every table.
+    MechanismMismatch
+        For a column of a Parquet file that stores another mechanism's fingerprint.
+    NotAvailable
+        For more reports than `most_bytes` hold.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> warner = ldp.Warner(epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "reports.csv")
+    ...     _ = path.write_text("smokes,coughs\\nyes,yes\\nno,no\\nyes,yes\\n,no\\n")
+    ...     both = (warner, warner), ("smokes", "coughs")
+    ...     counts = read_joint_counts(path, *both, missing="count")
+    >>> counts.table()
+    array([[1, 0],
+           [0, 2]])
+    >>> [part.n_missing for part in counts.reports]
+    [1, 1]
+    """
+    mechanisms, columns = list(mechanisms), names("columns", columns)
+    d = len(mechanisms)
+    if d < 2:
+        remedy = "two or more variables are needed; read_counts is for one"
+        raise InvalidArgument("mechanisms", f"{d} variable", remedy)
+    paths = [path] * d if isinstance(path, str | os.PathLike) else list(path)
+    groups = [None] * d if cohorts is None else list(cohorts)
+    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
+        if len(given) != d:
+            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
+    variables = [
+        ReportColumn(path, mechanism, column, cohort, missing, na)
+        for path, mechanism, column, cohort in zip(paths, mechanisms, columns, groups, strict=True)
+    ]
+    for name, other in (("count", count), ("id", id)):
+        _check_roles(variables, name, other)
+    most_bytes = positive_integer("most_bytes", most_bytes)
+    if id is not None:
+        if count is not None:
+            raise InvalidArgument("count", count, "goes without id: a respondent is counted once")
+        tables = [
+            _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
+            for v, variable in enumerate(variables)
+        ]
+        return _matched(tables, missing == "raise")
+    if len({os.path.realpath(path) for path in paths}) > 1:
+        remedy = "is needed to match the respondents of several tables: name a column of them"
+        raise InvalidArgument("id", None, remedy)
+    return _streamed(variables, count, most_bytes, chunk_rows, advance)
+
+
+def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
+    """Refuse a column with two roles, `other` being the one of counts or identifiers."""
+    taken: set[tuple[str, str | None]] = set()
+    for part in variables:
+        key = (os.path.realpath(part.path), part.column)
+        if key in taken:
+            raise InvalidArgument("columns", part.column, "is named twice: name each column once")
+        taken.add(key)
+    for part in variables:
+        if (os.path.realpath(part.path), part.cohort) in taken:
+            raise InvalidArgument("cohorts", part.cohort, "is a column of reports itself")
+        if other is not None and names(name, [other])[0] in part.columns:
+            raise InvalidArgument(name, other, "is a column of reports or of cohorts itself")
+
+
+def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
+    """Progress of one table of d."""
+    return None if advance is None else lambda fraction: advance((v + fraction) / d)
+
+
+def _taken(reports: Reports, rows: Array, n_missing: int) -> Reports:
+    cohort = None if reports.cohort is None else reports.cohort[rows]
+    return replace(reports, y=reports.y[rows], cohort=cohort, n_missing=n_missing)
+
+
+# -- one table -------------------------------------------------------------------------------------
+
+
+def _streamed(
+    variables: Sequence[ReportColumn],
+    count: str | None,
+    most_bytes: int,
+    chunk_rows: int,
+    advance: Advance | None,
+) -> JointCounts:
+    """Counts of one table, chunk by chunk."""
+    path = variables[0].path
+    empty = [part.mechanism.no_counts() for part in variables]
+    none = JointCounts([Reports(part.y, part.mechanism, 0, part.cohort) for part in empty])
+    total, done = Sum(none, most_bytes, _FEWER), 0
+    columns = [column for part in variables for column in part.columns]
+    columns += [] if count is None else [count]
+    for frame in read_columns(path, list(dict.fromkeys(columns)), chunk_rows, advance):
+        n = counts_of(path, count, frame, done)
+        found = [part.read(frame, done) for part in variables]
+        kept = ~np.any([absent for _, absent in found], axis=0)
+        lost = int(n[~kept].sum())
+        parts = [_taken(reports, kept[~absent], lost) for reports, absent in found]
+        # what shows that the reports match, though some were left out, are their rows in the file
+        rows = [np.flatnonzero(kept)] * len(parts)
+        total.add(JointCounts(parts, n[kept], ids=rows).tally())
+        done += len(frame)
+    counts: JointCounts = total.value()
+    return counts
+
+
+# -- several tables --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The reports of one variable, and the respondents of the rows that they are in.
+
+    Parameters
+    ----------
+    where : str
+        The column of identifiers, in words.
+    ids : Index of str, length n
+        The respondent of each row.
+    place : array of intp, shape (n,)
+        Position in `reports` of the row's report; -1 where there is none.
+    reports : Reports
+    """
+
+    where: str
+    ids: pd.Index[Any]
+    place: npt.NDArray[np.intp]
+    reports: Reports
+
+
+def _read_table(
+    variable: ReportColumn, id: str, most_bytes: int, chunk_rows: int, advance: Advance | None
+) -> _Table:
+    where = f"{variable.path}, column {id!r}"
+    ids, absences, parts = [], [], []
+    done = size = 0
+    for frame in read_columns(variable.path, [*variable.columns, id], chunk_rows, advance):
+        reports, absent = variable.read(frame, done)
+        ids.append(_identifiers(where, frame[id], done))
+        absences.append(absent)
+        parts.append(reports)
+        size += size_of(reports)
+        refuse_more(size, most_bytes, _FEWER)
+        done += len(frame)
+    index = pd.Index(np.concatenate([np.empty(0, dtype=object), *ids]), dtype=object)
+    if not index.is_unique:
+        again = int(np.argmax(index.duplicated()))
+        first = int(np.argmax(index == index[again]))
+        raise InvalidArgument(
+            f"{where}, row {again + 1}",
+            index[again],
+            f"is the respondent of row {first + 1} too: keep one report of each respondent",
+        )
+    there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
+    return _Table(where, index, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
+
+
+def _identifiers(where: str, column: pd.Series[Any], done: int) -> npt.NDArray[np.object_]:
+    """A column of identifiers as text, shape (n,)."""
+    values, absent = present(where, column, None, ())
+    if absent.any():
+        row = done + int(np.argmax(absent)) + 1
+        remedy = "is missing: every respondent needs an identifier"
+        raise InvalidArgument(f"{where}, row {row}", None, remedy)
+    return np.array([str(value) for value in values.tolist()], dtype=object)
+
+
+def _joined(variable: ReportColumn, parts: Sequence[Reports]) -> Reports:
+    """The reports of all chunks."""
+    empty = variable.mechanism.no_counts()
+    cohort = None
+    if empty.cohort is not None:
+        cohort = np.concatenate([empty.cohort, *(part.cohort for part in parts)])
+    y = np.concatenate([empty.y, *(part.y for part in parts)])
+    return Reports(y, variable.mechanism, 0, cohort)
+
+
+def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
+    """Counts of the respondents who are in all tables with a report."""
+    everyone = reduce(lambda known, more: known.union(more, sort=False), (t.ids for t in tables))
+    rows = np.array([table.ids.get_indexer(everyone) for table in tables])
+    if strict:
+        _refuse_strangers(tables, everyone, rows)
+    # the last place stands for row -1, the respondent who is not in the table
+    place = np.array([np.append(t.place, -1)[at] for t, at in zip(tables, rows, strict=True)])
+    kept = (place >= 0).all(axis=0)
+    lost = len(everyone) - int(kept.sum())
+    parts = [_taken(t.reports, at[kept], lost) for t, at in zip(tables, place, strict=True)]
+    ids = [table.ids[at[kept]] for table, at in zip(tables, rows, strict=True)]
+    return JointCounts(parts, ids=ids).tally()
+
+
+def _refuse_strangers(tables: Sequence[_Table], everyone: pd.Index[Any], rows: Array) -> None:
+    """Raise an error that names the first respondent who is not in every table, if there is one."""
+    strangers = np.flatnonzero((rows < 0).any(axis=0))
+    if not strangers.size:
+        return
+    who = strangers[0]
+    has, lacks = (int(np.argmax(found)) for found in (rows[:, who] >= 0, rows[:, who] < 0))
+    raise InvalidArgument(
+        f"{tables[has].where}, row {rows[has, who] + 1}",
+        everyone[who],
+        f"is not in {tables[lacks].where}, and so for {strangers.size} respondents in all: leave "
+        "them out of all tables, or have them left out and counted with missing='count' "
+        "(--missing count)",
+    )
