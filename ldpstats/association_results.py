@@ -253,7 +253,9 @@ class AssociationResults(FittedResults):
         )
         columns = {"estimate": estimate, "lower": lower, "upper": upper, "unbounded": unbounded}
         frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
-        return frame if axis == 0 else frame.swaplevel().sort_index(level=0, sort_remaining=False)
+        if axis == 0:
+            return frame
+        return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -270,8 +272,9 @@ class AssociationResults(FittedResults):
         >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
         >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
         >>> results = ldp.AssociationModel(counts).fit()
-        >>> print(results.odds_ratio(("no", "yes"), ("no", "yes")))
-        odds ratio of y = no against y = yes, x = no against x = yes: 28.92, 95% interval [13.68, 61.12]
+        >>> effect = results.odds_ratio(("no", "yes"), ("no", "yes"))
+        >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
+        (28.92, 13.68, 61.12)
         """
         i = [self._place(0, label) for label in _pair("rows", rows)]
         j = [self._place(1, label) for label in _pair("columns", columns)]

@@ -29,7 +29,7 @@ from ldpstats.cli_common import (
     add_reading,
     check_output,
     distinct,
-    flag,
+    option,
     output_files,
     progress,
 )
@@ -91,6 +91,12 @@ examples:
       --n-outputs 64 --n-cohorts 256 --write-spec hosts.json
   ldpstats fit noisy.csv --spec hosts.json --candidates hosts.txt --detect holm
   ldpstats fit counts.csv --params params.csv --map map.csv
+  ldpstats privatize answers.csv jobs.csv --column job --spec job.json --keep person
+  ldpstats privatize answers.csv hours.csv --column hours --spec hours.json --keep person
+  ldpstats associate jobs.csv --spec job.json --name job \
+      --with hours.csv --spec hours.json --name hours --id person
+  ldpstats associate reports.csv --column job --spec job.json --column hours --spec hours.json \
+      --test bootstrap --seed 1 --plot table.png --plot-kind departures
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
@@ -104,6 +110,11 @@ answer: privacy begins where this runs, best on the respondent's own device.
 A row is one respondent, who reports once. Privatising the same answers again, or several rows of
 one respondent, spends epsilon each time. For RAPPOR, repeated reports of the same person need the
 client that remembers (RAPPOR.client in Python), not this command.
+
+Privatise several columns one by one, each with its own epsilon, and --keep a column that tells the
+respondents apart: ldpstats associate matches the tables by it. To have one table instead, privatise
+OUTPUT again, with --as for a name of the reports and --keep for those that were made before; until
+the last run, it holds the answers that are kept for the next one.
 """
 
 _FIT = """\
@@ -113,6 +124,7 @@ Where any text is an answer, the frequencies are those of a list of candidates, 
 that are there are listed under the table. With --params, INPUT is a file of google/rappor, counts
 or reports.
 """
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command and return its exit status.
@@ -211,7 +223,7 @@ def _add_privatize(commands: Any) -> None:
     made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
     for name, (kind, text) in _PARAMETERS.items():
         flags = [f"-{name}"] if name == "f" else []
-        made.add_argument(*flags, flag(name), type=kind, help=text)
+        made.add_argument(*flags, option(name), type=kind, help=text)
     made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
     words = "what to call the column of reports (default: report)"
     add("--as", dest="name", default="report", metavar="COLUMN", help=words)
@@ -293,7 +305,7 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
     if given.spec is not None:
         for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
-            raise InvalidArgument(flag(name), getattr(given, name), "goes without --spec only")
+            raise InvalidArgument(option(name), getattr(given, name), "goes without --spec only")
         return io.read_mechanism(given.spec)
     if given.mechanism is None or given.write_spec is None:
         raise LDPError(
@@ -304,16 +316,16 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     known = {field.name: field.default is MISSING for field in fields(kind)}  # type: ignore[arg-type]
     for name in options:
         if name not in known:
-            wanted = ", ".join(map(flag, known))
+            wanted = ", ".join(map(option, known))
             raise InvalidArgument(
-                flag(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
+                option(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
             )
     for name, needed in known.items():
         if needed and name not in options:
-            raise InvalidArgument(flag(name), None, f"is needed for {given.mechanism}")
+            raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")
     for name in _LABELS:
         if name in options:
-            options[name] = _categories(options[name], flag(name))
+            options[name] = _categories(options[name], option(name))
     return kind(**options)
 
 
@@ -356,7 +368,7 @@ def _google(given: argparse.Namespace) -> ldp.RAPPOR:
     for name in ("column", "count", "cohort", "na"):
         value = getattr(given, name)
         if value is not None and value != []:
-            raise InvalidArgument(flag(name), value, "goes with --spec only")
+            raise InvalidArgument(option(name), value, "goes with --spec only")
     return io.read_rappor_params(given.params)
 
 

@@ -21,7 +21,7 @@ __all__ = [
     "add_reading",
     "check_output",
     "distinct",
-    "flag",
+    "option",
     "output_files",
     "progress",
 ]
@@ -37,7 +37,7 @@ Draw = Callable[[], Any]
 """Draws, and returns the Axes."""
 
 
-def flag(name: str) -> str:
+def option(name: str) -> str:
     """An option as it is written."""
     return f"--{name.replace('_', '-')}"
 

@@ -16,7 +16,7 @@ right-hand side is the sum over strata.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from typing import Any
 
@@ -27,6 +27,7 @@ from ldpstats.cohort_moments import CohortMoments
 from ldpstats.covariances import Covariance
 from ldpstats.errors import NotIdentified
 from ldpstats.joint_rows import JointRows
+from ldpstats.operators import DenseRows
 from ldpstats.problems import Equations, Moments
 from ldpstats.reports import Counts
 from ldpstats.simplex import project_simplex, project_subsimplex
@@ -37,7 +38,6 @@ __all__ = [
     "Stratum",
     "apply_along",
     "linear_features",
-    "moments_gls",
 ]
 
 Array = npt.NDArray[Any]
@@ -189,6 +189,39 @@ class Stratum:
         """Sum over respondents of the outer products of these products, shape (f, f)."""
         return self.rows.gram(self.second)
 
+    def feature_spread(self, v: int) -> Array:
+        """Sum of the centred outer products of the features of one variable, (f_v, f_v)."""
+        factor, n = self.rows.factors[v], self.first
+        if factor.index is not None:
+            n = np.bincount(factor.index, n, len(factor.W))
+        rows = DenseRows(np.asarray(factor.W, dtype=np.float64))
+        sums = rows.adjoint(n)
+        return np.asarray(rows.gram(n) - np.outer(sums, sums) / self.nobs)
+
+    def unbiased(self, v: int) -> Stratum:
+        """With features of variable v whose mean is the indicator of its true category."""
+        inverse = _inverse(self.responses[v], f"variable {v + 1}")
+        return self._changed(v, lambda values: values @ inverse.T, np.eye(len(inverse)))
+
+    def without_excess(self, v: int, load: Array) -> Stratum:
+        """With unbiased features of variable v that sum to one: what is too much goes by `load`."""
+        return self._changed(
+            v,
+            lambda values: values - np.outer(values.sum(axis=1) - 1.0, load),
+            self.responses[v],
+        )
+
+    def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
+        def changed(rows: JointRows) -> JointRows:
+            factors = list(rows.factors)
+            factors[v] = replace(factors[v], W=change(factors[v].W))
+            return JointRows(tuple(factors))
+
+        responses = list(self.responses)
+        responses[v] = response
+        listed = None if self.listed is None else (changed(self.listed[0]), self.listed[1])
+        return replace(self, rows=changed(self.rows), responses=tuple(responses), listed=listed)
+
     def spread(self, p: Array | None) -> Array:
         """Covariance of `sums`, shape (f, f), at p where reports can be listed, else as seen."""
         if self.listed is None or p is None:
@@ -255,6 +288,26 @@ class JointMoments(Moments):
         p = self.estimate()[0]
         return project_simplex(p) if self.complete else project_subsimplex(p)
 
+    def summing_to_one(self) -> JointMoments:
+        """The same moments from features that sum to one over the categories of their variable.
+
+        What a feature x has too much is taken off along a = S 1 / 1'S 1, with S the covariance of
+        the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
+
+        Raises
+        ------
+        NotIdentified
+            Where the reports of one stratum do not determine the frequencies of a variable.
+        """
+        strata = list(self.strata)
+        for v in range(len(self.sizes)):
+            unbiased = [stratum.unbiased(v) for stratum in strata]
+            spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
+            load, total = spread.sum(axis=1), float(spread.sum())
+            if total > _SINGULAR * float(np.abs(spread).sum()):
+                strata = [s.without_excess(v, load / total) for s in unbiased]
+        return replace(self, strata=tuple(strata))
+
     def covariance(self, p: Array | None = None) -> Covariance:
         """Covariance of the estimate.
 
@@ -292,32 +345,3 @@ def _inverse(response: Array, where: str) -> Array:
             "cohorts, or merge categories"
         )
     return np.linalg.inv(response)
-
-
-def moments_gls(P: Array, margins: Sequence[Array], spreads: Sequence[Array]) -> Array:
-    """Two-way moments adjusted to margins that sum to one, by generalised least squares.
-
-    The margins are moved along the direction in which they vary most, and the covariance of the two
-    variables is projected onto tables whose rows and columns sum to zero.
-
-    Parameters
-    ----------
-    P : array, shape (k1, k2)
-        Unbiased estimate of the joint distribution.
-    margins : two arrays, shapes (k1,) and (k2,)
-        Unbiased estimates of the margins, from the same reports.
-    spreads : two arrays, shapes (k1, k1) and (k2, k2)
-        Covariance of the margins, up to a factor.
-
-    Examples
-    --------
-    >>> P = np.array([[0.3, 0.2], [0.1, 0.5]])
-    >>> moments_gls(P, (P.sum(axis=1), P.sum(axis=0)), (np.eye(2), np.eye(2))).sum().round(12)
-    np.float64(1.0)
-    """
-    (r, c), loads = margins, [S.sum(axis=1) / S.sum() for S in spreads]
-    a, b = loads
-    D = P - np.outer(r, c)
-    D = D - np.outer(a, D.sum(axis=0)) - np.outer(D.sum(axis=1), b) + D.sum() * np.outer(a, b)
-    fixed = [m - load * (m.sum() - 1.0) for m, load in zip((r, c), loads, strict=True)]
-    return np.asarray(np.outer(*fixed) + D)

@@ -150,7 +150,7 @@ def plot_mosaic(
     >>> import matplotlib
     >>> matplotlib.use("Agg")
     >>> ax = plot_mosaic(table, table - 0.02, table + 0.02)
-    >>> [round(tile.get_height(), 3) for tile in ax.patches]
+    >>> [round(float(tile.get_height()), 3) for tile in ax.patches]
     [0.6, 0.4, 0.2, 0.8]
     """
     p, low, _ = _intervals(table, lower, upper)
@@ -158,39 +158,37 @@ def plot_mosaic(
         raise InvalidArgument(
             "table", p, "must hold frequencies that sum to one; pass the estimate on the simplex"
         )
-    bars = None
-    if cum_lower is not None and cum_upper is not None:
-        bars = _ends("cum_lower", cum_lower, cum_upper, (p.shape[0], p.shape[1] - 1))
     k1, k2 = p.shape
-    own = ax is None
-    width = 4.5 + 0.07 * _longest(table.columns) + 0.3 * k1
-    ax = _axes(ax, (min(width, 14.0), min(3.6 + 0.16 * k2, 9.0)))
+    bars = None
+    if cum_lower is not None or cum_upper is not None:
+        bars = _ends("cum_lower", cum_lower, cum_upper, (k1, k2 - 1))
     if z is None:
         (cmap, norm), values = _category_colours(k2), np.broadcast_to(np.arange(k2), p.shape)
     else:
         (cmap, norm), values = _departure_colours(), _numbers("z", z, p.shape)
+    own = ax is None
+    width = 4.5 + 0.07 * _longest(table.columns) + 0.3 * k1
+    ax = _axes(ax, (min(width, 14.0), min(3.6 + 0.16 * k2, 9.0)))
     left, wide, ends = _layout(p)
-    places = np.stack(np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None],
-                                          np.diff(ends)), axis=-1)  # fmt: skip
-    for i, j in product(np.flatnonzero(wide), range(k2)):
-        _tile(ax, places[i, j], facecolor=cmap(norm(values[i, j])), edgecolor="white", lw=0.8)
-    hatched = places[(low <= 0) & (p > 0)]
-    _hatch(ax, hatched, "0.5")
-    notes = [_HATCHED] if len(hatched) else []
-    if bars is not None:
-        notes.append("bars: intervals of the boundaries between tiles")
-    if not wide.all():
-        absent = ", ".join(np.array(_labels(table.index))[wide == 0])
-        notes.append(f"of frequency 0, not shown: {absent}")
-    _mosaic_axes(ax, table, left, wide, ends)
+    tiles = np.stack([*np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None])], axis=-1)
+    tiles = np.concatenate([tiles, np.diff(ends)[..., None]], axis=-1)  # x, y, width, height
+    shown = wide > 0
+    _fill(ax, tiles[shown], cmap(norm(values))[shown])
+    _hatch(ax, tiles[(low <= 0) & (p > 0)], "0.5")
+    _name_mosaic(ax, table, left, wide, ends)
+    notes = [_HATCHED] if np.any((low <= 0) & (p > 0)) else []
+    notes += ["bars: intervals of the boundaries between tiles"] if bars is not None else []
+    if not shown.all():
+        absent = ", ".join(np.array(_labels(table.index))[~shown])
+        notes += textwrap.wrap(f"of frequency 0, not shown: {absent}", _LONGEST_LINE)
     ax.set_xlabel("\n".join([_variable(table.index, "X"), *notes]))
     ax.set_title(textwrap.fill(title, _LONGEST_LINE), fontsize="medium")
     if z is not None:
         from matplotlib.cm import ScalarMappable
 
         _colour_bar(ax, ScalarMappable(norm, cmap), _Z_LABEL)
-    _turn_labels(ax, wide[wide > 0], own)
-    _label_tiles(ax, table.columns, ends[np.flatnonzero(wide)[0]])
+    _turn_labels(ax, wide[shown], own)
+    _spread_labels(ax)
     if bars is not None:
         _draw_bars(ax, *bars, left, wide)
     return ax
@@ -355,12 +353,6 @@ def _fits(ax: Axes, text: str, size: float, room: tuple[float, float]) -> bool:
     return bool(extent.width <= room[0] and extent.height <= room[1])
 
 
-def _tile(ax: Axes, place: tuple[float, float, float, float], **style: Any) -> None:
-    from matplotlib.patches import Rectangle
-
-    ax.add_patch(Rectangle(place[:2], place[2], place[3], **style))
-
-
 def _hatch(ax: Axes, places: Any, colour: str) -> None:
     """Hatch tiles, each (x, y, width, height)."""
     from matplotlib.collections import PatchCollection
@@ -385,38 +377,50 @@ def _layout(p: Array) -> tuple[Array, Array, Array]:
     return left, wide, top
 
 
+def _fill(ax: Axes, tiles: Array, colours: Array) -> None:
+    from matplotlib.patches import Rectangle
+
+    for (x, y, wide, high), colour in zip(
+        tiles.reshape(-1, 4), colours.reshape(-1, 4), strict=True
+    ):
+        tile = Rectangle((x, y), wide, high, facecolor=colour, edgecolor="white", lw=0.8)
+        tile.set_in_layout(False)  # it is inside the axes: the layout need not look at it
+        ax.add_patch(tile)
+
+
 def _draw_bars(ax: Axes, low: Array, high: Array, left: Array, wide: Array) -> None:
     """Intervals of the boundaries between tiles, side by side in each column."""
     steps = wide / (low.shape[1] + 1)
     at = left[:, None] + steps[:, None] * np.arange(1, low.shape[1] + 1)
-    points = 72 / ax.figure.dpi * ax.bbox.width / np.diff(ax.get_xlim())
-    for i in np.flatnonzero(wide):
-        thin = min(1.2, 0.4 * float(steps[i] * points[0]))
-        ax.vlines(at[i], low[i], high[i], color="black", lw=thin)
-        cap = min(0.3 * steps[i], 0.006)
-        for end in (low[i], high[i]):
-            ax.hlines(end, at[i] - cap, at[i] + cap, color="black", lw=thin)
+    points = 72 / ax.figure.dpi * ax.bbox.width / float(np.diff(ax.get_xlim())[0])
+    thin = np.minimum(1.2, 0.4 * points * steps)  # lines of narrow columns
+    cap = np.minimum(0.3 * steps, 0.006)
+    shown = np.broadcast_to(wide[:, None] > 0, low.shape)
+    x, bottom, top = at[shown], low[shown], high[shown]
+    cap, thin = (np.broadcast_to(v[:, None], low.shape)[shown] for v in (cap, thin))
+    ax.vlines(x, bottom, top, color="black", lw=thin)
+    ax.hlines([*bottom, *top], [*(x - cap)] * 2, [*(x + cap)] * 2, color="black", lw=[*thin] * 2)
 
 
-def _mosaic_axes(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
+def _name_mosaic(ax: Axes, table: pd.DataFrame, left: Array, wide: Array, ends: Array) -> None:
     """Labels of X below their columns, of Y beside the tiles of the first column."""
     shown = np.flatnonzero(wide)
-    labels = np.array(_labels(table.index))[shown]
-    ax.set_xticks(left[shown] + wide[shown] / 2, labels)
+    ax.set_xticks(left[shown] + wide[shown] / 2, np.array(_labels(table.index))[shown])
+    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, _labels(table.columns))
     ax.set_xlim(0.0, float(left[-1] + wide[-1]))
     ax.set_ylim(1.0, 0.0)
     ax.set_ylabel(_variable(table.columns, "Y"))
-    ax.set_yticks((ends[shown[0], :-1] + ends[shown[0], 1:]) / 2, _labels(table.columns))
     ax.secondary_yaxis("right").set_ylabel("cumulative conditional frequency")
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
 
 
-def _label_tiles(ax: Axes, index: pd.Index[Any], ends: Array) -> None:
-    """Move the labels of Y from the middle of tiles as far as it takes not to overlap."""
-    middle = (ends[:-1] + ends[1:]) / 2
-    line = 1.2 * float(ax.get_yticklabels()[0].get_fontsize()) / 72 * ax.figure.dpi
-    least = min(line / ax.bbox.height, 1 / len(index))
-    steps = least * np.arange(len(index))
+def _spread_labels(ax: Axes) -> None:
+    """Move the labels of tiles from their middle as far as it takes not to overlap."""
+    labels, middle = ax.get_yticklabels(), np.asarray(ax.get_yticks())
+    line = 1.2 * float(labels[0].get_fontsize()) / 72 * ax.figure.dpi
+    least = min(line / ax.bbox.height, 1 / len(labels))
+    steps = least * np.arange(len(labels))
     apart = np.maximum.accumulate(middle - steps) + steps
-    ax.set_yticks(np.minimum(apart, 1.0 - least / 2 - steps[::-1]), _labels(index))
+    places = np.minimum(apart, 1.0 - least / 2 - steps[::-1])
+    ax.set_yticks(places, [label.get_text() for label in labels])

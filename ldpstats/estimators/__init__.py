@@ -9,14 +9,17 @@ from ldpstats.estimators.em import EM
 from ldpstats.estimators.inversion import Inversion
 from ldpstats.estimators.lasso import Lasso
 from ldpstats.estimators.mle import MLE
+from ldpstats.estimators.moments_gls import MomentsGLS
 from ldpstats.estimators.nnls import NNLS
 from ldpstats.estimators.normalized import Normalized
+from ldpstats.estimators.one_step import OneStep
 from ldpstats.estimators.projected import Projected
 from ldpstats.estimators.thresholded import Thresholded
 
 __all__ = [
     "EM",
     "ESTIMATORS",
+    "JOINT_ESTIMATORS",
     "MLE",
     "NNLS",
     "Composite",
@@ -26,7 +29,9 @@ __all__ = [
     "Lasso",
     "LikelihoodEstimator",
     "MomentsEstimator",
+    "MomentsGLS",
     "Normalized",
+    "OneStep",
     "Projected",
     "Thresholded",
 ]
@@ -42,4 +47,12 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "composite": Composite,
     "lasso": Lasso,
     "cvxpy": CvxpyMLE,
+}
+
+# of joint distributions; selection is for candidates of one variable
+JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
+    **{name: kind for name, kind in ESTIMATORS.items() if name != "lasso"},
+    "moments": Inversion,
+    "moments-gls": MomentsGLS,
+    "one_step": OneStep,
 }

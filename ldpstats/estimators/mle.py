@@ -24,9 +24,8 @@ from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
 from ldpstats.estimators.newton import newton
 from ldpstats.estimators.proximal import DiagonalModel, Model, proximal_newton
-from ldpstats.estimators.sampled import SAMPLE, sampled
+from ldpstats.estimators.sampled import has_few_reports, is_joint, sampled
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.joint_rows import JointRows
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Likelihood, Solution
 
@@ -48,8 +47,9 @@ class MLE(LikelihoodEstimator):
     """Maximum likelihood over the simplex, certified by its duality gap.
 
     The rows of the problem choose the solver: water-filling in closed form for a I + b 11' (k-RR;
-    KBR16 Proposition 6), proximal Newton for unary and hashed reports, Newton for a dense
-    matrix. With `constraints`, sequential quadratic programming over the constrained set.
+    KBR16 Proposition 6), proximal Newton for unary and hashed reports, Newton for a dense matrix
+    and for joint reports, with the Hessian of a sample where they are many. With `constraints`,
+    sequential quadratic programming over the constrained set.
 
     Parameters
     ----------
@@ -137,17 +137,16 @@ def maximise(
         return solve_uniform(W, n), "water-filling in closed form"
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
-    few = isinstance(W, JointRows) and (W.is_table or W.shape[0] <= 2 * SAMPLE)
-    if is_structured(W) and not (few and k <= _DENSE_K):
+    joint = k <= _DENSE_K and is_joint(W)
+    if is_structured(W) and not (joint and has_few_reports(W)):
         W = prepared(W)
         begin = empirical_start(W, n) if start is None else start
         tries = max_iter if k > _DENSE_K else min(max_iter, _PROXIMAL)
-        model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
-        if isinstance(W, JointRows) and k <= _DENSE_K:
-            model_at = sampled(W, n)
+        model_at: Callable[[Rows, Array], Model] = sampled(W, n) if joint else DiagonalModel.at
         last = STEP if by_step else np.inf
         found = proximal_newton(W, n, begin, target, last, tries, model_at)
-        steps, how = found.n_iter, f"proximal Newton, {found.n_iter} iterations"
+        name = "Newton with a sampled Hessian" if joint else "proximal Newton"
+        steps, how = found.n_iter, f"{name}, {found.n_iter} iterations"
         if (found.converged and not small) or k > _DENSE_K:
             return found, how
         start, how = found.p, how + "; "

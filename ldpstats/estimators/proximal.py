@@ -93,9 +93,10 @@ def proximal_newton(
     """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
 
     With the penalty -N sum(p), which leaves the maximum where it is, p >= 0 is the only constraint.
-    Each iteration minimises a model of the likelihood exactly (diagonal plus rank one), adds a multiple of the last
-    step as conjugate gradients do, and searches the line exactly. Every product with W is one pass
-    over the reports: three an iteration, two once the curvature has settled.
+    Each iteration minimises a model of the likelihood exactly, of diagonal plus rank one unless
+    another is given, adds a multiple of the last step as conjugate gradients do, and searches the
+    line exactly. Every product with W is one pass over the reports: three an iteration, two once
+    the curvature has settled.
 
     Parameters
     ----------

@@ -13,9 +13,9 @@ import numpy.typing as npt
 from ldpstats.estimators.newton import model_step
 from ldpstats.estimators.proximal import proximal_newton
 from ldpstats.joint_rows import Factor, JointRows
-from ldpstats.operators import DenseRows, Rows
+from ldpstats.operators import DenseRows, Rows, StackedRows
 
-__all__ = ["SampledModel", "joint_start", "sampled", "spread_out"]
+__all__ = ["SampledModel", "has_few_reports", "is_joint", "joint_start", "sampled", "spread_out"]
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,19 @@ class SampledModel:
         return model_step(self.H, p, g)
 
 
-def sampled(W: JointRows, n: Array) -> Callable[[Rows, Array], SampledModel]:
+def is_joint(W: Rows) -> bool:
+    """Whether W holds joint reports on several variables, in one group of respondents or more."""
+    if isinstance(W, StackedRows):
+        return all(isinstance(part, JointRows) for part in W.parts)
+    return isinstance(W, JointRows)
+
+
+def has_few_reports(W: Rows) -> bool:
+    """Whether the exact Hessian of joint reports is about as quick as one from a sample."""
+    return (isinstance(W, JointRows) and W.is_table) or W.shape[0] <= 2 * SAMPLE
+
+
+def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
     """How to model the Hessian W' diag(v) W from a sample of reports, for counts n, shape (u,).
 
     Half of the sample is spread evenly over the respondents, the other half goes to the reports
@@ -57,7 +69,7 @@ def sampled(W: JointRows, n: Array) -> Callable[[Rows, Array], SampledModel]:
     def at(_: Rows, v: Array) -> SampledModel:
         D = W.adjoints(v)[1]
         D = np.maximum(D, _FLOOR * D.max())
-        share = v * W.mix_squares(1.0 / D)
+        share = v * _mix_squares(W, 1.0 / D)
         chance = _EVEN * n / n.sum() + (1.0 - _EVEN) * share / share.sum()
         found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
         keep = np.zeros(n.size, dtype=bool)
@@ -70,6 +82,14 @@ def sampled(W: JointRows, n: Array) -> Callable[[Rows, Array], SampledModel]:
         return SampledModel(H)
 
     return at
+
+
+def _mix_squares(W: Rows, p: Array) -> Array:
+    if isinstance(W, StackedRows):
+        return np.concatenate([_mix_squares(part, p) for part in W.parts])
+    if isinstance(W, JointRows):
+        return W.mix_squares(p)
+    return np.concatenate([(block * block) @ p for _, block in W.blocks()])
 
 
 def spread_out(weights: Array, m: int) -> Array:
@@ -87,7 +107,7 @@ def spread_out(weights: Array, m: int) -> Array:
     ends = np.cumsum(weights)
     place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]
     found = np.searchsorted(ends, place * (ends[-1] / m), side="right")
-    return np.minimum(found, weights.size - 1)
+    return np.asarray(np.minimum(found, weights.size - 1))
 
 
 def joint_start(W: JointRows, n: Array) -> Array:

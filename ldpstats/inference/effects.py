@@ -5,11 +5,11 @@ in the rows and Y in the columns, whose entries may be negative, and the `Covari
 A DataFrame lends its labels, and the names of its index and columns, to the names of the effects.
 
 Measured with pairs of k-RR reports (3x4 and 5x5 tables, epsilon 1, 2 and 4, n = 10,000 and
-100,000, margins from .85 down to .01, independent and associated): 95% sets of conditionals, risk
-differences and risk ratios cover .93 to .97, except (a) .92 where a cell has fewer than about ten
-reports, which are too skew for a normal law, and (b) more than .97 where the margins of a
-difference or ratio are within two standard errors of 0: most sets then say that they are unbounded.
-The rules for odds ratios and for Cramer's V select; see there.
+100,000, margins from .85 down to .01, independent and associated), 95% sets of conditionals, risk
+differences and risk ratios cover .93 to .97, except (a) .92 where a cell has some ten reports or
+fewer, which are too skew for a normal law, and (b) up to 1 where both margins of a difference or
+ratio lie within two standard errors of 0; most sets say then that they are unbounded. The rules by
+which odds ratios and Cramer's V are given or not select; see their notes.
 """
 
 from __future__ import annotations

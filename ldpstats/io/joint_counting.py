@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -104,35 +103,42 @@ def read_joint_counts(
     >>> [part.n_missing for part in counts.reports]
     [1, 1]
     """
-    mechanisms, columns = list(mechanisms), names("columns", columns)
-    d = len(mechanisms)
-    if d < 2:
-        remedy = "two or more variables are needed; read_counts is for one"
-        raise InvalidArgument("mechanisms", f"{d} variable", remedy)
-    paths = [path] * d if isinstance(path, str | os.PathLike) else list(path)
-    groups = [None] * d if cohorts is None else list(cohorts)
-    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
-        if len(given) != d:
-            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
-    variables = [
-        ReportColumn(path, mechanism, column, cohort, missing, na)
-        for path, mechanism, column, cohort in zip(paths, mechanisms, columns, groups, strict=True)
-    ]
+    variables = _variables(path, mechanisms, columns, cohorts, missing, na)
     for name, other in (("count", count), ("id", id)):
         _check_roles(variables, name, other)
     most_bytes = positive_integer("most_bytes", most_bytes)
     if id is not None:
         if count is not None:
             raise InvalidArgument("count", count, "goes without id: a respondent is counted once")
+        d = len(variables)
         tables = [
             _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
             for v, variable in enumerate(variables)
         ]
         return _matched(tables, missing == "raise")
-    if len({os.path.realpath(path) for path in paths}) > 1:
+    if len({os.path.realpath(part.path) for part in variables}) > 1:
         remedy = "is needed to match the respondents of several tables: name a column of them"
         raise InvalidArgument("id", None, remedy)
     return _streamed(variables, count, most_bytes, chunk_rows, advance)
+
+
+def _variables(
+    path: Any, mechanisms: Any, columns: Any, cohorts: Any, missing: str, na: Sequence[str]
+) -> list[ReportColumn]:
+    """The column of reports of each variable."""
+    if not isinstance(mechanisms, list | tuple) or len(mechanisms) < 2:
+        remedy = "must be two or more, one for each variable; read_counts is for one"
+        raise InvalidArgument("mechanisms", mechanisms, remedy)
+    d = len(mechanisms)
+    paths = path if isinstance(path, list | tuple) else [path] * d
+    groups = [None] * d if cohorts is None else cohorts
+    for name, given in (("path", paths), ("columns", columns), ("cohorts", groups)):
+        if not isinstance(given, list | tuple) or len(given) != d:
+            raise InvalidArgument(name, given, f"must be {d}, one for each of the mechanisms")
+    return [
+        ReportColumn(*each, missing, na)
+        for each in zip(paths, mechanisms, columns, groups, strict=True)
+    ]
 
 
 def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
@@ -202,7 +208,7 @@ class _Table:
     ----------
     where : str
         The column of identifiers, in words.
-    ids : Index of str, length n
+    ids : array of str, shape (n,)
         The respondent of each row.
     place : array of intp, shape (n,)
         Position in `reports` of the row's report; -1 where there is none.
@@ -210,7 +216,7 @@ class _Table:
     """
 
     where: str
-    ids: pd.Index[Any]
+    ids: npt.NDArray[np.object_]
     place: npt.NDArray[np.intp]
     reports: Reports
 
@@ -229,17 +235,9 @@ def _read_table(
         size += size_of(reports)
         refuse_more(size, most_bytes, _FEWER)
         done += len(frame)
-    index = pd.Index(np.concatenate([np.empty(0, dtype=object), *ids]), dtype=object)
-    if not index.is_unique:
-        again = int(np.argmax(index.duplicated()))
-        first = int(np.argmax(index == index[again]))
-        raise InvalidArgument(
-            f"{where}, row {again + 1}",
-            index[again],
-            f"is the respondent of row {first + 1} too: keep one report of each respondent",
-        )
+    every = np.concatenate([np.empty(0, dtype=object), *ids])
     there = ~np.concatenate([np.empty(0, dtype=bool), *absences])
-    return _Table(where, index, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
+    return _Table(where, every, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
 
 
 def _identifiers(where: str, column: pd.Series[Any], done: int) -> npt.NDArray[np.object_]:
@@ -264,20 +262,35 @@ def _joined(variable: ReportColumn, parts: Sequence[Reports]) -> Reports:
 
 def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
     """Counts of the respondents who are in all tables with a report."""
-    everyone = reduce(lambda known, more: known.union(more, sort=False), (t.ids for t in tables))
-    rows = np.array([table.ids.get_indexer(everyone) for table in tables])
+    codes, everyone = pd.factorize(np.concatenate([table.ids for table in tables]))
+    rows = np.full((len(tables), len(everyone)), -1)  # of each respondent in each table
+    ends = np.cumsum([len(table.ids) for table in tables])[:-1]
+    for table, own, row in zip(tables, np.split(codes, ends), rows, strict=True):
+        _refuse_twice(table, own)
+        row[own] = np.arange(own.size)
     if strict:
         _refuse_strangers(tables, everyone, rows)
-    # the last place stands for row -1, the respondent who is not in the table
+    # the last place stands for row -1, of the respondent who is not in the table
     place = np.array([np.append(t.place, -1)[at] for t, at in zip(tables, rows, strict=True)])
     kept = (place >= 0).all(axis=0)
     lost = len(everyone) - int(kept.sum())
     parts = [_taken(t.reports, at[kept], lost) for t, at in zip(tables, place, strict=True)]
-    ids = [table.ids[at[kept]] for table, at in zip(tables, rows, strict=True)]
-    return JointCounts(parts, ids=ids).tally()
+    return JointCounts(parts, ids=[np.flatnonzero(kept)] * len(parts)).tally()
 
 
-def _refuse_strangers(tables: Sequence[_Table], everyone: pd.Index[Any], rows: Array) -> None:
+def _refuse_twice(table: _Table, codes: Array) -> None:
+    """Raise an error that names the first row of a respondent whom an earlier row names too."""
+    again = np.flatnonzero(pd.Series(codes).duplicated())
+    if again.size:
+        first = int(np.argmax(codes == codes[again[0]]))
+        raise InvalidArgument(
+            f"{table.where}, row {again[0] + 1}",
+            table.ids[again[0]],
+            f"is the respondent of row {first + 1} too: keep one report of each respondent",
+        )
+
+
+def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:
     """Raise an error that names the first respondent who is not in every table, if there is one."""
     strangers = np.flatnonzero((rows < 0).any(axis=0))
     if not strangers.size:

@@ -77,7 +77,7 @@ class ReportColumn:
         one_of("missing", self.missing, ("raise", "count"))
         check_mechanism(self.mechanism)
         names("column", self.columns)
-        names("na", self.na)
+        object.__setattr__(self, "na", names("na", self.na))
         if self.cohort is not None:
             if self.cohort == self.column:
                 raise InvalidArgument("cohort", self.cohort, "is the column of reports itself")

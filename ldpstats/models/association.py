@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.association_results import AssociationResults
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.checks import one_of
 from ldpstats.covariances import Covariance
 from ldpstats.errors import (
     IncompleteListWarning,
@@ -23,15 +22,15 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimates import Uncertain
-from ldpstats.estimators import ESTIMATORS
+from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.ascent import gap_target, observed, report
 from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
-from ldpstats.estimators.inversion import Inversion
 from ldpstats.estimators.mle import MLE, maximise
+from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.association import CrossMoments
 from ldpstats.inference.information import fpe16, observed_tangent_inverse, tangent_inverse
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_moments import JointMoments, moments_gls
+from ldpstats.joint_moments import JointMoments
 from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models import independence
@@ -43,65 +42,13 @@ from ldpstats.problems import Likelihood, Solution
 from ldpstats.reports import Reports
 from ldpstats.simplex import project_simplex, project_subsimplex
 
-__all__ = ["JOINT_ESTIMATORS", "AssociationModel", "MomentsGLS", "OneStep"]
+__all__ = ["AssociationModel"]
 
 Array = npt.NDArray[Any]
 
 OTHER = "Other"
 _OTHERS = ("lump", "product", "fpe16")
 _LARGEST_COVARIANCE = 2048  # cells up to which covariance matrices are formed
-
-
-@dataclass(frozen=True)
-class OneStep(Estimator[Any]):
-    """The dual of the likelihood: one pass over the reports from the two marginal fits.
-
-    ``P = JX^-1 mean(a b') JY^-1`` with the scores a and b of each report at the marginal fits, and
-    their information JX and JY. It is unbiased to first order whatever P is, and near independence
-    as good as the maximum likelihood estimate in the interior; sums over chunks are all it needs.
-
-    Parameters
-    ----------
-    newton : int
-        Newton steps of the joint likelihood to take from there, without the constraint p >= 0; one
-        makes it as good as the maximum likelihood estimate under any association.
-    """
-
-    newton: int = 0
-    name: ClassVar[str] = "one_step"
-
-    def __post_init__(self) -> None:
-        positive_integer("newton", self.newton, 0)
-
-    def solve(self, problem: Any) -> Solution:
-        """Refused: the estimator needs the marginal fits of an association model."""
-        raise NotAvailable("one_step belongs to AssociationModel.fit")
-
-
-@dataclass(frozen=True)
-class MomentsGLS(Estimator[Any]):
-    """Moments of two variables, adjusted to margins that sum to one; see `moments_gls`."""
-
-    name: ClassVar[str] = "moments-gls"
-
-    def solve(self, problem: Any) -> Solution:
-        """Refused: the estimator needs the marginal moments of an association model."""
-        raise NotAvailable("moments-gls belongs to AssociationModel.fit")
-
-
-@dataclass(frozen=True)
-class JointInversion(Inversion):
-    """`Inversion` of co-occurrence counts, by the name that joint tables give it."""
-
-    name: ClassVar[str] = "moments"
-
-
-JOINT_ESTIMATORS: dict[str, type[Estimator[Any]]] = {
-    **{name: kind for name, kind in ESTIMATORS.items() if name != "lasso"},
-    "moments": JointInversion,
-    "moments-gls": MomentsGLS,
-    "one_step": OneStep,
-}
 
 
 class AssociationModel:
@@ -326,8 +273,7 @@ class AssociationModel:
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
-        likely = not isinstance(estimator, MomentsEstimator | OneStep | MomentsGLS)
-        if cov_type == "fpe16" and not likely:
+        if cov_type == "fpe16" and isinstance(estimator, MomentsEstimator):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         problem = self.moments()
         linear = Uncertain(problem.estimate()[0], self._covariance(problem))
@@ -371,10 +317,7 @@ class AssociationModel:
     ) -> tuple[Solution, Covariance | None, str]:
         """The estimate, its covariance and what that is."""
         if isinstance(estimator, OneStep):
-            return self._one_step(estimator.newton)
-        if isinstance(estimator, MomentsGLS):
-            how = "moments with margins by generalised least squares"
-            return Solution(self._gls(), np.nan, 0, True, how), linear.covariance, "linear"
+            return self._one_step(estimator)
         if isinstance(estimator, MomentsEstimator):
             solution = estimator.solve(self.moments())
             if linear.covariance is None:
@@ -406,28 +349,20 @@ class AssociationModel:
         except NotIdentified:
             return self.null_distribution()
 
-    def _one_step(self, newton: int) -> tuple[Solution, Covariance | None, str]:
+    def _one_step(self, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:
         problem = self.dual_moments()
-        p, how = problem.estimate()
-        V, kind = self._covariance(problem), "dual"
-        for _ in range(newton):
-            V, _ = self._information(project_simplex(p), False)
+        solution = estimator.solve(problem)
+        if not estimator.newton:
+            return solution, self._covariance(problem), "dual"
+        p = solution.p
+        for _ in range(estimator.newton):
+            start = project_simplex(p)
+            V, kind = self._information(start, False)
             if V is None:
                 raise NotAvailable(f"Newton steps over {self.n_cells} cells: use method='mle'")
-            start = project_simplex(p)
             p = start + V.matrix() @ (self.likelihood().score(start) - self.nobs)
-            kind = "observed"
-        steps = f", then {newton} Newton steps" if newton else ""
-        return Solution(p, np.nan, newton, True, f"dual of the likelihood, {how}{steps}"), V, kind
-
-    def _gls(self) -> Array:
-        if len(self.sizes) != 2 or not self.moments().complete:
-            raise NotAvailable("moments-gls is for two variables whose categories are all listed")
-        fits = [model.moments() for model in self.margins]
-        margins = [problem.estimate()[0] for problem in fits]
-        P = self.moments().estimate()[0].reshape(self.sizes)
-        spreads = [problem.covariance().matrix() for problem in fits]
-        return moments_gls(P, margins, spreads).reshape(-1)
+        how = f"{solution.message}, then {estimator.newton} Newton step(s)"
+        return Solution(p, np.nan, estimator.newton, True, how), V, kind
 
     def _information(self, p: Array, unconstrained: bool) -> tuple[Covariance | None, str]:
         """Covariance of a likelihood estimate at p, from expected or observed information."""

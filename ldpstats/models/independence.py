@@ -14,6 +14,7 @@ from ldpstats.inference import association, permutation, tables
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.joint_rows import Factor, JointRows
+from ldpstats.reports import Counts
 
 if TYPE_CHECKING:
     from ldpstats.association_results import AssociationResults
@@ -174,10 +175,9 @@ def _smallest_expected(model: AssociationModel) -> float:
 def _rarest(reports: Any, part: slice, n: Array) -> float:
     """Share of the rarest label, or value of a bit, that was seen."""
     if reports.mechanism.n_bits:
-        bits = np.unpackbits(
-            reports.y[part], axis=1, count=reports.mechanism.n_bits, bitorder="little"
-        )
-        share = n @ bits / n.sum()
+        cohort = None if reports.cohort is None else reports.cohort[part]
+        sums = Counts(reports.y[part], n, reports.mechanism, cohort=cohort).bit_counts()
+        share = sums.ones.sum(axis=0) / n.sum()
         seen = np.concatenate([share, 1.0 - share])
     else:
         y = reports.y[part]
