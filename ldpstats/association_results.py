@@ -127,6 +127,11 @@ class AssociationResults(FittedResults):
         return tuple(len(values) for values in self.labels)
 
     @property
+    def n_missing(self) -> int:
+        """Respondents who were left out because a report was missing."""
+        return max(fit.n_missing for fit in self.margin_fits)
+
+    @property
     def epsilon(self) -> float:
         """Privacy of all reports of one respondent together, in nats."""
         return sum(fit.epsilon for fit in self.margin_fits)
@@ -336,15 +341,25 @@ class AssociationResults(FittedResults):
         NotAvailable
             Where the method does not apply, and says which does.
         """
-        model = self.model if model is None else model
+        model = self._model(model)
         if model is not None:
             found: TestResult = model.test_independence(self, method, **how)
             return found
         if method == "score" and not how and self.independence is not None:
             return self.independence
+        if method == "wald" and not how and len(self.sizes) == 2:
+            return self.wald_independence()
         raise NotAvailable(
             "results that were read from a file hold no reports: pass model=, the fitted model"
         )
+
+    def wald_independence(self) -> TestResult:
+        """Wald test of independence of two variables, on the unconstrained estimate."""
+        self._two_ways()
+        P = self.linear.estimate.reshape(self.sizes)
+        statistic, df = tables.wald_independence(P, self.linear.known())
+        null = f"{self.names[0]} and {self.names[1]} are independent"
+        return _chi_square(null, statistic, df, "Wald test on the unconstrained joint estimate")
 
     def test_conditional_independence(self, given: str) -> TestResult:
         """Test that two variables are independent given the third (Wald, on three-way tables).
@@ -391,13 +406,12 @@ class AssociationResults(FittedResults):
             The fitted model, where the results were read from a file.
         """
         self._two_ways()
-        model = self.model if model is None else model
+        model = self._model(model)
         if model is None:
             raise NotAvailable("results hold no reports: pass model=, the fitted model")
-        scores = [
-            np.arange(1.0, size + 1.0) if given is None else np.asarray(given, dtype=np.float64)
-            for given, size in zip((row_scores, column_scores), self.sizes, strict=True)
-        ]
+        model.check_own(self)
+        given = (("row_scores", row_scores), ("column_scores", column_scores))
+        scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
         z, _, correlation = association.linear_trend(model.unbiased_moments(), *scores)
         return TestResult(
             null=f"{self.names[0]} and {self.names[1]} have no linear-by-linear trend",
@@ -407,6 +421,14 @@ class AssociationResults(FittedResults):
             method="linear-by-linear trend (z), on the reports",
             note=f"estimated correlation of the scores {correlation:.3g}",
         )
+
+    def _model(self, model: Any) -> Any:
+        """The model that has the reports; None where there is none."""
+        if model is None:
+            return self.model
+        if not hasattr(model, "check_own"):
+            raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
+        return model
 
     def _by_last(self, name: str, variable: str) -> tuple[Array, Covariance, list[str]]:
         """The unconstrained three-way estimate with one variable moved to the last axis."""
@@ -545,6 +567,9 @@ class AssociationResults(FittedResults):
         given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
         given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
         given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+        cells = int(np.prod([len(values) for values in given["labels"]]))
+        if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
+            raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
         test = d["independence"]
         given["independence"] = None if test is None else TestResult.from_dict(test)
         return cls(**given)
@@ -556,10 +581,23 @@ def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
     return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
 
 
-def _pair(name: str, labels: Any) -> tuple[Any, Any]:
-    if isinstance(labels, str) or not isinstance(labels, Sequence) or len(labels) != 2:
+def _scores(name: str, given: Any, size: int) -> Array:
+    """Scores of the categories of a variable: those given, else 1, 2, 3, ..."""
+    if given is None:
+        return np.arange(1.0, size + 1.0)
+    try:
+        scores = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, given, f"must be {size} numbers") from None
+    if scores.shape != (size,) or not np.isfinite(scores).all():
+        raise InvalidArgument(name, given, f"must be {size} scores, one finite number a category")
+    return scores
+
+
+def _pair(name: str, labels: Any) -> list[Any]:
+    if isinstance(labels, str) or not hasattr(labels, "__len__") or len(labels) != 2:
         raise InvalidArgument(name, labels, "must be two labels")
-    return labels[0], labels[1]
+    return list(labels)
 
 
 def _chi_square(null: str, statistic: float, df: int, method: str, note: str = "") -> TestResult:

@@ -62,8 +62,8 @@ class Uncertain:
         """The covariance; refused where it was not computed."""
         if self.covariance is None:
             raise NotAvailable(
-                f"standard errors of {self.estimate.size} categories were not computed: use method "
-                "'lasso' over candidates, or fewer candidates"
+                f"standard errors of {self.estimate.size} frequencies were not computed: use fewer "
+                "categories, fewer candidates, or a method that selects among them"
             )
         return self.covariance
 

@@ -119,8 +119,8 @@ class FittedResults(ABC):
             return self.linear_cov
         if self.fitted.covariance is None:
             raise NotAvailable(
-                f"no covariance of params was computed ({self.cov_type}): use linear_cov, or "
-                "conf_int(method='bootstrap', model=model, rng=rng)"
+                f"no covariance of params was computed ({self.cov_type}): use linear_cov, which "
+                "belongs to linear_params"
             )
         matrix = self.fitted.covariance.matrix()
         if cov_type == "fpe16" and self.cov_type != "fpe16":

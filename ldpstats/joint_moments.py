@@ -38,12 +38,14 @@ __all__ = [
     "Stratum",
     "apply_along",
     "linear_features",
+    "unbiased_map",
 ]
 
 Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
 _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
+_ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
 _SINGULAR = 1e-10  # relative singular value below which a mean says nothing of some direction
 
 
@@ -167,9 +169,9 @@ class Stratum:
         Number of respondents.
     responses : tuple of array, shape (f_v, k_v)
         Means of each variable's features given its true category.
-    listed : (JointRows, tuple of array) or None
-        Products of the features of all combinations of reports, and the channel matrices, where
-        these can be listed.
+    listed : (JointRows, JointRows) or None
+        Products of the features of all combinations of reports, and their probabilities given the
+        true cells, where reports can be listed.
     """
 
     rows: JointRows
@@ -177,7 +179,7 @@ class Stratum:
     second: Array
     nobs: int
     responses: tuple[Array, ...]
-    listed: tuple[JointRows, tuple[Array, ...]] | None = None
+    listed: tuple[JointRows, JointRows] | None = None
 
     @cached_property
     def sums(self) -> Array:
@@ -198,9 +200,9 @@ class Stratum:
         sums = rows.adjoint(n)
         return np.asarray(rows.gram(n) - np.outer(sums, sums) / self.nobs)
 
-    def unbiased(self, v: int) -> Stratum:
+    def unbiased(self, v: int, name: str) -> Stratum:
         """With features of variable v whose mean is the indicator of its true category."""
-        inverse = _inverse(self.responses[v], f"variable {v + 1}")
+        inverse = unbiased_map(self.responses[v], name)
         return self._changed(v, lambda values: values @ inverse.T, np.eye(len(inverse)))
 
     def without_excess(self, v: int, load: Array) -> Stratum:
@@ -227,8 +229,8 @@ class Stratum:
         if self.listed is None or p is None:
             mean = self.sums / self.nobs
             return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
-        every, channels = self.listed
-        law = apply_along(p, [Q.T for Q in channels])
+        every, channel = self.listed
+        law = channel.mix(p)
         mean = apply_along(p, self.responses)
         return np.asarray(self.nobs * (every.gram(law) - np.outer(mean, mean)))
 
@@ -240,16 +242,21 @@ class JointMoments(Moments):
     Parameters
     ----------
     strata : tuple of Stratum
-    sizes : tuple of int
-        Categories k_v of each variable.
+    names : tuple of str
+        Names of the variables.
     complete : bool
         Whether the frequencies of all cells sum to one.
     """
 
     strata: tuple[Stratum, ...]
-    sizes: tuple[int, ...]
+    names: tuple[str, ...]
     complete: bool = True
     kind: str = "joint"
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(R.shape[1] for R in self.strata[0].responses)
 
     @property
     def k(self) -> int:
@@ -265,9 +272,10 @@ class JointMoments(Moments):
         N = self.nobs
         if len(self.strata) == 1:
             responses = self.strata[0].responses
-            return tuple(_inverse(R, f"variable {v + 1}") for v, R in enumerate(responses))
+            pairs = zip(responses, self.names, strict=True)
+            return tuple(unbiased_map(R, name) for R, name in pairs)
         total = sum(s.nobs / N * reduce(np.kron, s.responses) for s in self.strata)
-        return (_inverse(np.asarray(total), "the variables together"),)
+        return (unbiased_map(np.asarray(total), f"{' and '.join(self.names)} together"),)
 
     def solve(self, sums: Array) -> Array:
         """The P, or columns of several, whose mean products of features are `sums`, (f, ...)."""
@@ -301,7 +309,7 @@ class JointMoments(Moments):
         """
         strata = list(self.strata)
         for v in range(len(self.sizes)):
-            unbiased = [stratum.unbiased(v) for stratum in strata]
+            unbiased = [stratum.unbiased(v, self.names[v]) for stratum in strata]
             spread = np.sum([s.feature_spread(v) for s in unbiased], axis=0)
             load, total = spread.sum(axis=1), float(spread.sum())
             if total > _SINGULAR * float(np.abs(spread).sum()):
@@ -317,9 +325,19 @@ class JointMoments(Moments):
         listed = all(stratum.listed is not None for stratum in self.strata)
         at = (self.plug_in() if p is None else p) if listed else None
         spread = np.sum([stratum.spread(at) for stratum in self.strata], axis=0)
+        V = self._sandwich(spread)
+        # what varies by rounding alone does not vary
+        full = np.diagonal(
+            self._sandwich(np.sum([s.observed_squares for s in self.strata], axis=0))
+        )
+        still = np.abs(np.diagonal(V)) <= _ROUNDING * full
+        V[still], V[:, still] = 0.0, 0.0
+        return Covariance.dense(V)
+
+    def _sandwich(self, spread: Array) -> Array:
         half = self.solve(spread)
         V = self.solve(half.T) / self.nobs**2
-        return Covariance.dense((V + V.T) / 2.0)
+        return np.asarray((V + V.T) / 2.0)
 
 
 def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
@@ -331,8 +349,20 @@ def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
     return out.reshape((-1, *tail))
 
 
-def _inverse(response: Array, where: str) -> Array:
-    """Inverse of a square response; refused where it does not determine the frequencies."""
+def unbiased_map(response: Array, name: str) -> Array:
+    """Inverse of a response, shape (k, k), which makes features unbiased for the categories.
+
+    Raises
+    ------
+    NotIdentified
+        Where reports of the variable `name` do not determine the frequencies.
+
+    Examples
+    --------
+    >>> unbiased_map(np.array([[0.75, 0.25], [0.25, 0.75]]), "x")
+    array([[ 1.5, -0.5],
+           [-0.5,  1.5]])
+    """
     scale = np.sqrt(np.outer(np.abs(response).max(axis=1), np.abs(response).max(axis=0)))
     ok = bool(np.all(scale > 0.0))
     if ok:
@@ -340,7 +370,7 @@ def _inverse(response: Array, where: str) -> Array:
         ok = singular[-1] > _SINGULAR * singular[0]
     if not ok:
         raise NotIdentified(
-            f"reports of {where} do not determine the frequencies: different distributions give "
+            f"reports of {name} do not determine the frequencies: different distributions give "
             "the same reports; use a mechanism with epsilon > 0 and full rank, more bits or "
             "cohorts, or merge categories"
         )

@@ -13,8 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import counts_vector
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.reports import BitCounts, Counts, Reports, Source, same_mechanism
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports import BitCounts, Counts, Reports, Source
 
 __all__ = ["JointCounts"]
 
@@ -165,7 +165,12 @@ class JointCounts:
                 "other", f"{len(other.reports)} variables", f"must have {len(self.reports)}"
             )
         for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
-            same_mechanism(mine, theirs)
+            if mine.fingerprint != theirs.fingerprint:
+                raise MechanismMismatch(
+                    f"counts of {mine} (fingerprint {mine.fingerprint}) cannot be added to counts "
+                    f"of {theirs} (fingerprint {theirs.fingerprint}): fit them together as "
+                    "AssociationModel([first, second]) instead"
+                )
         pairs = zip(self.reports, other.reports, strict=True)
         n = np.concatenate([self.n, other.n])
         return _raw(tuple(_joined(mine, theirs) for mine, theirs in pairs), n).tally()
@@ -317,6 +322,8 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
 
 
 def _check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
+    if isinstance(ids, str) or not hasattr(ids, "__len__"):
+        raise InvalidArgument("ids", ids, "must hold one column of identifiers per variable")
     columns = [pd.Series(np.asarray(column)) for column in ids]
     if len(columns) != variables:
         raise InvalidArgument("ids", f"{len(columns)} columns", f"needs {variables}, one each")

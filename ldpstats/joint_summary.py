@@ -39,7 +39,7 @@ def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     ]
     each = _LONGEST_LABEL // len(results.names)
     stubs = [" : ".join(one_line(label, each) for label in cell) for cell in shown.index]
-    title = f"Joint distribution of {' and '.join(results.names)}"
+    title = f"Joint distribution of {' and '.join(one_line(name, 40) for name in results.names)}"
     notes = _notes(results, frame, alpha, len(frame) - len(shown))
     return tabulated(title, _header(results), columns, body, stubs, notes)
 
@@ -65,8 +65,9 @@ def _header(results: Any) -> list[list[str]]:
         *rows,
         ["Estimator:", method, "No. Respondents:", str(results.nobs)],
         ["Covariance:", kind, "Epsilon, all (nats):", eps],
-        ["Log-Likelihood:", llf, "Gap to maximum:", gap],
-        ["Strata:", str(results.n_strata), "Converged:", "yes" if results.converged else "NO"],
+        ["Log-Likelihood:", llf, "Cells:", str(results.k)],
+        ["Strata:", str(results.n_strata), "Missing:", str(results.n_missing)],
+        ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
     ]
 
 

@@ -17,7 +17,7 @@ from ldpstats import samplers
 from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
-__all__ = ["BitCounts", "Counts", "Reports", "same_mechanism"]
+__all__ = ["BitCounts", "Counts", "Reports"]
 
 Array = npt.NDArray[Any]
 
@@ -44,7 +44,7 @@ class Source(Protocol):
     def __str__(self) -> str: ...
 
 
-def same_mechanism(left: Source, right: Source) -> None:
+def _same_mechanism(left: Source, right: Source) -> None:
     if left.fingerprint != right.fingerprint:
         raise MechanismMismatch(
             f"counts of {left} (fingerprint {left.fingerprint}) cannot be added to counts of "
@@ -209,7 +209,7 @@ class Counts:
             raise NotAvailable(_MIXED)
         if not isinstance(other, Counts):
             return NotImplemented
-        same_mechanism(self.mechanism, other.mechanism)
+        _same_mechanism(self.mechanism, other.mechanism)
         y = np.concatenate([self.y, other.y])
         n = np.concatenate([self.n, other.n])
         cohort = None
@@ -366,13 +366,13 @@ class BitCounts:
             return self
         # an empty Counts is the neutral start of a sum, whichever kind follows
         if isinstance(other, Counts) and not other.n.size:
-            same_mechanism(self.mechanism, other.mechanism)
+            _same_mechanism(self.mechanism, other.mechanism)
             return replace(self, n_missing=self.n_missing + other.n_missing)
         if isinstance(other, Counts):
             raise NotAvailable(_MIXED)
         if not isinstance(other, BitCounts):
             return NotImplemented
-        same_mechanism(self.mechanism, other.mechanism)
+        _same_mechanism(self.mechanism, other.mechanism)
         return BitCounts(
             self.ones + other.ones,
             self.reports + other.reports,

@@ -630,7 +630,7 @@ def test_an_infinite_epsilon_is_valid_json(
 
 
 @pytest.mark.parametrize(
-    "argv", [["--help"], *([c, "--help"] for c in ("privatize", "fit", "audit"))]
+    "argv", [["--help"], *([c, "--help"] for c in ("privatize", "fit", "associate", "audit"))]
 )
 def test_help(argv: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert main(argv) == 0
@@ -646,7 +646,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_examples_of_the_help_are_understood() -> None:
     text = cli._EXAMPLES.replace("\\\n", " ")
     commands = [line.split()[1:] for line in text.splitlines() if line.startswith("  ldpstats")]
-    assert len(commands) == 8
+    assert len(commands) == 12
     for arguments in commands:
         assert cli._parser().parse_args(arguments).command == arguments[0]
 
@@ -675,7 +675,7 @@ def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(tqdm, "tqdm", Eager)
-    with cli._progress("counting") as advance:
+    with cli.progress("counting") as advance:
         assert advance is not None
         advance(0.25)
         advance(1.0)

@@ -9,9 +9,18 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+import ldpstats.estimators.mle as mle_module
+import ldpstats.estimators.sampled as sampled_module
 import ldpstats.joint_rows as module
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators import EM, MLE
+from ldpstats.estimators.ascent import LAST_STEP
+from ldpstats.estimators.mle import maximise
+from ldpstats.estimators.newton import _cholesky, _least_squares, _pivoted, model_step, newton
+from ldpstats.estimators.sampled import joint_start, sampled, spread_out
 from ldpstats.joint_rows import Factor, JointRows
+from ldpstats.operators import DenseRows, StackedRows
+from ldpstats.problems import Likelihood
 
 Array = npt.NDArray[Any]
 
@@ -173,3 +182,227 @@ def test_bad_factors_are_refused() -> None:
         JointRows((Factor(np.ones((3, 2))),))
     with pytest.raises(InvalidArgument, match="same number"):
         JointRows((Factor(np.ones((3, 2))), Factor(np.ones((4, 2)))))
+
+
+# ---- the certified maximum
+
+
+def krr(k: int, epsilon: float) -> Array:
+    Q = np.ones((k, k)) + np.expm1(epsilon) * np.eye(k)
+    return Q / Q.sum(axis=1)
+
+
+def bits(rng: np.random.Generator, codes: Array, k: int, epsilon: float) -> Array:
+    """Likelihoods, up to a factor per row, of unary reports on codes 0 to k - 1, shape (u, k)."""
+    p1 = 1.0 / (1.0 + np.exp(-epsilon / 2.0))
+    y = rng.random((codes.size, k)) < np.where(codes[:, None] == np.arange(k), p1, 1.0 - p1)
+    ratio = p1 / (1.0 - p1)
+    return np.where(y, ratio, 1.0 / ratio)
+
+
+TRUTHS = {
+    "independent": np.outer([0.5, 0.3, 0.2], [0.4, 0.3, 0.2, 0.1]),
+    "dependent": np.array(
+        [[0.3, 0.02, 0.02, 0.01], [0.01, 0.3, 0.01, 0.1], [0.05, 0.05, 0.1, 0.03]]
+    ),
+    "zeros": np.array([[0.5, 0.0, 0.0, 0.0], [0.0, 0.3, 0.0, 0.0], [0.0, 0.0, 0.2, 0.0]]),
+    "point": np.eye(1, 12).reshape(3, 4),
+}
+
+
+def survey(
+    truth: Array, u: int, kinds: str, epsilon: float = 1.5, seed: int = 0
+) -> tuple[JointRows, Array]:
+    """Rows and counts of u respondents, a variable per letter: k for k-RR, b for bits."""
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(truth.size, size=u, p=truth.reshape(-1))
+    factors = []
+    for kind, codes, k in zip(
+        kinds, np.unravel_index(cells, truth.shape), truth.shape, strict=True
+    ):
+        if kind == "b":
+            factors.append(Factor(bits(rng, codes, k, epsilon)))
+        else:
+            Q = krr(k, epsilon)
+            y = (rng.random((u, 1)) > np.cumsum(Q, axis=1)[codes]).sum(axis=1)
+            factors.append(Factor(Q.T, y))
+    return JointRows(tuple(factors)), np.ones(u)
+
+
+@pytest.mark.parametrize("few", [True, False])
+@pytest.mark.parametrize("kinds", ["kk", "bb", "kb"])
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_the_maximum_is_that_of_the_dense_rows(
+    truth: str, kinds: str, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not few:  # the Hessian comes from a sample of 400 among 3000
+        monkeypatch.setattr(sampled_module, "SAMPLE", 400)
+        monkeypatch.setattr(mle_module, "_POLISH_K", 0)
+    W, n = survey(TRUTHS[truth], 3000, kinds)
+    problem = Likelihood(W, n)
+    solution = MLE(tol=1e-10).solve(problem)
+    sampled_is_used = not few and kinds != "kk"  # k-RR pairs make a table, however many
+    assert ("sampled" in solution.message) == sampled_is_used
+    dense = Likelihood(kronecker(W.factors), n)
+    assert solution.converged and dense.gap(solution.p) < 1e-9
+    assert solution.p.min() >= 0.0 and abs(solution.p.sum() - 1.0) < 1e-12
+    best = MLE(tol=1e-12).solve(dense).p
+    assert abs(dense.loglike(solution.p) - dense.loglike(best)) < 1e-6
+    by_default = MLE().solve(problem)  # 1e-3 nats, and 1e-3 standard errors
+    assert by_default.converged and problem.gap_nats(by_default.p) <= 1e-3
+    change = dense.W.mix(by_default.p - best) / dense.W.mix(best)
+    assert np.sqrt(n @ change**2) < 1e-3
+    assert EM(tol=1e-7).solve(problem).gap <= 1e-7
+
+
+def test_three_variables() -> None:
+    truth = np.random.default_rng(9).dirichlet(np.ones(12)).reshape(2, 3, 2)
+    W, n = survey(truth, 2000, "kbk")
+    dense = Likelihood(kronecker(W.factors), n)
+    found, em = (how.solve(Likelihood(W, n)) for how in (MLE(tol=1e-10), EM(tol=1e-8)))
+    assert dense.gap(found.p) < 1e-9 and dense.gap(em.p) <= 1.1e-8
+    np.testing.assert_allclose(em.p, found.p, atol=1e-3)
+
+
+def test_counts_stand_for_repeated_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
+    W, _ = survey(TRUTHS["dependent"], 1500, "bb")
+    n = np.random.default_rng(2).integers(6, size=1500)
+    problem = Likelihood(W, n)
+    again = np.repeat(np.arange(1500), n)
+    each = JointRows(tuple(Factor(f.W[again]) for f in W.factors))
+    solution = MLE(tol=1e-10).solve(problem)
+    assert "sampled" in solution.message and solution.converged
+    assert Likelihood(each, np.ones(again.size)).gap(solution.p) < 1e-9
+
+
+def test_groups_of_respondents_are_stacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
+    groups = [survey(TRUTHS["dependent"], 1500, "bb", e, seed=i) for i, e in enumerate((1.0, 2.0))]
+    W = StackedRows(tuple(rows for rows, _ in groups))
+    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(3000)))
+    dense = np.concatenate([kronecker(rows.factors) for rows, _ in groups])
+    assert "sampled" in solution.message and solution.converged
+    assert Likelihood(dense, np.ones(3000)).gap(solution.p) < 1e-9
+
+
+@pytest.mark.parametrize("start", ["point", "zeros"])
+@pytest.mark.parametrize("few", [True, False])
+def test_any_start_will_do(few: bool, start: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not few:
+        monkeypatch.setattr(sampled_module, "SAMPLE", 400)
+    W, n = survey(TRUTHS["dependent"], 3000, "bb")
+    found, _ = maximise(W, n, 1e-10, False, start=TRUTHS[start].reshape(-1))
+    assert found.converged and Likelihood(W, n).gap(found.p) <= 1e-10
+
+
+def test_a_bad_sample_costs_time_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twelve cells' curvature from five reports: the exact Hessian takes over."""
+    monkeypatch.setattr(sampled_module, "SAMPLE", 5)
+    W, n = survey(TRUTHS["dependent"], 3000, "bb")
+    solution = MLE(tol=1e-11).solve(Likelihood(W, n))
+    assert solution.converged and solution.message.count("Newton") == 2
+
+
+def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mle_module, "_DENSE_K", 11)
+    W, n = survey(TRUTHS["zeros"], 2000, "bb", epsilon=3.0)
+    solution = MLE(tol=1e-8).solve(Likelihood(W, n))
+    assert solution.converged and solution.message.startswith("proximal Newton")
+
+
+def test_exact_reports_of_some_categories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A channel with zeros: rows that are impossible under most categories."""
+    monkeypatch.setattr(sampled_module, "SAMPLE", 300)
+    rng = np.random.default_rng(3)
+    Q = np.array([[0.6, 0.4, 0.0], [0.4, 0.6, 0.0], [0.2, 0.2, 0.6]])
+    y = rng.integers(3, size=(2, 2000))
+    W = JointRows(tuple(Factor(np.ascontiguousarray(Q.T[row])) for row in y))
+    solution = MLE(tol=1e-10).solve(Likelihood(W, np.ones(2000)))
+    assert solution.converged
+    assert Likelihood(kronecker(W.factors), np.ones(2000)).gap(solution.p) < 1e-9
+
+
+def test_an_impossible_report_is_named() -> None:
+    W = JointRows((Factor(np.array([[1.0, 2.0], [0.0, 0.0]])), Factor(np.ones((2, 2)))))
+    with pytest.raises(InvalidArgument, match="impossible under every category"):
+        MLE().solve(Likelihood(W, np.ones(2)))
+
+
+# ---- its pieces
+
+
+def test_a_whole_sample_is_the_exact_hessian(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With many more draws than reports, every report is drawn about as often as it should be."""
+    monkeypatch.setattr(sampled_module, "SAMPLE", 2_000_000)
+    W, n = survey(TRUTHS["dependent"], 500, "bb")
+    v = n / W.mix(np.full(12, 1 / 12)) ** 2 / 500
+    exact = W.gram(v)
+    np.testing.assert_allclose(sampled(W, n)(W, v).H, exact, rtol=5e-3, atol=5e-3 * exact.min())
+
+
+@pytest.mark.parametrize(("even", "found"), [(0.5, True), (1.0, False)])
+def test_a_sample_finds_the_reports_that_matter(
+    even: float, found: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """5 of 200,000 reports tell the last cell: drawn for what they say, not in an even sample."""
+    monkeypatch.setattr(sampled_module, "_EVEN", even)
+    rng = np.random.default_rng(1)
+    u = 200_000
+    W = rng.choice([0.5, 1.0, 1.5], size=(u, 3))
+    W[:, 2] = 0.01
+    W[rng.choice(u, 5, replace=False), 2] = 1000.0
+    rows = JointRows((Factor(W), Factor(np.ones((u, 1)))))
+    v = 1.0 / rows.mix(np.full(3, 1 / 3)) ** 2 / u
+    model, exact = sampled(rows, np.ones(u))(rows, v).H, rows.gram(v)
+    ratio = np.linalg.eigvals(np.linalg.solve(exact, model)).real
+    assert (0.9 < ratio.min() and ratio.max() < 1.1) == found
+
+
+def test_spread_out_draws_in_proportion() -> None:
+    weights = np.random.default_rng(2).exponential(size=1000)
+    weights[::10] = 0.0
+    drawn = np.bincount(spread_out(weights, 100_000), minlength=1000)
+    # a stretch of so many strata holds all whole ones, and at most one more at either end
+    assert np.abs(drawn - weights * 100_000 / weights.sum()).max() <= 2.0
+    assert not drawn[::10].any()
+
+
+def test_the_start_is_the_product_of_the_margins() -> None:
+    W, n = survey(TRUTHS["independent"], 60_000, "kb", epsilon=3.0)
+    # 60,000 reports give a cell to a standard error of 0.004
+    np.testing.assert_allclose(joint_start(W, n), TRUTHS["independent"].reshape(-1), atol=0.02)
+
+
+@pytest.mark.parametrize("singular", [False, True])
+def test_the_model_step_solves_its_quadratic_programme(singular: bool) -> None:
+    rng = np.random.default_rng(5)
+    for size in (1, 2, 5, 30) * 10:
+        A = rng.normal(size=(max(size // 2, 1) if singular else 2 * size, size))
+        p, g = np.maximum(rng.normal(size=size), 0.0), rng.normal(size=size)
+        if singular:
+            g = A.T @ rng.normal(size=len(A)) + 0.1  # bounded from below over x >= -p
+        H = A.T @ A
+        definite, lower = _cholesky(H)
+        x = model_step(H, p, g)
+        slope = g + definite @ x
+        scale = np.abs(g).max() + np.abs(H).max() * np.abs(x).max()
+        assert np.all(x >= -p) and slope.min() >= -1e-8 * scale
+        assert np.all((x == -p) | (np.abs(slope) <= 1e-8 * scale))
+        if not singular:
+            np.testing.assert_allclose(x, _least_squares(definite, lower, p, g), atol=1e-10)
+
+
+def test_newton_is_left_to_least_squares_where_pivoting_fails(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    W, n = survey(TRUTHS["zeros"], 1000, "bb")
+    H = W.gram(n / W.mix(np.full(12, 1 / 12)) ** 2)
+    p, g = np.full(12, 1 / 12), 1.0 - W.adjoint(n / W.mix(np.full(12, 1 / 12))) / 1000
+    assert _pivoted(_cholesky(H)[0], p, g) is not None
+    with_pivots = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
+    monkeypatch.setattr("ldpstats.estimators.newton._MOST_PIVOTS", 0)
+    assert _pivoted(_cholesky(H)[0], p, g) is None
+    without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
+    assert without.converged and with_pivots.converged
+    np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)

@@ -47,6 +47,7 @@ LAYERS = (
     "summary",
     "joint_summary",
     "plots",
+    "joint_plots",
     "fitted_results",
     "results",
     "association_results",
@@ -55,6 +56,8 @@ LAYERS = (
     "datasets",
     "io",
     "ldpstats",
+    "cli_common",
+    "cli_associate",
     "cli",
     "demo",
 )

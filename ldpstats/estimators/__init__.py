@@ -49,9 +49,13 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
     "cvxpy": CvxpyMLE,
 }
 
-# of joint distributions; selection is for candidates of one variable
+_ONE_VARIABLE = ("composite", "lasso", "nnls")  # for the bits, or the candidates, of one
 JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
-    **{name: kind for name, kind in ESTIMATORS.items() if name != "lasso"},
+    **{
+        name: kind
+        for name, kind in ESTIMATORS.items()
+        if name not in ("composite", "lasso", "nnls")
+    },
     "moments": Inversion,
     "moments-gls": MomentsGLS,
     "one_step": OneStep,

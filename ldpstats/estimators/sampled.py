@@ -102,7 +102,7 @@ def spread_out(weights: Array, m: int) -> Array:
     >>> spread_out(np.ones(100), 5)
     array([ 0, 32, 44, 77, 89])
     >>> spread_out(np.array([1.0, 5.0, 1.0]), 4)
-    array([0, 1, 1, 1])
+    array([0, 1, 1, 2])
     """
     ends = np.cumsum(weights)
     place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]

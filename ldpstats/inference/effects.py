@@ -46,6 +46,7 @@ Array = npt.NDArray[Any]
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
 _CLEAR = 4.0  # standard errors from 0 beyond which a cell or a margin may stand in a denominator
+_NAMED = 4  # weak cells or margins that a message names
 _REMEDY = "merge rare categories, or collect more reports"
 
 
@@ -235,8 +236,8 @@ def conditionals(
     unbounded = np.empty(part.shape, dtype=np.bool_)
     for at in np.ndindex(part.shape):
         num, den, *moments = (float(values[at]) for values in arguments)
-        found_set = fieller(num, den, moments[0], moments[1], moments[2], level(alpha))
-        low, high, kind, _ = _cut(found_set, 0.0, 1.0)
+        held = fieller(num, den, moments[0], moments[1], moments[2], level(alpha))
+        low, high, kind, _ = _cut(held, 0.0, 1.0)
         lower[at], upper[at] = (0.0, 1.0) if kind == "complement" else (low, high)
         unbounded[at] = kind != "bounded"
     positive = np.where(total > 0, total, np.nan)
@@ -514,11 +515,15 @@ class _Linear:
         """The values that do not exceed four standard errors, and what to do about it."""
         se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         named = [
-            f"{name} = {value:.4g} is {value / error:.1f} standard errors from 0"
+            f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
             for name, value, error in zip(words, self.values, se, strict=True)
             if value <= _CLEAR * error
         ]
-        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}" if named else ""
+        if not named:
+            return ""
+        if len(named) > _NAMED:
+            named = [*named[:_NAMED], f"so are {len(named) - _NAMED} others"]
+        return f"{' and '.join(named)}, fewer than {_CLEAR:g}: {_REMEDY}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,11 @@ def fieller(
     z2 = normal_critical(alpha) ** 2
     if not np.all(np.isfinite([num, den, var_num, var_den, cov])):
         raise InvalidArgument("num, den", (num, den), "and their covariances must be finite")
-    if var_num < 0 or var_den < 0 or cov**2 > var_num * var_den * (1 + 1e-9):
+    # rounding leaves values that do not vary a variance of either sign, and a covariance
+    tiny = 1e-12 * max(var_num, var_den, 0.0)
+    if -tiny <= min(var_num, var_den) < 0:
+        var_num, var_den = max(var_num, 0.0), max(var_den, 0.0)
+    if var_num < 0 or var_den < 0 or cov**2 > var_num * var_den * (1 + 1e-9) + tiny**2:
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
     # The set is A r^2 - 2 B r + C <= 0.
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num

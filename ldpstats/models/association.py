@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.association_results import AssociationResults
 from ldpstats.checks import one_of
@@ -17,7 +16,6 @@ from ldpstats.covariances import Covariance
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
-    MechanismMismatch,
     NotAvailable,
     NotIdentified,
 )
@@ -28,27 +26,28 @@ from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstim
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.association import CrossMoments
-from ldpstats.inference.information import fpe16, observed_tangent_inverse, tangent_inverse
+from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_moments import JointMoments
-from ldpstats.joint_reports import JointCounts
-from ldpstats.mechanisms.lumped import lump
+from ldpstats.joint_moments import JointMoments, unbiased_map
 from ldpstats.models import independence
-from ldpstats.models.frequency import FrequencyModel
-from ldpstats.models.joint_data import JointGroup, Scores, VariableSpec
+from ldpstats.models.frequency import FrequencyModel, settings_of
+from ldpstats.models.joint_data import JointGroup, Scores
+from ldpstats.models.joint_variables import (
+    VariableSpec,
+    per_variable,
+    prepared,
+    respondents,
+    variable_names,
+)
+from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
 from ldpstats.problems import Likelihood, Solution
-from ldpstats.reports import Reports
 from ldpstats.simplex import project_simplex, project_subsimplex
 
 __all__ = ["AssociationModel"]
 
 Array = npt.NDArray[Any]
-
-OTHER = "Other"
-_OTHERS = ("lump", "product", "fpe16")
-_LARGEST_COVARIANCE = 2048  # cells up to which covariance matrices are formed
 
 
 class AssociationModel:
@@ -108,18 +107,18 @@ class AssociationModel:
         names: Sequence[str] | None = None,
         ids: Sequence[Any] | None = None,
     ) -> None:
-        groups = _groups(reports, ids)
+        groups = respondents(reports, ids)
         d = len(groups[0].reports)
-        self.names: tuple[str, ...] = _names(names, d)
-        listed = _per_variable("candidates", candidates, self.names)
-        others = _per_variable("other", other, self.names, scalar=True)
-        prepared = [
-            _prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
+        self.names: tuple[str, ...] = variable_names(names, d)
+        listed = per_variable("candidates", candidates, self.names)
+        others = per_variable("other", other, self.names, scalar=True)
+        variables = [
+            prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
             for v in range(d)
         ]
-        self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in prepared)
+        self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
         self.groups: tuple[JointGroup, ...] = tuple(
-            JointGroup(group.with_reports([parts[g] for parts, _ in prepared]), self.specs)
+            JointGroup(group.with_reports([parts[g] for parts, _ in variables]), self.specs)
             for g, group in enumerate(groups)
         )
         if any(spec.approximate for spec in self.specs):
@@ -149,6 +148,11 @@ class AssociationModel:
     def n_cells(self) -> int:
         """Cells of the joint table."""
         return int(np.prod(self.sizes))
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every answer is in some cell."""
+        return all(spec.complete for spec in self.specs)
 
     @property
     def shared_cohorts(self) -> bool:
@@ -202,7 +206,20 @@ class AssociationModel:
     def scores(self) -> tuple[Scores, ...]:
         """Scores of all reports at the marginal fits, group by group."""
         pairs = zip(self.groups, self.likelihoods, strict=True)
-        return tuple(Scores(group, rows, self.references) for group, rows in pairs)
+        return tuple(Scores(group, rows, self._interior) for group, rows in pairs)
+
+    @cached_property
+    def _interior(self) -> tuple[Array, ...]:
+        """The marginal fits, moved from the boundary where they make a report impossible.
+
+        Scores divide by the probability of the report; any reference would do.
+        """
+        found = []
+        for v, p in enumerate(self.references):
+            ruled_out = any(group.rules_out(v, p) for group in self.groups)
+            weight = 0.5 / self.nobs if ruled_out else 0.0
+            found.append((1.0 - weight) * p + weight / p.size)
+        return tuple(found)
 
     # -- problems ----------------------------------------------------------------------------
 
@@ -220,7 +237,7 @@ class AssociationModel:
     @cached_property
     def _moments(self) -> JointMoments:
         strata = tuple(s for group in self.groups for s in group.linear_strata())
-        return JointMoments(strata, self.sizes, all(spec.complete for spec in self.specs))
+        return JointMoments(strata, self.names, self.is_complete)
 
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
@@ -229,7 +246,7 @@ class AssociationModel:
     @cached_property
     def _dual(self) -> JointMoments:
         strata = tuple(s for scores in self.scores for s in scores.strata())
-        return JointMoments(strata, self.sizes, all(spec.complete for spec in self.specs))
+        return JointMoments(strata, self.names, self.is_complete)
 
     def dual_moments(self) -> JointMoments:
         """Equations for the products of the scores at the marginal fits (see `OneStep`)."""
@@ -249,7 +266,7 @@ class AssociationModel:
             "one_step" (one pass from the marginal fits), "inversion" (unbiased: the Kronecker
             inverse of the table of reports, or co-occurrence counts of bits), "moments" (another
             name of it), "moments-gls" (two variables: with margins that sum to one); "projected",
-            "normalized", "thresholded", "nnls", "composite", "cvxpy"; or an estimator object.
+            "normalized", "thresholded", "cvxpy"; or an estimator object.
         cov_type : {"default", "linear", "fpe16"}
             Covariance of `params`: "default" is the information on the tangent space of the simplex
             for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
@@ -282,8 +299,8 @@ class AssociationModel:
         return AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
-            method=estimator.name,
-            settings="" if estimator == type(estimator)() else "tuned",
+            method=method if isinstance(method, str) else estimator.name,
+            settings=settings_of(estimator),
             cov_type=kind,
             nobs=self.nobs,
             llf=self._loglike(solution.p),
@@ -294,7 +311,7 @@ class AssociationModel:
             names=self.names,
             labels=tuple(spec.labels for spec in self.specs),
             others=tuple(spec.other for spec in self.specs),
-            is_complete=all(spec.complete for spec in self.specs),
+            is_complete=self.is_complete,
             n_strata=sum(len(group.slices) for group in self.groups),
             margin_fits=margins,
             independence=self._independence(),
@@ -310,7 +327,7 @@ class AssociationModel:
         return JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
-        return problem.covariance() if self.n_cells <= _LARGEST_COVARIANCE else None
+        return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None
 
     def _solve(
         self, estimator: Estimator[Any], linear: Uncertain, cov_type: str
@@ -331,6 +348,8 @@ class AssociationModel:
             solution = estimator.solve(problem)
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
+        if getattr(estimator, "constraints", None) is not None:
+            return solution, None, "none (constrained)"
         return solution, *self._information(solution.p, cov_type == "fpe16")
 
     def maximum(self, estimator: MLE | None = None) -> Solution:
@@ -366,31 +385,33 @@ class AssociationModel:
 
     def _information(self, p: Array, unconstrained: bool) -> tuple[Covariance | None, str]:
         """Covariance of a likelihood estimate at p, from expected or observed information."""
-        if self.n_cells > _LARGEST_COVARIANCE:
+        if self.n_cells > LARGEST_INFORMATION:
             return None, "none (too large)"
-        kind = "expected"
-        J = self._expected_information(p)
+        free = np.all([group.uncertain(p) for group in self.groups], axis=0)
+        J, kind = self._expected_information(p), "expected"
         if J is None:
             J, kind = self.likelihood().information(p), "observed"
-        if unconstrained:
-            return fpe16(J), "fpe16"
+        J = J[np.ix_(free, free)]
         try:
-            if kind == "expected":
-                return tangent_inverse(J, p, self.nobs), kind
-            return observed_tangent_inverse(J), kind
+            V = fpe16(J) if unconstrained else observed_tangent_inverse(J)
         except NotIdentified:
             return None, "none (singular information)"
+        kind = "fpe16" if unconstrained else kind
+        if free.all():
+            return V, kind
+        whole = np.zeros((self.n_cells,) * 2)  # a cell whose reports were never seen is known
+        whole[np.ix_(free, free)] = V.matrix()
+        return Covariance.dense(whole), kind
 
     def _expected_information(self, p: Array) -> Array | None:
-        """Expected information where all reports can be listed, else None."""
-        if not self.moments().complete:
-            return None
+        """Expected information, None where reports cannot be listed."""
         total = np.zeros((self.n_cells,) * 2)
         for group in self.groups:
-            J = group.expected_information(p)
-            if J is None:
+            rows = group.listed_channel()
+            if rows is None or not self.is_complete:
                 return None
-            total += J
+            law = rows.mix(p)
+            total += rows.gram(np.divide(group.nobs, law, out=np.zeros_like(law), where=law > 0.0))
         return total
 
     def _loglike(self, p: Array) -> float:
@@ -406,32 +427,37 @@ class AssociationModel:
         return reduce(np.kron, self.references)
 
     def unbiased_moments(self) -> list[CrossMoments]:
-        """Moments of features whose mean is the indicator of the category, for two variables."""
-        found = []
-        for scores in self.scores:
-            parts = scores.cross_moments(0, 1, shift=0.0)
-            for part, stratum in zip(parts, scores.strata(), strict=True):
-                X, Y = (np.linalg.inv(R) for R in stratum.responses)
-                found.append(
-                    CrossMoments(
-                        n=part.n,
-                        cross=X @ part.cross @ Y.T,
-                        mean_x=X @ part.mean_x,
-                        mean_y=Y @ part.mean_y,
-                        gram_x=X @ part.gram_x @ X.T,
-                        gram_y=Y @ part.gram_y @ Y.T,
-                    )
-                )
-        return found
+        """Moments, by stratum, of features of two variables that are unbiased over all strata.
+
+        Raises
+        ------
+        NotIdentified
+            Where the reports of a variable do not determine its frequencies.
+        """
+        found = [part for scores in self.scores for part in scores.cross_moments(0, 1, shift=0.0)]
+        strata, N = self.dual_moments().strata, self.nobs
+        responses = [
+            np.sum([s.nobs / N * s.responses[v] for s in strata], axis=0) for v in range(2)
+        ]
+        X, Y = map(unbiased_map, responses, self.names)
+        return [
+            CrossMoments(
+                n=part.n,
+                cross=X @ part.cross @ Y.T,
+                mean_x=X @ part.mean_x,
+                mean_y=Y @ part.mean_y,
+                gram_x=X @ part.gram_x @ X.T,
+                gram_y=Y @ part.gram_y @ Y.T,
+            )
+            for part in found
+        ]
 
     def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
         """The model of as many simulated respondents, whose true cells have law p.
 
         Cohorts stay as they are.
         """
-        if not all(spec.complete for spec in self.specs) or any(
-            spec.approximate for spec in self.specs
-        ):
+        if not self.is_complete or any(spec.approximate for spec in self.specs):
             raise NotAvailable(
                 "the law of answers that are not among the candidates is not known: nothing can be "
                 "simulated; use method='score'"
@@ -450,134 +476,15 @@ class AssociationModel:
         except (NotIdentified, NotAvailable):
             return None
 
+    def check_own(self, results: AssociationResults) -> None:
+        """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
+        mine = self.moments().estimate()[0]
+        if not np.array_equal(mine, results.linear.estimate):
+            raise InvalidArgument("model", self, "has other data than the results")
+
     def test_independence(
         self, results: AssociationResults, method: str = "score", **how: Any
     ) -> TestResult:
         """Test that the variables are independent: see `AssociationResults.test_independence`."""
+        self.check_own(results)
         return independence.test_independence(self, results, method, **how)
-
-
-def _groups(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[JointCounts]:
-    """The respondents, by group of mechanisms."""
-    if len(reports) == 1 and isinstance(reports[0], JointCounts):
-        return [reports[0]]
-    if (
-        len(reports) == 1
-        and isinstance(reports[0], list | tuple)
-        and reports[0]
-        and all(isinstance(part, JointCounts) for part in reports[0])
-    ):
-        variables = {len(part.reports) for part in reports[0]}
-        if len(variables) > 1:
-            raise InvalidArgument("reports", variables, "all groups need the same variables")
-        return list(reports[0])
-    if not any(isinstance(part, list | tuple) for part in reports):
-        return [JointCounts(reports, ids=ids).tally()]
-    if ids is not None:
-        raise InvalidArgument("ids", ids, "goes with one group: pass JointCounts(reports, ids=ids)")
-    lists = [list(part) if isinstance(part, list | tuple) else [part] for part in reports]
-    if len({len(part) for part in lists}) > 1:
-        raise InvalidArgument(
-            "reports",
-            [len(part) for part in lists],
-            "every variable needs the same groups of respondents",
-        )
-    return [JointCounts(parts).tally() for parts in zip(*lists, strict=True)]
-
-
-def _names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    if names is None:
-        return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
-    given = tuple(names)
-    if isinstance(names, str) or len(given) != d or len(set(given)) < d:
-        raise InvalidArgument("names", names, f"must be {d} different names, one per variable")
-    for name in given:
-        if not isinstance(name, str) or not name:
-            raise InvalidArgument("names", name, "must be text")
-    return given
-
-
-def _per_variable(
-    name: str, given: Any, names: Sequence[str], scalar: bool = False
-) -> tuple[Any, ...]:
-    """One value per variable, from one for all (where it is no list), a sequence or a mapping."""
-    if given is None or (scalar and isinstance(given, bool | str)):
-        return (given,) * len(names)
-    if isinstance(given, Mapping):
-        unknown = [key for key in given if key not in names]
-        if unknown:
-            raise InvalidArgument(name, unknown, f"are no variables: they are named {list(names)}")
-        default = False if scalar else None
-        return tuple(given.get(key, default) for key in names)
-    values = tuple(given) if isinstance(given, list | tuple) else None
-    if values is None or len(values) != len(names):
-        raise InvalidArgument(
-            name, given, f"must hold one element for each of {list(names)}; None for none"
-        )
-    return values
-
-
-def _prepared(
-    parts: Sequence[Reports], candidates: Any, other: Any, name: str
-) -> tuple[list[Reports], VariableSpec]:
-    """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
-    mechanism = parts[0].mechanism
-    wanted = _wanted_other(other, mechanism, candidates, name)
-    if mechanism.is_open:
-        return list(parts), _open_spec(parts, candidates, wanted, name)
-    if candidates is None:
-        labels = mechanism.labels()
-        _same_labels(parts, None, labels)
-        return list(parts), VariableSpec(labels)
-    keep = pd.Index(list(candidates))
-    lumped = [lump(part, keep, OTHER) for part in parts]
-    if wanted:
-        return lumped, VariableSpec(lumped[0].mechanism.categories, None, "lump")
-    if len(keep) < 2:
-        raise InvalidArgument("candidates", list(keep), f"leave {name} fewer than two categories")
-    warnings.warn(
-        f"the categories of {name} that are not among its candidates are ignored, which biases the "
-        "estimate if they occur: use other=True",
-        IncompleteListWarning,
-        stacklevel=4,
-    )
-    return lumped, VariableSpec(lumped[0].mechanism.categories[:-1], None, "", complete=False)
-
-
-def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str:
-    """The treatment of "Other": "" for none."""
-    if other is False or other is None:
-        return ""
-    if other is not True:
-        one_of("other", other, _OTHERS)
-    if candidates is None:
-        if other is True and not mechanism.is_open:
-            return ""  # all categories are listed: there is no other
-        raise InvalidArgument("candidates", None, f"are needed for {name}: what Other is not")
-    if other is True:
-        return "product" if mechanism.is_open else "lump"
-    if (other == "lump") == mechanism.is_open:
-        allowed = "'product' or 'fpe16'" if mechanism.is_open else "'lump', which is exact"
-        raise InvalidArgument("other", other, f"{name} of {mechanism} takes {allowed}, or True")
-    return str(other)
-
-
-def _open_spec(parts: Sequence[Reports], candidates: Any, other: str, name: str) -> VariableSpec:
-    labels = parts[0].mechanism.labels(candidates)
-    _same_labels(parts, candidates, labels)
-    if other:
-        if OTHER in labels:
-            raise InvalidArgument("candidates", OTHER, f"is what other=True adds to {name}")
-        return VariableSpec(labels.append(pd.Index([OTHER])), candidates, other)
-    if len(labels) < 2:
-        raise InvalidArgument("candidates", list(labels), f"leave {name} fewer than two categories")
-    return VariableSpec(labels, candidates, complete=False)
-
-
-def _same_labels(parts: Sequence[Reports], candidates: Any, labels: pd.Index[Any]) -> None:
-    for part in parts[1:]:
-        if not part.mechanism.labels(candidates).equals(labels):
-            raise MechanismMismatch(
-                f"{part.mechanism} and {parts[0].mechanism} have different categories: groups need "
-                "the same labels in the same order"
-            )

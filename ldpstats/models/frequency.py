@@ -43,7 +43,7 @@ from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
 from ldpstats.simplex import project_simplex
 
-__all__ = ["FrequencyModel", "two_sample_test"]
+__all__ = ["FrequencyModel", "settings_of", "two_sample_test"]
 
 Array = npt.NDArray[Any]
 Data = Reports | Counts | BitCounts
@@ -216,7 +216,7 @@ class FrequencyModel:
             linear=linear,
             method=estimator.name,
             cov_type=kind,
-            settings=_settings(estimator),
+            settings=settings_of(estimator),
             nobs=self.nobs,
             n_missing=sum(counts.n_missing for counts in self.sources),
             llf=self._loglike(solution),
@@ -374,7 +374,7 @@ class FrequencyModel:
             )
         p = project_simplex(results.fitted.estimate)
         estimator = ESTIMATORS[results.method]() if estimator is None else estimator
-        if (estimator.name, _settings(estimator)) != (results.method, results.settings):
+        if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
             raise InvalidArgument(
                 "estimator",
                 estimator,
@@ -446,7 +446,7 @@ def _dispersion(problem: Moments) -> float:
     return cohort_fit(problem)[1] if isinstance(problem, CohortMoments) else 1.0
 
 
-def _settings(estimator: Estimator[Any]) -> str:
+def settings_of(estimator: Estimator[Any]) -> str:
     """What of an estimator its name does not say."""
     if getattr(estimator, "constraints", None) is not None:
         return "constrained"

@@ -11,9 +11,12 @@ import numpy.typing as npt
 from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import association, permutation, tables
+from ldpstats.inference.moments import unvarying
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.joint_rows import Factor, JointRows
+from ldpstats.models.uncertainty import LARGEST_INFORMATION
+from ldpstats.randomness import simulation_words
 from ldpstats.reports import Counts
 
 if TYPE_CHECKING:
@@ -38,6 +41,8 @@ def test_independence(
 ) -> TestResult:
     """See `AssociationResults.test_independence`."""
     one_of("method", method, METHODS)
+    if rng is not None:
+        simulation_words(rng)  # refuses what is no generator
     if n_permutations is not None and method not in ("score", "pearson"):
         raise InvalidArgument("n_permutations", n_permutations, "goes with 'score' or 'pearson'")
     if method == "score":
@@ -49,11 +54,7 @@ def test_independence(
     if method == "bootstrap":
         return _bootstrap(model, results, rng, n_boot)
     two_way(model)
-    if method == "fpe16":
-        return _fpe16(model, results)
-    P, V = results.linear.estimate.reshape(model.sizes), results.linear.known()
-    statistic, df = tables.wald_independence(P, V)
-    return _chi_square(model, statistic, df, "Wald test on the unconstrained joint estimate")
+    return _fpe16(model, results) if method == "fpe16" else results.wald_independence()
 
 
 def null_hypothesis(model: AssociationModel) -> str:
@@ -88,7 +89,7 @@ def score_test(
 ) -> TestResult:
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(model.sizes) > 2:
-        return _mutual(model, n_permutations)
+        return _mutual(model, rng, n_permutations)
     parts = [part for scores in model.scores for part in scores.cross_moments(0, 1)]
     expected = None
     if all(spec.complete for spec in model.specs):
@@ -109,7 +110,7 @@ def _doubt(smallest: float) -> str:
         return ""
     return (
         f"the smallest expected count is {smallest:.2g}, where the chi-square law is doubtful: "
-        "pass rng= for an exact permutation p-value"
+        "pass rng= (--seed) for an exact permutation p-value"
     )
 
 
@@ -186,37 +187,60 @@ def _rarest(reports: Any, part: slice, n: Array) -> float:
     return float(seen[seen > 0.0].min())
 
 
-def _mutual(model: AssociationModel, n_permutations: int | None) -> TestResult:
+def _mutual(
+    model: AssociationModel, rng: np.random.Generator | None, n_permutations: int | None
+) -> TestResult:
     """Score test that three or more variables are mutually independent.
 
-    Scores are whitened, variable by variable, and so are all products of those of two or more
-    variables if the variables are independent.
+    Scores are whitened, variable by variable; if the variables are independent, all products of
+    those of two or more variables are uncorrelated with variance one.
     """
-    if n_permutations is not None:
-        raise NotAvailable("the permutation test compares two variables")
     if len(model.scores) > 1 or len(model.groups[0].slices) > 1:
         raise NotAvailable(
             "mutual independence of three or more variables is tested in one group without shared "
             "cohorts: test pairs of them"
         )
-    scores, whole = model.scores[0], model.groups[0].slices[0]
-    factors, ranks = [], []
-    for v in range(len(model.sizes)):
-        mean, square = scores.mean(v, whole), scores.information(v, whole)
-        values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
-        kept = values > 1e-9 * values[-1]
-        W = (vectors[:, kept] / np.sqrt(values[kept])).T
-        white = (scores.likelihoods[v].W / scores.means[v][:, None] - mean) @ W.T
-        factors.append(
-            Factor(np.column_stack([np.ones(len(white)), white]), model.groups[0].index[v])
-        )
-        ranks.append(int(kept.sum()))
-    rows = JointRows(tuple(factors))
-    mean = (rows.adjoint(model.groups[0].counts.n) / model.nobs).reshape(rows.sizes)
-    varying = np.indices(rows.sizes).astype(bool).sum(axis=0)
-    statistic = model.nobs * float(np.sum(mean[varying >= 2] ** 2))
+    group, N = model.groups[0], model.nobs
+    factors = [_white(model, v) for v in range(len(model.sizes))]
+    ranks = [factor.W.shape[1] - 1 for factor in factors]
+    varying = np.indices([r + 1 for r in ranks]).astype(bool).sum(axis=0).reshape(-1) >= 2
+
+    def statistic(rows: JointRows, n: Array) -> float:
+        return float(np.sum((rows.adjoint(n) / N)[varying] ** 2)) * N
+
+    found = statistic(JointRows(tuple(factors)), group.counts.n)
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
-    return _chi_square(model, statistic, df, "score test of mutual independence")
+    method = "score test of mutual independence"
+    smallest = _smallest_expected(model)
+    if not _permute(rng, n_permutations, smallest):
+        return _chi_square(model, found, df, method, _doubt(smallest))
+    assert rng is not None
+    B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
+    each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
+    first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
+    draws = [
+        statistic(JointRows((first, *(f.select(rng.permutation(N)) for f in others))), np.ones(N))
+        for _ in range(B)
+    ]
+    return _exact(model, found, df, np.array(draws), method, "")
+
+
+def _white(model: AssociationModel, v: int) -> Factor:
+    """A one and the whitened scores of variable v, of each of its distinct reports."""
+    scores, whole = model.scores[0], model.groups[0].slices[0]
+    mean = scores.mean(v, whole) - 1.0
+    square = scores.information(v, whole) - mean[:, None] - mean - 1.0
+    values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
+    kept = values > 1e-9 * values[-1]
+    if values[-1] <= 0.0:
+        raise unvarying(model.names[v])
+    W = vectors[:, kept] / np.sqrt(values[kept])
+    white = (scores.likelihoods[v].W / scores.means[v][:, None] - 1.0 - mean) @ W
+    index = model.groups[0].index[v]
+    return Factor(
+        np.column_stack([np.ones(len(white)), white]),
+        np.arange(len(white)) if index is None else index,
+    )
 
 
 # -- others ----------------------------------------------------------------------------------
@@ -269,11 +293,16 @@ def _df(model: AssociationModel) -> int:
 def likelihood_ratio(model: AssociationModel, results: AssociationResults | None = None) -> float:
     """Twice the log-likelihood that the joint maximum gains over that under independence."""
     null = model.null_distribution()
-    if results is not None and results.method in ("mle", "em", "cvxpy"):
-        best = results.llf
-    else:
-        best = model.likelihood().loglike(model.maximum().p)
+    best = model.likelihood().loglike(_maximum(model, results))
     return max(2.0 * (best - model.likelihood().loglike(null)), 0.0)
+
+
+def _maximum(model: AssociationModel, results: AssociationResults | None) -> Array:
+    """The unconstrained maximum of the likelihood: what was fitted, if it is that."""
+    if results is not None and results.method in ("mle", "em", "cvxpy"):
+        if results.converged and not results.settings:
+            return results.fitted.estimate
+    return model.maximum().p
 
 
 def _bootstrap(
@@ -294,9 +323,11 @@ def _bootstrap(
 
 def _fpe16(model: AssociationModel, results: AssociationResults) -> TestResult:
     """The statistic of FPE16 III-D as printed, at the maximum likelihood estimate."""
-    p = results.fitted.estimate
-    if results.method not in ("mle", "em", "cvxpy"):
-        p = model.fit("mle").fitted.estimate
+    if model.n_cells > LARGEST_INFORMATION:
+        raise NotAvailable(
+            f"T of FPE16 needs the information matrix of {model.n_cells} cells: use method='score'"
+        )
+    p = _maximum(model, results)
     J = model.likelihood().information(p)
     statistic, df = tables.fpe16(p.reshape(model.sizes), J)
     return _chi_square(model, statistic, df, "statistic T of FPE16 III-D, as printed")

@@ -10,54 +10,22 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.inference.association import CrossMoments
-from ldpstats.joint_moments import FeatureMap, Stratum, apply_along, linear_features
+from ldpstats.joint_moments import FeatureMap, Stratum, linear_features
 from ldpstats.joint_reports import JointCounts
 from ldpstats.joint_rows import Factor, JointRows
+from ldpstats.models.joint_variables import VariableSpec
 from ldpstats.operators import DenseRows, Rows
 from ldpstats.reports import Counts
 
-__all__ = ["JointGroup", "Scores", "VariableSpec"]
+__all__ = ["JointGroup", "Scores"]
 
 Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time
+_ZERO = 1e-10  # frequency up to which an estimate is zero
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
-
-
-@dataclass(frozen=True, eq=False)
-class VariableSpec:
-    """What of a variable is estimated.
-
-    Parameters
-    ----------
-    labels : Index, shape (k,)
-        Categories of the joint table, "Other" included.
-    candidates : sequence of str, CandidateMap or None
-        Values to look for, over an open alphabet.
-    other : str
-        "" where there is no such category; "lump" where it is one of the mechanism's; else the
-        form of its likelihood, "product" or "fpe16".
-    complete : bool
-        Whether every answer is in some category.
-    """
-
-    labels: pd.Index[Any]
-    candidates: Any = None
-    other: str = ""
-    complete: bool = True
-
-    @property
-    def k(self) -> int:
-        """Number of categories."""
-        return len(self.labels)
-
-    @property
-    def approximate(self) -> bool:
-        """Whether "Other" is modelled from what the candidates leave over."""
-        return self.other in ("product", "fpe16")
 
 
 class JointGroup:
@@ -120,32 +88,63 @@ class JointGroup:
             strata.append(made)
         return strata
 
-    def expected_information(self, p: Array) -> Array | None:
-        """Expected information about the joint distribution p, where all reports can be listed."""
-        mechanisms = self.counts.mechanisms
-        grid = _grid(mechanisms)
-        if grid is None:
-            return None
-        Q = [m.channel().matrix()[: spec.k] for m, spec in zip(mechanisms, self.specs, strict=True)]
-        law = apply_along(p, [q.T for q in Q])
-        if law.min() <= 0.0:  # where the information is infinite
-            return None
-        rows = JointRows(tuple(Factor(q.T, index) for q, index in zip(Q, grid, strict=True)))
-        return self.nobs * rows.gram(1.0 / law)
+    @cached_property
+    def _channels(self) -> list[Array | None]:
+        """Channel matrix of each variable that reports labels, shape (k, l); None for others."""
+        return [
+            None if m.n_bits or m.n_cohorts else m.channel().matrix()[: spec.k]
+            for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
+        ]
 
-    def _listed(self) -> tuple[JointRows, tuple[Array, ...]] | None:
-        """Features of all combinations of labels and the channels, where these can be listed."""
-        mechanisms = self.counts.mechanisms
-        grid = _grid(mechanisms)
-        if grid is None:
+    def rules_out(self, v: int, p: Array) -> bool:
+        """Whether p makes a label of variable v impossible that some category can give."""
+        Q = self._channels[v]
+        return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
+
+    def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
+        """Cells, shape (k,), whose frequency the reports leave open if the estimate is p.
+
+        A cell of frequency zero that would show in a report that p makes impossible has infinite
+        information: it is known to be empty. Bits are noise enough to prove nothing.
+        """
+        channels = [
+            np.ones((spec.k, 1)) if Q is None else Q
+            for Q, spec in zip(self._channels, self.specs, strict=True)
+        ]
+        if prod(Q.shape[1] for Q in channels) > _MOST_LISTED:
+            return np.ones(p.size, dtype=bool)
+        p = np.where(p > _ZERO, p, 0.0)
+        rows = _combinations(channels)
+        proofs = np.where(rows.mix(p) > 0.0, 0.0, 1.0)
+        return np.asarray((rows.adjoint(proofs) <= 0.0) | (p > 0.0))
+
+    @cached_property
+    def _possible(self) -> list[Array] | None:
+        """Labels that each mechanism can report; None where they are no labels or too many."""
+        found = [Q.any(axis=0) for Q in self._channels if Q is not None]
+        if len(found) < len(self.specs) or prod(seen.size for seen in found) > _MOST_LISTED:
             return None
-        factors, channels = [], []
-        for m, spec, index in zip(mechanisms, self.specs, grid, strict=True):
-            every = Counts(np.arange(m.n_outputs), np.ones(m.n_outputs, dtype=np.int64), m)
+        return [np.flatnonzero(seen) for seen in found]
+
+    def listed_channel(self) -> JointRows | None:
+        """The channel's columns for all combinations of reports, where these can be listed."""
+        if self._possible is None:
+            return None
+        pairs = zip(self._channels, self._possible, strict=True)
+        return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
+
+    def _listed(self) -> tuple[JointRows, JointRows] | None:
+        """Features and channel columns of all combinations of reports, as `Stratum` has them."""
+        channel = self.listed_channel()
+        if channel is None or self._possible is None:
+            return None
+        factors = []
+        parts = zip(self.counts.mechanisms, self.specs, self._possible, strict=True)
+        for (m, spec, y), factor in zip(parts, channel.factors, strict=True):
+            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
             found = linear_features(every, m.moments(every), spec.approximate).first(spec.k)
-            factors.append(Factor(found.values, index))
-            channels.append(m.channel().matrix()[: spec.k])
-        return JointRows(tuple(factors)), tuple(channels)
+            factors.append(Factor(found.values, factor.index))
+        return JointRows(tuple(factors)), channel
 
 
 @dataclass(frozen=True, eq=False)
@@ -202,7 +201,7 @@ class Scores:
             return None
         Q = mechanism.channel().matrix()[: p.size]
         law = p @ Q
-        return np.asarray((Q / np.where(law > 0.0, law, 1.0)) @ Q.T)
+        return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
 
     def mean(self, v: int, part: slice) -> Array:
         """Mean score of variable v, shape (k,)."""
@@ -258,14 +257,11 @@ def _shifted(products: Array, x: Array, y: Array, shift: float) -> Array:
     return np.asarray(products - shift * (x[:, None] + y) + shift**2)
 
 
-def _grid(mechanisms: Sequence[Any]) -> Array | None:
-    """All combinations of labels, one row a variable; None where they are no labels or too many."""
-    if any(m.n_bits or m.n_cohorts for m in mechanisms):
-        return None
-    sizes = [m.n_outputs for m in mechanisms]
-    if prod(sizes) > _MOST_LISTED:
-        return None
-    return np.indices(sizes).reshape(len(sizes), -1)
+def _combinations(channels: Sequence[Array]) -> JointRows:
+    """Columns of the Kronecker product of channels (k_v, l_v): a row a combination of reports."""
+    grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
+    pairs = zip(channels, grid, strict=True)
+    return JointRows(tuple(Factor(np.ascontiguousarray(Q.T), index) for Q, index in pairs))
 
 
 def _dense(rows: Rows, k: int) -> Array:
