@@ -177,6 +177,8 @@ class AssociationModel:
             if not spec.approximate:
                 continue
             p = project_subsimplex(self.margins[v].moments().estimate()[0])
+            # noise may leave nothing for Other, whose law is then unknown: about a standard error
+            p *= min(1.0, (1.0 - self.nobs**-0.5) / float(p.sum()))
             for g, group in enumerate(self.groups):
                 found[g][v] = other_rows(group.variables[v], spec.candidates, p, form=spec.other)
         return found
