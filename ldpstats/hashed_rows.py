@@ -227,13 +227,21 @@ class BloomRows(Rows):
         return np.where(bits, self.present, self.absent)
 
     def take(self, start: int, stop: int) -> Array:
-        bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.n_bits, bitorder="little")
-        ratio = np.ones((len(bits), self.n_bits + 1))  # the last entry is for no bit at all
-        ratio[:, :-1] = np.where(bits, self.present, self.absent)
-        out = np.ones((len(bits), self.shape[1]))
-        for j in range(self.cells.shape[2]):
-            own = self.cells[self.cohort[start:stop], :, j]
-            out *= np.take_along_axis(ratio, own.astype(np.intp), axis=1)
+        part, cohort = self.packed[start:stop], self.cohort[start:stop]
+        bits = np.full((len(part), self.n_bits + 1), 2, np.uint8)  # the last stands for no bit
+        bits[:, :-1] = np.unpackbits(part, axis=1, count=self.n_bits, bitorder="little")
+        ratio = np.array([self.absent, self.present, 1.0])
+        out = np.empty((len(bits), self.shape[1]))
+        order = np.argsort(cohort, kind="stable")
+        ends = np.searchsorted(cohort[order], np.arange(self.design.n_cohorts + 1))
+        for c in np.flatnonzero(np.diff(ends)):  # of one cohort all reports own the same columns
+            rows = order[ends[c] : ends[c + 1]]
+            own = bits[rows]
+            first, *others = self.cells[c].T.astype(np.intp)
+            block = ratio[own[:, first]]
+            for columns in others:
+                block *= ratio[own[:, columns]]
+            out[rows] = block
         return out
 
     def select(self, keep: Array) -> Self:

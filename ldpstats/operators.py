@@ -29,7 +29,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_BLOCK = 1 << 24  # entries of W that are unpacked at a time (128 MB as float64)
+_BLOCK = 1 << 21  # entries of W that are unpacked at a time (16 MB as float64)
 
 
 class Rows(ABC):
@@ -70,7 +70,7 @@ class Rows(ABC):
         return first, second
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
-        """Dense blocks of rows, each of at most about 128 MB."""
+        """Dense blocks of rows, each of at most about 16 MB."""
         u, k = self.shape
         step = max(1, _BLOCK // max(k, 1))
         for start in range(0, u, step):
@@ -258,6 +258,10 @@ class StackedRows(Rows):
         pieces = np.split(keep, self._ends[1:-1])
         return StackedRows(tuple(q.select(w) for q, w in zip(self.parts, pieces, strict=True)))
 
+    def gram(self, v: Array) -> Array:
+        pieces = np.split(v, self._ends[1:-1])
+        return np.asarray(sum(part.gram(w) for part, w in zip(self.parts, pieces, strict=True)))
+
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         pieces = np.split(v, self._ends[1:-1])
         pairs = [part.adjoints(w) for part, w in zip(self.parts, pieces, strict=True)]
@@ -306,6 +310,12 @@ class FixedEntry(Rows):
 
     def select(self, keep: Array) -> FixedEntry:
         return replace(self, base=self.base.select(keep))
+
+    def gram(self, v: Array) -> Array:
+        G, i = self.base.gram(v), self.index
+        others, own = np.delete(np.delete(G, i, 0), i, 1), np.delete(G[i], i)
+        f, g = self.value, 1.0 - self.value
+        return np.asarray(g * g * others + f * g * (own[:, None] + own) + f * f * G[i, i])
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         first, second = (np.delete(part, self.index) for part in self.base.adjoints(v))
