@@ -321,7 +321,8 @@ class AssociationResults(FittedResults):
             joint fit, knows no boundary and keeps its size; for k-RR it is Pearson's chi-square of
             the privatised table. With ``rng=`` the p-value is exact, by permutation, where the
             smallest expected count is below 5 (``n_permutations=`` asks for it anywhere; 999).
-            "wald": on the unconstrained joint estimate. "pearson": on the table of reports, for
+            "wald": on an unconstrained joint estimate, the linear one for labels and the
+            "one_step" one for bits and cohorts. "pearson": on the table of reports, for
             labels without shared cohorts. "lr": likelihood ratio, conservative at the boundary.
             "bootstrap": its p-value from surveys simulated under independence (``rng=``,
             ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
@@ -354,8 +355,13 @@ class AssociationResults(FittedResults):
         )
 
     def wald_independence(self) -> TestResult:
-        """Wald test of independence of two variables, on the unconstrained estimate."""
+        """Wald test of independence of two variables, on an unconstrained estimate of sum one."""
         self._two_ways()
+        if abs(self.linear.estimate.sum() - 1.0) > 1e-9:
+            raise NotAvailable(
+                "the unconstrained estimate does not sum to one, which leaves the Wald test no "
+                "size: use test_independence('wald', model=model), which has better features"
+            )
         P = self.linear.estimate.reshape(self.sizes)
         statistic, df = tables.wald_independence(P, self.linear.known())
         null = f"{self.names[0]} and {self.names[1]} are independent"

@@ -35,6 +35,7 @@ from ldpstats.simplex import project_simplex, project_subsimplex
 __all__ = [
     "FeatureMap",
     "JointMoments",
+    "Listing",
     "Stratum",
     "apply_along",
     "linear_features",
@@ -45,6 +46,7 @@ Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
 _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
+_RARE = 10  # times that a report is seen below which its share is no measure of its variance
 _ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
 _SINGULAR = 1e-10  # relative singular value below which a mean says nothing of some direction
 
@@ -156,6 +158,36 @@ def _with_rest(found: FeatureMap) -> FeatureMap:
 
 
 @dataclass(frozen=True, eq=False)
+class Listing:
+    """All combinations of reports that respondents of one stratum can make, a row each.
+
+    Parameters
+    ----------
+    features : JointRows
+        Products of their features.
+    channel : JointRows
+        Their probabilities given the true cells.
+    seen : array, shape (u,)
+        How often each was seen.
+    """
+
+    features: JointRows
+    channel: JointRows
+    seen: Array
+
+    def plug_in(self, p: Array) -> Array:
+        """The law of the reports for a variance: as seen, and where reports are rare that at p.
+
+        The projection p of a noisy estimate takes from large cells what it gives to empty ones; the
+        law that was seen makes rare reports look certain, where they happen to be rarer.
+        """
+        share = self.seen / self.seen.sum()
+        rare = self.seen < _RARE
+        law = np.where(rare, np.maximum(share, self.channel.mix(p)), share)
+        return np.asarray(law / law.sum())
+
+
+@dataclass(frozen=True, eq=False)
 class Stratum:
     """Respondents whose reports on different variables are independent given the true values.
 
@@ -169,9 +201,8 @@ class Stratum:
         Number of respondents.
     responses : tuple of array, shape (f_v, k_v)
         Means of each variable's features given its true category.
-    listed : (JointRows, JointRows) or None
-        Products of the features of all combinations of reports, and their probabilities given the
-        true cells, where reports can be listed.
+    listing : Listing or None
+        All combinations of reports, where these can be listed.
     """
 
     rows: JointRows
@@ -179,7 +210,7 @@ class Stratum:
     second: Array
     nobs: int
     responses: tuple[Array, ...]
-    listed: tuple[JointRows, JointRows] | None = None
+    listing: Listing | None = None
 
     @cached_property
     def sums(self) -> Array:
@@ -221,18 +252,21 @@ class Stratum:
 
         responses = list(self.responses)
         responses[v] = response
-        listed = None if self.listed is None else (changed(self.listed[0]), self.listed[1])
-        return replace(self, rows=changed(self.rows), responses=tuple(responses), listed=listed)
+        listing = self.listing
+        if listing is not None:
+            listing = replace(listing, features=changed(listing.features))
+        return replace(self, rows=changed(self.rows), responses=tuple(responses), listing=listing)
 
-    def spread(self, p: Array | None) -> Array:
-        """Covariance of `sums`, shape (f, f), at p where reports can be listed, else as seen."""
-        if self.listed is None or p is None:
-            mean = self.sums / self.nobs
-            return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
-        every, channel = self.listed
-        law = channel.mix(p)
-        mean = apply_along(p, self.responses)
-        return np.asarray(self.nobs * (every.gram(law) - np.outer(mean, mean)))
+    def spread(self) -> Array:
+        """Covariance of `sums` as the reports show it, shape (f, f)."""
+        mean = self.sums / self.nobs
+        return np.asarray(self.observed_squares - self.nobs * np.outer(mean, mean))
+
+    def spread_at(self, law: Array) -> Array:
+        """Covariance of `sums` if the listed reports have this law."""
+        assert self.listing is not None
+        mean = self.listing.features.adjoint(law)
+        return np.asarray(self.nobs * (self.listing.features.gram(law) - np.outer(mean, mean)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -319,12 +353,20 @@ class JointMoments(Moments):
     def covariance(self, p: Array | None = None) -> Covariance:
         """Covariance of the estimate.
 
-        Where all reports can be listed it is that at p, by default at `plug_in`; else the spread of
-        the products of features as observed, whatever p is.
+        Where all reports can be listed it is that at p, by default at the law of `Listing.plug_in`;
+        else the spread of the products of features as observed, whatever p is.
         """
-        listed = all(stratum.listed is not None for stratum in self.strata)
-        at = (self.plug_in() if p is None else p) if listed else None
-        spread = np.sum([stratum.spread(at) for stratum in self.strata], axis=0)
+        listings = [stratum.listing for stratum in self.strata]
+        laws = [
+            None
+            if listing is None
+            else (listing.plug_in(self.plug_in()) if p is None else listing.channel.mix(p))
+            for listing in listings
+        ]
+        pairs = zip(self.strata, laws, strict=True)
+        spread = np.sum(
+            [s.spread() if law is None else s.spread_at(law) for s, law in pairs], axis=0
+        )
         V = self._sandwich(spread)
         # what varies by rounding alone does not vary
         full = np.diagonal(

@@ -54,7 +54,24 @@ def test_independence(
     if method == "bootstrap":
         return _bootstrap(model, results, rng, n_boot)
     two_way(model)
-    return _fpe16(model, results) if method == "fpe16" else results.wald_independence()
+    return _fpe16(model, results) if method == "fpe16" else _wald(model, results)
+
+
+def _wald(model: AssociationModel, results: AssociationResults) -> TestResult:
+    """On the linear estimate where it sums to one, as for labels, else on the dual one.
+
+    The delta method of p - r c' fails for a total that is noise, as that of bits is.
+    """
+    if abs(results.linear.estimate.sum() - 1.0) <= 1e-9:
+        return results.wald_independence()
+    if model.n_cells > LARGEST_INFORMATION:
+        raise NotAvailable(
+            f"a Wald test needs the covariance of {model.n_cells} cells: use method='score'"
+        )
+    dual = model.dual_moments()
+    P = dual.estimate()[0].reshape(model.sizes)
+    statistic, df = tables.wald_independence(P, dual.covariance())
+    return _chi_square(model, statistic, df, "Wald test on the one-step joint estimate")
 
 
 def null_hypothesis(model: AssociationModel) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.association import CrossMoments
-from ldpstats.joint_moments import FeatureMap, Stratum, linear_features
+from ldpstats.joint_moments import FeatureMap, Listing, Stratum, linear_features
 from ldpstats.joint_reports import JointCounts
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_variables import VariableSpec
@@ -79,12 +79,12 @@ class JointGroup:
         rows = JointRows(
             tuple(Factor(m.values, index) for m, index in zip(maps, self.index, strict=True))
         )
-        listed = self._listed() if all(spec.complete for spec in self.specs) else None
+        listing = self._listing() if all(spec.complete for spec in self.specs) else None
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
             responses = tuple(m.response(self.shares(v, part)) for v, m in enumerate(maps))
-            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listed)
+            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing)
             strata.append(made)
         return strata
 
@@ -133,8 +133,8 @@ class JointGroup:
         pairs = zip(self._channels, self._possible, strict=True)
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
-    def _listed(self) -> tuple[JointRows, JointRows] | None:
-        """Features and channel columns of all combinations of reports, as `Stratum` has them."""
+    def _listing(self) -> Listing | None:
+        """All combinations of reports, where these can be listed."""
         channel = self.listed_channel()
         if channel is None or self._possible is None:
             return None
@@ -144,7 +144,13 @@ class JointGroup:
             every = Counts(y, np.ones(len(y), dtype=np.int64), m)
             found = linear_features(every, m.moments(every), spec.approximate).first(spec.k)
             factors.append(Factor(found.values, factor.index))
-        return JointRows(tuple(factors)), channel
+        places = [
+            np.searchsorted(y, part.y)
+            for y, part in zip(self._possible, self.counts.reports, strict=True)
+        ]
+        cells = np.ravel_multi_index(places, [len(y) for y in self._possible])
+        seen = np.bincount(cells, self.counts.n, channel.shape[0])
+        return Listing(JointRows(tuple(factors)), channel, seen)
 
 
 @dataclass(frozen=True, eq=False)
