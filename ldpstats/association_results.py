@@ -187,7 +187,8 @@ class AssociationResults(FittedResults):
             which = self.fitted
             if self.on_boundary:
                 self._warn_boundary(method)
-        which.known()
+        if np.isnan(which.bse()).any():
+            which.known()
         bounds = intervals.wald(which.estimate, which.bse(), alpha)
         bounds = intervals.clip_unit(bounds) if clip else bounds
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
@@ -205,7 +206,8 @@ class AssociationResults(FittedResults):
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of a frequency of zero, cell by cell."""
-        self.linear.known()
+        if np.isnan(self.linear.bse()).any():
+            self.linear.known()
         p = z_test(self.linear.estimate, self.linear.bse())[1]
         return self._series(p, "pvalues")
 
@@ -475,7 +477,7 @@ class AssociationResults(FittedResults):
             "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
             were computed.
         """
-        computed = self.linear.covariance is not None
+        computed = not np.isnan(self.linear.bse()).any()
         unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
         bounds = self.conf_int(alpha) if computed else unknown
         return pd.DataFrame(

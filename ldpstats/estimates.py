@@ -39,15 +39,19 @@ class Uncertain:
     """An estimate of shape (k,) and its covariance, None where it was not computed.
 
     Where only some categories were estimated, `at` holds their positions, shape (s,), and the
-    covariance, of size s, is theirs.
+    covariance, of size s, is theirs. `variances`, shape (k,), stand alone where the covariance is
+    too large to form.
     """
 
     estimate: Array
     covariance: Covariance | None
     at: Array | None = None
+    variances: Array | None = None
 
     def bse(self) -> Array:
-        """Standard errors, shape (k,); nan where there is no covariance."""
+        """Standard errors, shape (k,); nan where there are none."""
+        if self.variances is not None:
+            return np.sqrt(self.variances)
         found = np.full(self.estimate.size, np.nan)
         if self.covariance is not None:
             found[self.places] = np.sqrt(self.covariance.variances())
@@ -61,6 +65,11 @@ class Uncertain:
     def known(self) -> Covariance:
         """The covariance; refused where it was not computed."""
         if self.covariance is None:
+            if self.variances is not None:
+                raise NotAvailable(
+                    f"covariances of {self.estimate.size} frequencies at once were not computed: "
+                    "use fewer categories, with other=True"
+                )
             raise NotAvailable(
                 f"standard errors of {self.estimate.size} frequencies were not computed: use fewer "
                 "categories, fewer candidates, or a method that selects among them"
@@ -85,6 +94,8 @@ class Uncertain:
             "covariance": None,
             "at": None if at is None else at.tolist(),
         }
+        if self.variances is not None:
+            document["variances"] = self.variances.tolist()
         if V is not None:
             factors = None if V.factors is None else V.factors.tolist()
             document["covariance"] = {
@@ -100,7 +111,8 @@ class Uncertain:
         estimate, V = np.array(document["estimate"], dtype=np.float64), document["covariance"]
         at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
         if V is None:
-            return cls(estimate, None, at)
+            alone = document.get("variances")
+            return cls(estimate, None, at, None if alone is None else np.array(alone, dtype=float))
         diagonal, size = np.array(V["diagonal"], dtype=np.float64), len(V["core"])
         core = np.array(V["core"], dtype=np.float64).reshape(size, size)
         factors = None

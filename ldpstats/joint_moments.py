@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.covariances import Covariance
-from ldpstats.errors import NotIdentified
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.joint_rows import JointRows
 from ldpstats.operators import DenseRows
 from ldpstats.problems import Equations, Moments
@@ -375,6 +375,28 @@ class JointMoments(Moments):
         still = np.abs(np.diagonal(V)) <= _ROUNDING * full
         V[still], V[:, still] = 0.0, 0.0
         return Covariance.dense(V)
+
+    def variances(self) -> Array:
+        """Variances of the estimate, shape (k,), without their covariances; one stratum.
+
+        Raises
+        ------
+        NotAvailable
+            Over several strata, whose equations are solved together.
+        """
+        if len(self.strata) > 1:
+            raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
+        stratum = self.strata[0]
+        listing = stratum.listing
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        if stratum.listing is not None and listing is not None:
+            law = listing.plug_in(self.plug_in())
+            mean, square = stratum.listing.features.adjoints(law)
+        else:
+            mean = stratum.rows.adjoint(stratum.first) / self.nobs
+            square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        return np.asarray(np.maximum(square - mean**2, 0.0) / self.nobs)
 
     def _sandwich(self, spread: Array) -> Array:
         half = self.solve(spread)

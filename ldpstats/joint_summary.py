@@ -72,7 +72,7 @@ def _header(results: Any) -> list[list[str]]:
 
 
 def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
-    if results.linear.covariance is None:
+    if np.isnan(results.linear.bse()).any():
         notes = [
             f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
             "categories, with other=True."

@@ -295,7 +295,7 @@ class AssociationModel:
         if cov_type == "fpe16" and isinstance(estimator, MomentsEstimator):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         problem = self.moments()
-        linear = Uncertain(problem.estimate()[0], self._covariance(problem))
+        linear = self._uncertain(problem)
         solution, V, kind = self._solve(estimator, linear, cov_type)
         margins = tuple(model.fit("inversion") for model in self.margins)
         return AssociationResults(
@@ -327,6 +327,12 @@ class AssociationModel:
             return method
         name = "mle" if method is None else method
         return JOINT_ESTIMATORS[one_of("method", name, tuple(JOINT_ESTIMATORS))]()
+
+    def _uncertain(self, problem: JointMoments) -> Uncertain:
+        """The linear estimate with its covariance, or its variances where that is too large."""
+        estimate, V = problem.estimate()[0], self._covariance(problem)
+        alone = V is None and len(problem.strata) == 1
+        return Uncertain(estimate, V, variances=problem.variances() if alone else None)
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
         return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None
