@@ -54,9 +54,10 @@ class AssociationResults(FittedResults):
     """Estimated joint distribution of two or more privatised variables.
 
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
-    p-values, effects and Wald tests rest on the unconstrained linear estimate (`linear_params`,
-    `linear_table`, `linear_cov`) whatever the estimator was, because it stays calibrated where a
-    cell is at or near zero; an interval need not be centred on `table`.
+    p-values, effects and Wald tests rest on an unconstrained estimate (`linear_params`,
+    `linear_table`, `linear_cov`), because it stays calibrated where a cell is at or near zero; an
+    interval need not be centred on `table`. It is the estimator itself for "one_step" and
+    "moments-gls", else the linear one ("inversion").
 
     Attributes
     ----------

@@ -108,6 +108,11 @@ class Setting:
 
     # ---- tables of patterns
 
+    def has_rare_labels(self, P: Array) -> bool:
+        """Whether fewer than ten k-RR reports of some pair of labels are expected."""
+        (QX, _), (QY, _) = self.patterns
+        return self.name == "krr" and bool(self.n * (QX.T @ P @ QY).min() < 10)
+
     @property
     def is_tabulated(self) -> bool:
         return (self.name in PATTERNS and max(self.shape) < 10) or self.name == "krr"
@@ -336,12 +341,16 @@ def test_sizes_of_a_few_matchings(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", DENSE, ids=str)
 def test_sizes_of_krr(shape: Any, replications: Callable[[int], int]) -> None:
-    R = replications(FULL)
-    found = pd.DataFrame(s for setting in grid("krr", [shape]) for s in of_tables(setting, R, 2))
-    check(found.rate[found.test == "score"].tolist(), R)
-    # The Wald test is conservative where the projection of the estimate moves its covariance.
-    wald_rates = found.rate[found.test == "wald"]
-    assert wald_rates.max() < 0.075 + 4 * np.sqrt(0.05 * 0.95 / R)
+    """The Wald test is conservative where labels are rare, and .048 to .062 elsewhere."""
+    R, settings = replications(FULL), grid("krr", [shape])
+    found = [tuple(size.rate for size in of_tables(setting, R, 2)) for setting in settings]
+    scores, walds = np.array(found).T
+    check(scores.tolist(), R)
+    band = 4 * np.sqrt(0.05 * 0.95 / R)
+    rare = np.array([setting.has_rare_labels(setting.independent) for setting in settings])
+    assert np.abs(walds[~rare] - 0.05).max() < max(0.02, band)
+    assert abs(walds[~rare].mean() - 0.05) < max(0.006, band / np.sqrt(np.sum(~rare)))
+    assert np.all(walds[rare] < 0.05 + band)
 
 
 @pytest.mark.slow
@@ -465,18 +474,18 @@ def cell_coverage(setting: Setting, P: Array, R: int, shrink: float = 1.0) -> Ar
 
 
 def check_coverage(setting: Setting, R: int) -> None:
-    """.94 to .97 on average; .915 to .98 in each cell that has mass, or within 4.5 standard errors.
+    """.94 to .96 on average and .93 to .97 in each cell, or within 4.5 standard errors.
 
-    In 30 x 2 tables of k-RR with rare categories single cells are off by .02: the covariance is
-    that at the projection of the estimate onto the simplex, which takes from the larger cells what
-    it gives to those below zero.
+    Where labels are rare, the floor of their law widens intervals of the empty cells (up to .997
+    in 20,000 surveys) and those of cells almost empty are too skew (.931 at the least).
     """
     P = setting.trend(0.05) if setting.where == "dense" else setting.independent
     assert P.min() >= 0.0
     coverage, band = cell_coverage(setting, P, R), 4.5 * np.sqrt(0.05 * 0.95 / R)
-    assert 0.94 < coverage.mean() < 0.97
-    assert coverage.min() > min(0.915, 0.95 - band)
-    assert coverage[P.ravel() > 0.002].max() < max(0.98, 0.95 + band)
+    rare = setting.has_rare_labels(P)
+    assert 0.94 < coverage.mean() < 0.96
+    assert coverage.min() > min(0.93, (0.94 if rare else 0.95) - band)
+    assert coverage[P.ravel() > 0.002 if rare else ...].max() < max(0.97, 0.95 + band)
     assert cell_coverage(setting, P, R, shrink=0.5).max() < 0.8  # control
 
 
