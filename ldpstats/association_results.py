@@ -16,9 +16,9 @@ from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
-from ldpstats.inference import association, effects, intervals, tables
+from ldpstats.inference import association, effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
@@ -42,10 +42,14 @@ _PLAIN = (
     "message",
     "is_complete",
     "n_strata",
+    "n_missing",
+    "digest",
     "names",
     "others",
+    "sources",
 )
-_NUMBERS = ("llf", "gap")
+_LISTS = ("names", "others", "sources")
+_NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
 
 
@@ -69,8 +73,15 @@ class AssociationResults(FittedResults):
         Names of the variables.
     labels : tuple of Index
         Categories of each variable.
-    nobs : int
-        Number of respondents.
+    nobs, n_missing : int
+        Respondents, and those who were left out because a report was missing, at least.
+    epsilon : float
+        Privacy of all reports of one respondent together, in nats.
+    dispersion : float
+        What the variances of `linear_params` were multiplied by because answers that are not among
+        the candidates hash to the same cells; one where there are none.
+    smallest_expected : float
+        Smallest count of a pair of reports that is expected under independence.
     llf, gap, gap_nats : float
         Log-likelihood at `params` in nats, and its certificate: no other p gains more than
         `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
@@ -97,9 +108,15 @@ class AssociationResults(FittedResults):
     names: tuple[str, ...]
     labels: tuple[pd.Index[Any], ...]
     margin_fits: tuple[FrequencyResults, ...]
-    others: tuple[str, ...] = ()
-    is_complete: bool = True
-    n_strata: int = 1
+    sources: tuple[str, ...]
+    others: tuple[str, ...]
+    is_complete: bool
+    n_strata: int
+    epsilon: float
+    n_missing: int
+    dispersion: float
+    smallest_expected: float
+    digest: str
     settings: str = ""
     independence: TestResult | None = None
     model: Any = field(default=None, repr=False)
@@ -128,14 +145,16 @@ class AssociationResults(FittedResults):
         return tuple(len(values) for values in self.labels)
 
     @property
-    def n_missing(self) -> int:
-        """Respondents who were left out because a report was missing."""
-        return max(fit.n_missing for fit in self.margin_fits)
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of all reports of one respondent together, in nats."""
-        return sum(fit.epsilon for fit in self.margin_fits)
+    def is_doubtful(self) -> bool:
+        """Whether the reports of a variable say that answers are missing from its categories."""
+        if self.is_complete:
+            return False
+        shares = [fit.unexplained for fit in self.margin_fits]
+        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
+        # of lumped categories the margin has one row more than the table
+        pairs = zip(self.margin_fits, self.labels, strict=True)
+        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
+        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
 
     def _table(self, values: Array, name: str) -> Any:
         if len(self.sizes) > 2:
@@ -241,6 +260,8 @@ class AssociationResults(FittedResults):
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
+        Where answers are not listed they are conditional on being listed, too.
+
         Parameters
         ----------
         on : str, optional
@@ -314,7 +335,28 @@ class AssociationResults(FittedResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def test_independence(self, method: str = "score", model: Any = None, **how: Any) -> TestResult:
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Cells whose frequency is above zero, with control of the errors made over all cells.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+        """
+        if np.isnan(self.linear.bse()).any():
+            self.linear.known()
+        p = z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")[1]
+        return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
+
+    def test_independence(
+        self,
+        method: str = "score",
+        model: Any = None,
+        rng: np.random.Generator | None = None,
+        n_permutations: int | None = None,
+        n_boot: int | None = None,
+    ) -> TestResult:
         """Test that the variables are independent.
 
         Parameters
@@ -332,8 +374,10 @@ class AssociationResults(FittedResults):
             FPE16 III-D as printed, which loses size and power at the boundary.
         model : AssociationModel, optional
             The fitted model, where the results were read from a file.
-        **how
-            ``rng``, ``n_permutations``, ``n_boot``.
+        rng : numpy.random.Generator, optional
+            For permutations and simulated surveys.
+        n_permutations, n_boot : int, optional
+            How many of them.
 
         Returns
         -------
@@ -347,11 +391,13 @@ class AssociationResults(FittedResults):
         """
         model = self._model(model)
         if model is not None:
-            found: TestResult = model.test_independence(self, method, **how)
+            found: TestResult = model.test_independence(
+                self, method, rng=rng, n_permutations=n_permutations, n_boot=n_boot
+            )
             return found
-        if method == "score" and not how and self.independence is not None:
+        if rng is None and method == "score" and self.independence is not None:
             return self.independence
-        if method == "wald" and not how and len(self.sizes) == 2:
+        if method == "wald" and len(self.sizes) == 2:
             return self.wald_independence()
         raise NotAvailable(
             "results that were read from a file hold no reports: pass model=, the fitted model"
@@ -368,7 +414,9 @@ class AssociationResults(FittedResults):
         P = self.linear.estimate.reshape(self.sizes)
         statistic, df = tables.wald_independence(P, self.linear.known())
         null = f"{self.names[0]} and {self.names[1]} are independent"
-        return _chi_square(null, statistic, df, "Wald test on the unconstrained joint estimate")
+        return TestResult.chi_square(
+            null, statistic, df, "Wald test on the unconstrained joint estimate"
+        )
 
     def test_conditional_independence(self, given: str) -> TestResult:
         """Test that two variables are independent given the third (Wald, on three-way tables).
@@ -381,7 +429,9 @@ class AssociationResults(FittedResults):
         p, V, (first, second) = self._by_last("given", given)
         statistic, df, note = tables.conditional_independence(p, V)
         null = f"{first} and {second} are independent given {given}"
-        return _chi_square(null, statistic, df, "Wald test on the unconstrained estimate", note)
+        return TestResult.chi_square(
+            null, statistic, df, "Wald test on the unconstrained estimate", note
+        )
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -399,7 +449,7 @@ class AssociationResults(FittedResults):
         p, V, (first, second) = self._by_last("by", by)
         statistic, df = tables.homogeneity(p, V)
         null = f"the odds ratios of {first} and {second} are the same for every {by}"
-        return _chi_square(null, statistic, df, "Wald test of log odds ratios")
+        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
 
     def test_trend(
         self, row_scores: Any = None, column_scores: Any = None, model: Any = None
@@ -552,7 +602,7 @@ class AssociationResults(FittedResults):
     def to_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
-        document |= {name: list(document[name]) for name in ("names", "others")}
+        document |= {name: list(document[name]) for name in _LISTS}
         document["fitted"], document["linear"] = self.fitted.to_dict(), self.linear.to_dict()
         document["labels"] = [labels_to_json(values) for values in self.labels]
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
@@ -571,7 +621,7 @@ class AssociationResults(FittedResults):
         if lacking := {*_PLAIN, *_NUMBERS, *parts} - set(d):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
         given = {name: d[name] for name in _PLAIN}
-        given |= {name: tuple(d[name]) for name in ("names", "others")}
+        given |= {name: tuple(d[name]) for name in _LISTS}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}
         given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
         given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
@@ -607,8 +657,3 @@ def _pair(name: str, labels: Any) -> list[Any]:
     if isinstance(labels, str) or not hasattr(labels, "__len__") or len(labels) != 2:
         raise InvalidArgument(name, labels, "must be two labels")
     return list(labels)
-
-
-def _chi_square(null: str, statistic: float, df: int, method: str, note: str = "") -> TestResult:
-    p = float(chi2_pvalue(statistic, df))
-    return TestResult(null, float(statistic), float(df), p, method, note)

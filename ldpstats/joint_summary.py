@@ -20,6 +20,7 @@ _COVARIANCE = {
     "linear": "linear estimate",
     "dual": "dual of the likelihood",
 }
+_FEW = 10.0  # reports of a combination, expected, below which normal intervals are too short
 _LIKELY = ("mle", "em", "cvxpy")
 
 
@@ -57,8 +58,7 @@ def _header(results: Any) -> list[list[str]]:
     gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
     method = f"{results.method}, {results.settings}" if results.settings else results.method
     rows = []
-    for name, labels, fit in zip(results.names, results.labels, results.margin_fits, strict=True):
-        source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
+    for name, labels, source in zip(results.names, results.labels, results.sources, strict=True):
         rows.append([f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))])
     kind = _COVARIANCE.get(results.cov_type, results.cov_type)
     return [
@@ -84,17 +84,32 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         ]
     if rest:
         notes.append(f"{rest} cells with smaller estimates are not shown.")
+    if results.smallest_expected < _FEW:
+        notes.append(
+            "FEW REPORTS: of some combination fewer than ten are expected, and intervals of rare "
+            "cells cover less often than they say."
+        )
+    if results.dispersion > 1.0:
+        notes.append(
+            "Standard errors of the unconstrained estimate are "
+            f"{np.sqrt(results.dispersion):.3g} times those of the reports alone, for answers that "
+            "are not among the candidates."
+        )
     test = results.independence
-    if test is not None:
+    if test is None:
+        notes.append("Independence of all variables was not tested: test pairs of them.")
+    else:
         notes.append(
             f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
             f"p = {test.pvalue:.3g}." + (f" Note: {test.note}." if test.note else "")
         )
     if not results.is_complete:
-        words = "are ignored by the estimate, which sums to one; the unconstrained one is not."
-        if results.method not in _LIKELY:
+        words = "are ignored by the estimate, as if there were none; by the unconstrained one not."
+        if results.method not in (*_LIKELY, "one_step"):
             words = "are in no cell, so that the cells need not sum to one."
         notes.append(f"Answers that are not among the candidates {words}")
+        if results.is_doubtful:
+            notes.append("DOUBTFUL: the reports say that there are such answers; use other=True.")
     for name, other in zip(results.names, results.others, strict=True):
         if other in ("product", "fpe16"):
             notes.append(
@@ -108,8 +123,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         )
     if results.on_boundary and results.method in _LIKELY:
         notes.append(
-            "The estimate is on the boundary (a cell of zero); the intervals keep their coverage "
-            "there."
+            "The estimate is on the boundary (a cell of zero), which the intervals do not rest on."
         )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")

@@ -409,7 +409,7 @@ def test_constant_second_variable_leaves_the_model_of_one(name: str, method: str
         return  # sums of bits differ from one, which the projection shares among all cells
     np.testing.assert_allclose(joint.table["no"], 0.0, atol=1e-9)
     np.testing.assert_allclose(joint.table["yes"], alone.params, atol=2e-6)
-    if method == "one_step":  # its intervals rest on the estimate itself
+    if method == "one_step" and candidates is None:  # its intervals rest on the estimate itself
         np.testing.assert_array_equal(joint.linear_params, joint.params)
         return
     np.testing.assert_allclose(joint.linear_table["yes"], alone.linear_params, atol=1e-9)
@@ -1155,3 +1155,81 @@ def test_large_tables_have_standard_errors_without_covariances() -> None:
     pd.testing.assert_frame_equal(results.conf_int(), again.conf_int())
     with pytest.raises(ldp.NotAvailable, match="other=True"):
         again.cramers_v()
+
+
+# -- what a review found -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 2.0, 6.0])
+def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon: float) -> None:
+    # a category that the margin takes for the only one has a score of one, up to rounding
+    krr, rng = ldp.KRR(2, epsilon), np.random.default_rng(6)
+    tables = [rng.multinomial(1000, law) for law in ([0.9, 0.05, 0.04, 0.01], [1, 0, 0, 0])]
+    tables += [[767, 125, 95, 13], [50, 0, 0, 0], [500, 500, 0, 0]]
+    for table in tables:
+        joint = ldp.JointCounts.from_table(np.reshape(table, (2, 2)), (krr, krr))
+        results = ldp.AssociationModel(joint).fit("inversion")
+        try:
+            pearson = results.test_independence("pearson")
+        except ldp.NotIdentified:
+            assert results.independence is None
+            continue
+        assert results.independence is not None and results.independence.df == pearson.df
+        assert results.independence.statistic == pytest.approx(pearson.statistic, rel=1e-9)
+
+
+def test_intervals_allow_for_answers_that_are_not_listed() -> None:
+    # four frequent strings that nobody listed hash to the same cells in all reports; without the
+    # dispersion of the margins cells covered .71 (a negative control: it is above 4 here)
+    flag, rng = ldp.KRR(("a", "b"), 2.0), np.random.default_rng(0)
+    orr, words = ldp.ORR(n_outputs=16, n_cohorts=64, epsilon=3.0), ["w0", "w1", "w2"]
+    found = []
+    for _ in range(10):
+        unlisted = rng.random(20_000) < 0.5
+        said = np.where(unlisted, rng.choice(["u0", "u1", "u2", "u3"], 20_000), "")
+        said = np.where(unlisted, said, rng.choice(words, 20_000))
+        x = flag.privatize(rng.choice(["a", "b"], 20_000), rng)
+        model = ldp.AssociationModel(x, orr.privatize(said, rng), candidates=(None, words))
+        results = model.fit("inversion")
+        assert results.dispersion > 4.0 and results.is_doubtful
+        bounds = results.conf_int()
+        found.append(((bounds.lower <= 1 / 12) & (1 / 12 <= bounds.upper)).mean())
+    assert np.mean(found) > 0.93
+    assert "DOUBTFUL" in str(results.summary()) and "times those" in str(results.summary())
+
+
+def test_one_step_is_refused_where_small_strata_bias_it() -> None:
+    # by 1.8 standard deviations in 64 strata of ten, by .7 in 64 of a hundred
+    rng, words = np.random.default_rng(1), ["a", "b", "c"]
+    rappor = ldp.RAPPOR(16, 2, 64, f=0.0, p=0.1, q=0.9)
+    x = rappor.privatize(rng.choice(words, 640), rng)
+    y = rappor.privatize(rng.choice(words, 640), rng, cohort=x.cohort)
+    model = ldp.AssociationModel(x, y, candidates=(words, words))
+    with pytest.raises(ldp.NotAvailable, match="64 strata"):
+        model.fit("one_step")
+    assert model.fit("mle").converged
+
+
+def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> None:
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
+    other = ldp.AssociationModel(x, taken(y, np.random.default_rng(0).permutation(len(y.y))))
+    for method in ("pearson", "lr", "score"):
+        with pytest.raises(ldp.InvalidArgument, match="other data"):
+            results.test_independence(method, model=other)
+
+
+def test_epsilon_and_missing_answers_of_groups() -> None:
+    rng = np.random.default_rng(2)
+    one, three = ldp.KRR(2, 1.0), ldp.KRR(2, 3.0)
+    made = [m.privatize(rng.integers(2, size=50), rng) for m in (one, three, three, one)]
+    results = ldp.AssociationModel(made[:2], made[2:]).fit()
+    assert results.epsilon == pytest.approx(4.0)  # not 6: nobody answers with 3 twice
+    assert results.n_missing == 0
+
+
+def test_detected_cells() -> None:
+    krr = ldp.KRR(2, 3.0)
+    joint = ldp.JointCounts.from_table([[950, 46], [46, 2]], (krr, krr))  # what (0, 0) alone gives
+    found = ldp.AssociationModel(joint).fit().detected()
+    assert list(found) == [(0, 0)]

@@ -104,13 +104,21 @@ class EM(LikelihoodEstimator):
         return report(found, problem.nobs, f"EM, {found.n_iter} steps", target)
 
 
-def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = np.inf) -> Ascent:
+def squarem(
+    W: Rows,
+    n: Array,
+    target: float,
+    max_iter: int,
+    max_step: float = np.inf,
+    start: Array | None = None,
+) -> Ascent:
     """Accelerated EM on rows W, shape (u, k), with counts n > 0; see `EM`.
 
-    `max_step` bounds the estimated Newton step that is left, in standard errors.
+    `max_step` bounds the estimated Newton step that is left, in standard errors. `start` is a point
+    of the simplex, None for the uniform one; EM cannot leave its zeros.
     """
     total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k)
+    p = np.full(k, 1.0 / k) if start is None else start
     d = W.mix(p)
     if not d.min() > 0.0:
         require_possible(W)

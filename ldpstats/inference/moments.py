@@ -109,6 +109,25 @@ class CrossMoments:
         gram_x, gram_y = (x.T * r) @ x, (y.T * c) @ y
         return cls(int(n), x.T @ shares @ y, r @ x, c @ y, gram_x, gram_y)
 
+    def transformed(self, X: Array, Y: Array, x: Array, y: Array) -> CrossMoments:
+        """Moments of the features X a + x and Y b + y."""
+        mx, my = X @ self.mean_x, Y @ self.mean_y
+        cross, gram_x, gram_y = X @ self.cross @ Y.T, X @ self.gram_x @ X.T, Y @ self.gram_y @ Y.T
+
+        def moved(products: Array, m: Array, shift: Array, m2: Array, shift2: Array) -> Array:
+            return np.asarray(
+                products + np.outer(m, shift2) + np.outer(shift, m2) + np.outer(shift, shift2)
+            )
+
+        return CrossMoments(
+            n=self.n,
+            cross=moved(cross, mx, x, my, y),
+            mean_x=mx + x,
+            mean_y=my + y,
+            gram_x=moved(gram_x, mx, x, mx, x),
+            gram_y=moved(gram_y, my, y, my, y),
+        )
+
     def covariance(self) -> Array:
         """Covariance of a and b within the stratum, shape (k1, k2)."""
         return np.asarray(self.cross - np.outer(self.mean_x, self.mean_y))

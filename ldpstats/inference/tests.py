@@ -117,6 +117,14 @@ class TestResult:
         }
 
     @classmethod
+    def chi_square(
+        cls, null: str, statistic: float, df: float, method: str, note: str = ""
+    ) -> TestResult:
+        """A statistic that is chi-square under the null."""
+        p = float(chi2_pvalue(statistic, df))
+        return cls(null, float(statistic), float(df), p, method, note)
+
+    @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
         """The result that `to_dict` wrote."""
         fields = dict(document)

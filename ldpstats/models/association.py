@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import warnings
 from collections.abc import Sequence
 from functools import cached_property, reduce
@@ -44,11 +45,14 @@ from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
 from ldpstats.problems import Likelihood, Solution
+from ldpstats.results import FrequencyResults
 from ldpstats.simplex import project_simplex, project_subsimplex
 
 __all__ = ["AssociationModel"]
 
 Array = npt.NDArray[Any]
+
+_STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
 class AssociationModel:
@@ -117,6 +121,10 @@ class AssociationModel:
             prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
             for v in range(d)
         ]
+        first = groups[0].mechanisms
+        self.sources: tuple[str, ...] = tuple(
+            str(m) if len(groups) == 1 else f"{len(groups)} mechanisms" for m in first
+        )
         self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
         self.groups: tuple[JointGroup, ...] = tuple(
             JointGroup(group.with_reports([parts[g] for parts, _ in variables]), self.specs)
@@ -154,6 +162,20 @@ class AssociationModel:
     def is_complete(self) -> bool:
         """Whether every answer is in some cell."""
         return all(spec.complete for spec in self.specs)
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether every answer is in some cell, and no "Other" is modelled."""
+        return self.is_complete and not any(spec.approximate for spec in self.specs)
+
+    @property
+    def _small_strata(self) -> bool:
+        """Whether strata are so small that the noise of their own information biases the dual.
+
+        The bias is of the order of the number of strata over n, the standard error of 1/sqrt(n).
+        """
+        strata = len(self.moments().strata)
+        return strata > 1 and self.nobs < _STRATA * strata**2
 
     @property
     def shared_cohorts(self) -> bool:
@@ -300,9 +322,9 @@ class AssociationModel:
         problem = self.moments()
         linear = self._uncertain(problem)
         solution, V, kind = self._solve(estimator, linear, cov_type)
-        if isinstance(estimator, MomentsGLS) or estimator == OneStep():
-            linear = Uncertain(solution.p, V)  # as unconstrained as the linear one, and less noisy
-        margins = tuple(model.fit("inversion") for model in self.margins)
+        less_noisy = isinstance(estimator, MomentsGLS) or estimator == OneStep()
+        if less_noisy and self.is_exact:
+            linear = Uncertain(solution.p, V)
         return AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
@@ -320,7 +342,13 @@ class AssociationModel:
             others=tuple(spec.other for spec in self.specs),
             is_complete=self.is_complete,
             n_strata=sum(len(group.slices) for group in self.groups),
-            margin_fits=margins,
+            margin_fits=self._margin_fits,
+            sources=self.sources,
+            epsilon=max(group.epsilon for group in self.groups),
+            n_missing=sum(group.n_missing for group in self.groups),
+            dispersion=self._dispersion,
+            smallest_expected=independence.smallest_expected(self),
+            digest=self.digest,
             independence=self._independence(),
             model=self,
         )
@@ -336,8 +364,21 @@ class AssociationModel:
     def _uncertain(self, problem: JointMoments) -> Uncertain:
         """The linear estimate with its covariance, or its variances where that is too large."""
         estimate, V = problem.estimate()[0], self._covariance(problem)
-        alone = V is None and len(problem.strata) == 1
-        return Uncertain(estimate, V, variances=problem.variances() if alone else None)
+        if V is not None:
+            return Uncertain(estimate, V.scaled(self._dispersion))
+        alone = None if len(problem.strata) > 1 else problem.variances() * self._dispersion
+        return Uncertain(estimate, None, variances=alone)
+
+    @property
+    def _dispersion(self) -> float:
+        """What variances grow by because answers that are not listed hash to the same cells."""
+        if self.is_exact:
+            return 1.0
+        return 1.0 + sum(fit.dispersion - 1.0 for fit in self._margin_fits)
+
+    @cached_property
+    def _margin_fits(self) -> tuple[FrequencyResults, ...]:
+        return tuple(model.fit("inversion") for model in self.margins)
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
         return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None
@@ -375,13 +416,22 @@ class AssociationModel:
         return report(found, problem.nobs, how, target)
 
     def _start(self) -> Array:
-        """Where the likelihood is maximised from: the dual, else the margins' product."""
+        """Where the likelihood is maximised from: the dual, or the margins' product if likelier."""
+        null = self.null_distribution()
         try:
-            return project_simplex(self.dual_moments().estimate()[0])
+            dual = project_simplex(self.dual_moments().estimate()[0])
         except NotIdentified:
-            return self.null_distribution()
+            return null
+        likelier = self.likelihood().loglike(dual) > self.likelihood().loglike(null)
+        return dual if likelier else null
 
     def _one_step(self, estimator: OneStep) -> tuple[Solution, Covariance | None, str]:
+        if self._small_strata:
+            strata = len(self.moments().strata)
+            raise NotAvailable(
+                f"one_step is biased in {strata} strata of {self.nobs} respondents in all, fewer "
+                f"than {_STRATA} times the square of the strata: use method='mle' or 'inversion'"
+            )
         problem = self.dual_moments()
         solution = estimator.solve(problem)
         if not estimator.newton:
@@ -447,30 +497,21 @@ class AssociationModel:
         NotIdentified
             Where the reports of a variable do not determine its frequencies.
         """
-        found = [part for scores in self.scores for part in scores.cross_moments(0, 1, shift=0.0)]
         strata, N = self.dual_moments().strata, self.nobs
         responses = [
             np.sum([s.nobs / N * s.responses[v] for s in strata], axis=0) for v in range(2)
         ]
         X, Y = map(unbiased_map, responses, self.names)
-        return [
-            CrossMoments(
-                n=part.n,
-                cross=X @ part.cross @ Y.T,
-                mean_x=X @ part.mean_x,
-                mean_y=Y @ part.mean_y,
-                gram_x=X @ part.gram_x @ X.T,
-                gram_y=Y @ part.gram_y @ Y.T,
-            )
-            for part in found
-        ]
+        x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
+        parts = (part for scores in self.scores for part in scores.cross_moments(0, 1))
+        return [part.transformed(X, Y, x, y) for part in parts]
 
     def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
         """The model of as many simulated respondents, whose true cells have law p.
 
         Cohorts stay as they are.
         """
-        if not self.is_complete or any(spec.approximate for spec in self.specs):
+        if not self.is_exact:
             raise NotAvailable(
                 "the law of answers that are not among the candidates is not known: nothing can be "
                 "simulated; use method='score'"
@@ -490,12 +531,21 @@ class AssociationModel:
             return None
 
     def check_own(self, results: AssociationResults) -> None:
-        """Refuse results of other data: the same data give the same margins, bit by bit."""
-        mine = [model.moments().estimate()[0] for model in self.margins]
-        theirs = [fit.linear.estimate for fit in results.margin_fits]
-        same = len(mine) == len(theirs) and all(map(np.array_equal, mine, theirs))
-        if not same or self.names != results.names:
+        """Refuse results of other reports."""
+        if self.digest != results.digest or self.names != results.names:
             raise InvalidArgument("model", self, "has other data than the results")
+
+    @cached_property
+    def digest(self) -> str:
+        """Sixteen hexadecimal digits that differ whenever the reports do (BLAKE2)."""
+        found = hashlib.blake2b(digest_size=8)
+        for group in self.groups:
+            for part in group.counts.reports:
+                found.update(part.mechanism.fingerprint.encode())
+                for values in (part.y, part.cohort):
+                    found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
+            found.update(np.ascontiguousarray(group.counts.n).tobytes())
+        return found.hexdigest()
 
     def test_independence(
         self, results: AssociationResults, method: str = "score", **how: Any

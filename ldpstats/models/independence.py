@@ -12,7 +12,6 @@ from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import association, permutation, tables
 from ldpstats.inference.moments import unvarying
-from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from ldpstats.association_results import AssociationResults
     from ldpstats.models.association import AssociationModel
 
-__all__ = ["METHODS", "score_test", "test_independence"]
+__all__ = ["METHODS", "score_test", "smallest_expected", "test_independence"]
 
 Array = npt.NDArray[Any]
 
@@ -37,7 +36,7 @@ def test_independence(
     method: str = "score",
     rng: np.random.Generator | None = None,
     n_permutations: int | None = None,
-    n_boot: int = 199,
+    n_boot: int | None = None,
 ) -> TestResult:
     """See `AssociationResults.test_independence`."""
     one_of("method", method, METHODS)
@@ -45,6 +44,10 @@ def test_independence(
         simulation_words(rng)  # refuses what is no generator
     if n_permutations is not None and method not in ("score", "pearson"):
         raise InvalidArgument("n_permutations", n_permutations, "goes with 'score' or 'pearson'")
+    if n_boot is not None and method != "bootstrap":
+        raise InvalidArgument("n_boot", n_boot, "goes with 'bootstrap'")
+    if rng is not None and method not in ("score", "pearson", "bootstrap"):
+        raise InvalidArgument("rng", rng, "goes with 'score', 'pearson' or 'bootstrap'")
     if method == "score":
         return score_test(model, rng, n_permutations)
     if method == "pearson":
@@ -52,7 +55,7 @@ def test_independence(
     if method == "lr":
         return _likelihood_ratio(model, results)
     if method == "bootstrap":
-        return _bootstrap(model, results, rng, n_boot)
+        return _bootstrap(model, results, rng, 199 if n_boot is None else n_boot)
     two_way(model)
     return _fpe16(model, results) if method == "fpe16" else _wald(model, results)
 
@@ -92,8 +95,7 @@ def two_way(model: AssociationModel) -> None:
 def _chi_square(
     model: AssociationModel, statistic: float, df: int, method: str, note: str = ""
 ) -> TestResult:
-    p = float(chi2_pvalue(statistic, df))
-    return TestResult(null_hypothesis(model), float(statistic), float(df), p, method, note)
+    return TestResult.chi_square(null_hypothesis(model), statistic, df, method, note)
 
 
 # -- score -----------------------------------------------------------------------------------
@@ -114,7 +116,7 @@ def score_test(
     found = association.score(parts, expected)
     strata = "" if len(parts) == 1 else f", within {len(parts)} strata"
     method = f"score test on the marginal fits{strata}"
-    smallest = _smallest_expected(model)
+    smallest = smallest_expected(model)
     if _permute(rng, n_permutations, smallest):
         draws = _permuted(model, rng, n_permutations)
         return _exact(model, found.statistic, found.df, draws, method, found.note)
@@ -154,18 +156,21 @@ def _permuted(
     left: list[Array] = []
     right: list[Array] = []
     cells: list[Array] = []
-    listed = all(index is not None for group in model.groups for index in group.index)
+    listed = all(
+        prod(len(counts.y) for counts in group.variables) <= max(4 * group.nobs, 4096)
+        and all(index is not None for index in group.index)
+        for group in model.groups
+    )
     for scores in model.scores:
         group = scores.group
         for part in group.slices:
             if listed:
                 cells.append(_distinct_table(group, part))
                 for side, v in ((left, 0), (right, 1)):
-                    side.append(scores.likelihoods[v].W / scores.means[v][:, None])
+                    side.append(scores.centred(v, slice(None)))
                 continue
-            n = group.counts.n[part]
-            left.append(np.repeat(scores.values(0, part), n, axis=0))
-            right.append(np.repeat(scores.values(1, part), n, axis=0))
+            left.append(scores.values(0, part))
+            right.append(scores.values(1, part))
     if listed:
         return permutation.permuted_table_scores(cells, left, right, B, rng)
     return permutation.permuted_scores(left, right, B, rng)
@@ -179,29 +184,25 @@ def _distinct_table(group: Any, part: slice) -> Array:
     return table
 
 
-def _smallest_expected(model: AssociationModel) -> float:
-    """Smallest expected count of a pair of labels, or of values of two bits, within a stratum."""
-    smallest = np.inf
-    for group in model.groups:
-        for part in group.slices:
-            n = group.counts.n[part]
-            rarest = [_rarest(group.counts.reports[v], part, n) for v in range(len(model.sizes))]
-            smallest = min(smallest, float(n.sum() * prod(rarest)))
-    return smallest
+def smallest_expected(model: AssociationModel) -> float:
+    """Smallest expected count of a pair of labels, or of values of two bits, under independence.
+
+    Of hashed answers a label or bit is a candidate's own; there are as many in every cohort.
+    """
+    return min(
+        float(group.nobs * prod(_rarest(counts) for counts in group.variables))
+        for group in model.groups
+    )
 
 
-def _rarest(reports: Any, part: slice, n: Array) -> float:
-    """Share of the rarest label, or value of a bit, that was seen."""
-    if reports.mechanism.n_bits:
-        cohort = None if reports.cohort is None else reports.cohort[part]
-        sums = Counts(reports.y[part], n, reports.mechanism, cohort=cohort).bit_counts()
-        share = sums.ones.sum(axis=0) / n.sum()
-        seen = np.concatenate([share, 1.0 - share])
-    else:
-        y = reports.y[part]
-        cohort = 0 if reports.cohort is None else reports.cohort[part]
-        seen = np.bincount(cohort * reports.mechanism.n_outputs + y, n) / n.sum()
-    return float(seen[seen > 0.0].min())
+def _rarest(counts: Counts) -> float:
+    """Share of the rarest label that was seen; of bits and hashes the least that is to be seen."""
+    mechanism = counts.mechanism
+    if mechanism.n_cohorts or mechanism.n_bits:
+        pair = mechanism._probabilities() if mechanism.n_cohorts else (mechanism.p1, mechanism.p0)
+        return float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0))
+    seen = counts.vector()
+    return float(seen[seen > 0].min() / counts.nobs)
 
 
 def _mutual(
@@ -228,7 +229,7 @@ def _mutual(
     found = statistic(JointRows(tuple(factors)), group.counts.n)
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
     method = "score test of mutual independence"
-    smallest = _smallest_expected(model)
+    smallest = smallest_expected(model)
     if not _permute(rng, n_permutations, smallest):
         return _chi_square(model, found, df, method, _doubt(smallest))
     assert rng is not None
@@ -244,16 +245,16 @@ def _mutual(
 
 def _white(model: AssociationModel, v: int) -> Factor:
     """A one and the whitened scores of variable v, of each of its distinct reports."""
-    scores, whole = model.scores[0], model.groups[0].slices[0]
-    mean = scores.mean(v, whole) - 1.0
-    square = scores.information(v, whole) - mean[:, None] - mean - 1.0
+    scores, group = model.scores[0], model.groups[0]
+    centred, n = scores.centred(v, slice(None)), group.variables[v].n
+    mean = n @ centred / n.sum()
+    square = (centred.T * n) @ centred / n.sum()
     values, vectors = np.linalg.eigh(square - np.outer(mean, mean))
     kept = values > 1e-9 * values[-1]
     if values[-1] <= 0.0:
         raise unvarying(model.names[v])
     W = vectors[:, kept] / np.sqrt(values[kept])
-    white = (scores.likelihoods[v].W / scores.means[v][:, None] - 1.0 - mean) @ W
-    index = model.groups[0].index[v]
+    white, index = (centred - mean) @ W, group.index[v]
     return Factor(
         np.column_stack([np.ones(len(white)), white]),
         np.arange(len(white)) if index is None else index,

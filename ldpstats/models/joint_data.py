@@ -24,6 +24,7 @@ __all__ = ["JointGroup", "Scores"]
 Array = npt.NDArray[Any]
 
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time
+_ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
@@ -42,6 +43,16 @@ class JointGroup:
     def nobs(self) -> int:
         """Number of respondents."""
         return self.counts.nobs
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all reports of one respondent together, in nats."""
+        return float(sum(part.mechanism.epsilon for part in self.counts.reports))
+
+    @property
+    def n_missing(self) -> int:
+        """Respondents who were left out, at least."""
+        return max(part.n_missing for part in self.counts.reports)
 
     def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
@@ -183,9 +194,8 @@ class Scores:
         return self.means[v] if index is None else self.means[v][index]
 
     def values(self, v: int, part: slice) -> Array:
-        """Scores of variable v of the combinations in `part`, shape (u, k)."""
-        scores, index = self.likelihoods[v].W / self.means[v][:, None], self.group.index[v]
-        return np.asarray(scores[part] if index is None else scores[index[part]])
+        """Centred scores of variable v of each respondent in `part`, shape (n, k)."""
+        return np.repeat(self._of_respondents(v, part), self.group.counts.n[part], axis=0)
 
     def _tallied(self, v: int, part: slice) -> tuple[Array, Array, Array]:
         """Rows of W, their means and how often each was seen, of the combinations in `part`."""
@@ -232,35 +242,45 @@ class Scores:
             strata.append(made)
         return strata
 
-    def cross_moments(self, v: int, w: int, shift: float = 1.0) -> list[CrossMoments]:
-        """Moments of the scores of two variables, less `shift`, in each stratum.
+    def centred(self, v: int, rows: slice) -> Array:
+        """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
 
-        Scores are near one where epsilon is small: what is left of them says how they vary.
+        Scores are near one where epsilon is small: what is left of them says how they vary. That of
+        a category which the reference takes for the only one is one for certain.
         """
-        group = self.group
-        pair = [Factor(self.likelihoods[i].W, group.index[i]) for i in (v, w)]
-        rows, weight = JointRows(tuple(pair)), group.counts.n / (self._mean(v) * self._mean(w))
-        found = []
-        for part in group.slices:
-            nobs = int(group.counts.n[part].sum())
-            x, y = self.mean(v, part), self.mean(w, part)
-            cross = rows.select(part).adjoint(weight[part]).reshape(rows.sizes) / nobs
-            found.append(
-                CrossMoments(
-                    n=nobs,
-                    cross=_shifted(cross, x, y, shift),
-                    mean_x=x - shift,
-                    mean_y=y - shift,
-                    gram_x=_shifted(self.information(v, part), x, x, shift),
-                    gram_y=_shifted(self.information(w, part), y, y, shift),
-                )
-            )
-        return found
+        scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
+        scores[np.abs(scores) < _ROUNDING] = 0.0
+        return np.asarray(scores)
 
+    def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
+        """Moments of the scores less one of two variables, in each stratum."""
+        return [self._cross(v, w, part) for part in self.group.slices]
 
-def _shifted(products: Array, x: Array, y: Array, shift: float) -> Array:
-    """Mean products of features less `shift`, from those of the features, with means x and y."""
-    return np.asarray(products - shift * (x[:, None] + y) + shift**2)
+    def _cross(self, v: int, w: int, part: slice) -> CrossMoments:
+        group, everything = self.group, slice(None)
+        n, indices = group.counts.n[part], [group.index[v], group.index[w]]
+        extent = [len(self.means[v]), len(self.means[w])]
+        if all(index is not None for index in indices) and prod(extent) <= max(4 * n.size, 4096):
+            cells = [index[part] for index in indices if index is not None]
+            table = np.bincount(np.ravel_multi_index(cells, extent), n, prod(extent))
+            x, y = self.centred(v, everything), self.centred(w, everything)
+            return CrossMoments.of_table(table.reshape(extent), x, y)
+        totals: list[Any] = [0.0] * 5
+        for start in range(part.start, part.stop, _CHUNK):
+            block = slice(start, min(start + _CHUNK, part.stop))
+            x, y = self._of_respondents(v, block), self._of_respondents(w, block)
+            nx, ny = x.T * group.counts.n[block], y.T * group.counts.n[block]
+            found = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
+            totals = [total + new for total, new in zip(totals, found, strict=True)]
+        nobs = int(n.sum())
+        return CrossMoments(nobs, *(total / nobs for total in totals))
+
+    def _of_respondents(self, v: int, block: slice) -> Array:
+        """Centred scores of variable v of the combinations in a block, shape (b, k)."""
+        index = self.group.index[v]
+        if index is None:
+            return self.centred(v, block)
+        return self.centred(v, slice(None))[index[block]]
 
 
 def _combinations(channels: Sequence[Array]) -> JointRows:

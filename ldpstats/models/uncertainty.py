@@ -17,7 +17,6 @@ from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimates import ExactForm, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool
@@ -221,8 +220,7 @@ def _one_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult | None:
 
 def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "") -> TestResult:
     """A chi-square statistic and its degrees of freedom as a `TestResult`."""
-    statistic, df = float(outcome[0]), float(outcome[1])
-    return TestResult(null, statistic, df, float(chi2_pvalue(statistic, df)), method, note)
+    return TestResult.chi_square(null, outcome[0], outcome[1], method, note)
 
 
 _NULL = "the reports were made by this mechanism"
