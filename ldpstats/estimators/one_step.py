@@ -41,7 +41,7 @@ class OneStep(MomentsEstimator):
     >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
     >>> model = ldp.AssociationModel(counts)
     >>> OneStep().solve(model.dual_moments()).p.round(3)
-    array([0.506, 0.061, 0.061, 0.372])
+    array([0.488, 0.078, 0.078, 0.357])
     """
 
     newton: int = 0
