@@ -60,15 +60,15 @@ class AssociationResults(FittedResults):
     `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
     p-values, effects and Wald tests rest on an unconstrained estimate (`linear_params`,
     `linear_table`, `linear_cov`), because it stays calibrated where a cell is at or near zero; an
-    interval need not be centred on `table`. It is the estimator itself for "one_step" and
-    "moments-gls", else the linear one ("inversion").
+    interval need not be centred on `table`. It is "moments-gls", which is "inversion" for labels;
+    over candidates, where answers may be missing, it is "inversion".
 
     Attributes
     ----------
     table : DataFrame, or Series with a MultiIndex for three or more variables
         Estimated frequencies of the cells; the first variable in rows, no margins.
     linear_table : the same
-        The unconstrained, unbiased estimate; it may leave [0, 1].
+        The unconstrained estimate, unbiased to first order; it may leave [0, 1].
     names : tuple of str
         Names of the variables.
     labels : tuple of Index
@@ -366,9 +366,10 @@ class AssociationResults(FittedResults):
             joint fit, knows no boundary and keeps its size; for k-RR it is Pearson's chi-square of
             the privatised table. With ``rng=`` the p-value is exact, by permutation, where the
             smallest expected count is below 5 (``n_permutations=`` asks for it anywhere; 999).
-            "wald": on an unconstrained joint estimate, the linear one for labels and the
-            "one_step" one for bits and cohorts. "pearson": on the table of reports, for
-            labels without shared cohorts. "lr": likelihood ratio, conservative at the boundary.
+            "wald": on the unconstrained joint estimate, over candidates the "one_step" one, where
+            it rejects too often if cells with few reports are many. "pearson": on the table of
+            reports, for labels without shared cohorts. "lr": likelihood ratio, conservative at the
+            boundary.
             "bootstrap": its p-value from surveys simulated under independence (``rng=``,
             ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
             FPE16 III-D as printed, which loses size and power at the boundary.

@@ -40,6 +40,7 @@ __all__ = [
     "apply_along",
     "linear_features",
     "unbiased_map",
+    "without_rounding",
 ]
 
 Array = npt.NDArray[Any]
@@ -367,14 +368,8 @@ class JointMoments(Moments):
         spread = np.sum(
             [s.spread() if law is None else s.spread_at(law) for s, law in pairs], axis=0
         )
-        V = self._sandwich(spread)
-        # what varies by rounding alone does not vary
-        full = np.diagonal(
-            self._sandwich(np.sum([s.observed_squares for s in self.strata], axis=0))
-        )
-        still = np.abs(np.diagonal(V)) <= _ROUNDING * full
-        V[still], V[:, still] = 0.0, 0.0
-        return Covariance.dense(V)
+        squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
+        return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum.
@@ -402,6 +397,17 @@ class JointMoments(Moments):
         half = self.solve(spread)
         V = self.solve(half.T) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
+
+
+def without_rounding(V: Array, squares: Any) -> Covariance:
+    """A covariance matrix in which variances that rounding alone has left are zero.
+
+    `squares` are what the variances were computed from, by subtraction: a number, or shape (k,).
+    """
+    still = np.abs(np.diagonal(V)) <= _ROUNDING * squares
+    V = V.copy()
+    V[still], V[:, still] = 0.0, 0.0
+    return Covariance.dense(V)
 
 
 def apply_along(values: Array, matrices: Sequence[Array]) -> Array:

@@ -25,6 +25,7 @@ __all__ = ["Factor", "JointRows"]
 Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
+_THIN = 32  # reports in a block below which products of pairs are not worth it
 _TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
 
 
@@ -177,18 +178,24 @@ class JointRows(Rows):
     def gram(self, v: Array) -> Array:
         """W' diag(v) W, shape (k, k).
 
-        An entry depends on the two categories of each variable without their order, which leaves
-        a quarter of the multiplications of a dense matrix.
+        An entry depends on the two categories of each variable without their order: the products of
+        equal pairs are made once. Where those of the variable with most categories are too many, it
+        takes a dense product for each pair of the others.
         """
         if self.is_table:
-            return _unpacked(
-                _contracted(self._tally(v), map(_pairs, self._matrices), 0), self.sizes
-            )
-        lengths = [size * (size + 1) // 2 for size in self._half_sizes]
-        total = np.zeros(lengths)
-        for part, left, right in self._halves(sum(lengths)):
-            total += _pairs(left).T @ (_pairs(right) * v[part, None])
-        return _unpacked(total, self._half_sizes)
+            return self._table_gram(self._tally(v))
+        sizes = self._half_sizes
+        lengths = [_n_pairs(size) for size in sizes]
+        if sum(lengths) <= _BLOCK // _THIN:
+            total = np.zeros(lengths)
+            for part, left, right in self._halves(sum(lengths)):
+                total += _pairs(left).T @ (_pairs(right) * v[part, None])
+            return _unpacked(total, sizes, (0, 1))
+        less, more = np.argsort(sizes, kind="stable")
+        total = np.zeros((lengths[less], sizes[more], sizes[more]))
+        for part, *halves in self._halves(lengths[less] + sizes[more]):
+            _add_grams(total, _pairs(halves[less]) * v[part, None], halves[more])
+        return _unpacked(total, sizes, (less, more))
 
     def mix_squares(self, p: Array) -> Array:
         """(W * W) p, shape (u,)."""
@@ -232,6 +239,19 @@ class JointRows(Rows):
         extent = [len(factor.W) for factor in self.factors]
         return np.bincount(self._table, v, prod(extent)).reshape(extent)  # type: ignore[arg-type]
 
+    def _table_gram(self, table: Array) -> Array:
+        """`gram` for the sums of v in each cell of the table."""
+        W, sizes = self._matrices, self.sizes
+        growth = [_n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
+        *first, last = order = np.argsort(growth, kind="stable")  # small tables as long as possible
+        table = table.transpose(order)
+        for axis in first:
+            table = _contracted_pairs(table, W[axis])
+        packed = np.zeros((*table.shape[1:], sizes[last], sizes[last]))
+        weights = table.reshape(len(table), -1)
+        _add_grams(packed.reshape(-1, sizes[last], sizes[last]), weights, W[last])
+        return _unpacked(packed, sizes, order)
+
     # ---- from block to block of reports
 
     @property
@@ -267,7 +287,7 @@ def _pairs(block: Array) -> Array:
     """Products of columns i <= s of a (b, k) block, shape (b, k (k + 1) / 2), by i, then s."""
     k = block.shape[1]
     columns = np.ascontiguousarray(block.T)
-    out = np.empty((k * (k + 1) // 2, len(block)))
+    out = np.empty((_n_pairs(k), len(block)))
     end = 0
     for i in range(k):
         start, end = end, end + k - i
@@ -275,15 +295,46 @@ def _pairs(block: Array) -> Array:
     return out.T
 
 
-def _unpacked(packed: Array, sizes: Sequence[int]) -> Array:
-    """The (k, k) matrix, k = k_1 ... k_d, of which `packed` holds a cell per d `_pairs`."""
+def _n_pairs(k: int) -> int:
+    return k * (k + 1) // 2
+
+
+def _contracted_pairs(table: Array, W: Array) -> Array:
+    """The table summed along its first axis with `_pairs` of W, which are put last."""
+    total = np.zeros((*table.shape[1:], _n_pairs(W.shape[1])))
+    step = max(1, _BLOCK // total.shape[-1])
+    for start in range(0, len(W), step):
+        rows = slice(start, start + step)
+        total += np.tensordot(table[rows], _pairs(W[rows]), axes=(0, 0))
+    return total
+
+
+def _add_grams(total: Array, weights: Array, W: Array) -> None:
+    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
+    b, k = W.shape
+    step = max(1, _BLOCK // (b * k))
+    columns = np.ascontiguousarray(W.T)
+    for start in range(0, len(total), step):
+        some = slice(start, start + step)
+        weighted = weights.T[some, None, :] * columns
+        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
+
+
+def _unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
+    """The (k, k) matrix, k = k_1 ... k_d, whose cells are found in `packed`.
+
+    Its axes are the variables in the given order, each a cell per `_pairs`; but where there is one
+    more, the last two are the categories of the last variable.
+    """
     d, cells = len(sizes), []
-    for axis, size in enumerate(sizes):
-        upper = np.triu_indices(size)
-        cell = np.empty((size, size), dtype=np.intp)
-        cell[upper] = cell[upper[::-1]] = np.arange(len(upper[0]))
+    for axis in order:
+        size = sizes[axis]
+        first, second = np.indices((size, size))
+        low, high = np.minimum(first, second), np.maximum(first, second)
+        whole = packed.ndim > d and axis == order[-1]
         at = [1] * (2 * d)
         at[axis] = at[d + axis] = size
-        cells.append(cell.reshape(at))
+        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
+            cells.append(cell.reshape(at))
     k = prod(sizes)
-    return packed[tuple(cells)].reshape(k, k)
+    return np.asarray(packed[tuple(cells)].reshape(k, k))

@@ -19,7 +19,6 @@ _SHRINK = 0.1  # of the barrier from one step to the next
 _STAY = 0.995  # share of the way to the boundary that a step may take
 _FORCING = 1e-2  # relative error of a Newton step, in its own norm
 _MOST_PRODUCTS = 2000  # of the Hessian with a vector, for one step
-_BEYOND = 0.1  # share of the target to aim at, so that zeros can be told
 _PATIENCE = 8  # iterations without a smaller gap before giving up
 
 
@@ -60,14 +59,20 @@ def interior_newton(
     g = 1.0 - W.adjoint(weight)
     mu = max(-float(g.min()), target) / k
     z = np.maximum(g, mu / p)
-    best, best_at, size, zero = Ascent(p, np.inf, 0, False), 0, np.inf, p < 0.0
+    best, best_at, size = Ascent(p, np.inf, 0, False), 0, np.inf
     for i in range(max_iter + 1):
         mass = float(p.sum())
         gap = max((1.0 - float(g.min())) * mass - 1.0, 0.0)
         if gap < best.gap:
             best, best_at = Ascent(p / mass, gap, i, size <= max_step), i
-            zero = p * W.adjoints(weight / d)[1] < z if gap <= target else zero
-        if (gap <= _BEYOND * target and size <= max_step) or i - best_at > _PATIENCE:
+        if gap <= target and size <= max_step:
+            # what is nearer to its bound than its slope, in the units of the curvature, is zero
+            q = np.where(p * W.adjoints(weight / d)[1] < z, 0.0, p)
+            q /= q.sum()
+            fresh = certified_gap(W, n, q) if W.mix(q).min() > 0.0 else np.inf
+            if fresh <= target:
+                return Ascent(q, fresh, i, True)
+        if i - best_at > _PATIENCE:
             break
         mu = _SHRINK * float(p @ z) / k
         x, change = _newton_step(W, weight / d, z / p, g - mu / p)
@@ -78,12 +83,8 @@ def interior_newton(
         p, d = p + t * x, d + t * change
         weight = n / (d * total)
         g = 1.0 - W.adjoint(weight)
-    p = np.where(zero, 0.0, best.p)  # they are below mu over their slope
-    p /= p.sum()
-    fresh = certified_gap(W, n, p) if W.mix(p).min() > 0.0 else np.inf
-    if fresh > target:
-        p, fresh = best.p, certified_gap(W, n, best.p)
-    return Ascent(p, fresh, i, fresh <= target and best.converged)
+    fresh = certified_gap(W, n, best.p)
+    return Ascent(best.p, fresh, i, fresh <= target and best.converged)
 
 
 def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Array]:

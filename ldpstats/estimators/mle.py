@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -22,9 +22,10 @@ from ldpstats.estimators.ascent import (
 )
 from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
+from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.newton import newton
 from ldpstats.estimators.proximal import DiagonalModel, Model, proximal_newton
-from ldpstats.estimators.sampled import has_few_reports, is_joint, sampled
+from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sampled
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Likelihood, Solution
@@ -39,6 +40,7 @@ Constraints = Callable[["cvxpy.Expression"], list[Any]]
 
 _POLISH_K = 64  # dense problems up to this size are taken to a gap of 1e-12
 _DENSE_K = 2500  # largest k for which a k x k Hessian is formed after the structured solver
+_TABLE_K = 400  # largest k for which that Hessian is formed where products are quick without it
 _PROXIMAL = 50  # iterations after which Newton takes over, where it can
 
 
@@ -48,7 +50,8 @@ class MLE(LikelihoodEstimator):
 
     The rows of the problem choose the solver: water-filling in closed form for a I + b 11' (k-RR;
     KBR16 Proposition 6), proximal Newton for unary and hashed reports, Newton for a dense matrix
-    and for joint reports, with the Hessian of a sample where they are many. With `constraints`,
+    and for joint reports, with the Hessian of a sample where they are many, or without one by an
+    interior point method where cells are many and reports make a table. With `constraints`,
     sequential quadratic programming over the constrained set.
 
     Parameters
@@ -137,16 +140,22 @@ def maximise(
         return solve_uniform(W, n), "water-filling in closed form"
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
-    joint = k <= _DENSE_K and is_joint(W)
+    table = k > _TABLE_K and is_table(W)
+    joint = k <= _DENSE_K and is_joint(W) and not table
     if is_structured(W) and not (joint and has_few_reports(W)):
         W = prepared(W)
         begin = empirical_start(W, n) if start is None else start
-        tries = max_iter if k > _DENSE_K else min(max_iter, _PROXIMAL)
+        tries = max_iter if k > _DENSE_K and not table else min(max_iter, _PROXIMAL)
         model_at: Callable[[Rows, Array], Model] = sampled(W, n) if joint else DiagonalModel.at
         last = STEP if by_step else np.inf
         found = proximal_newton(W, n, begin, target, last, tries, model_at)
         name = "Newton with a sampled Hessian" if joint else "proximal Newton"
         steps, how = found.n_iter, f"{name}, {found.n_iter} iterations"
+        if table and not found.converged:
+            found = interior_newton(W, n, found.p, target, last, max_iter)
+            steps += found.n_iter
+            how += f"; interior point method, {found.n_iter} iterations"
+            found = replace(found, n_iter=steps)
         if (found.converged and not small) or k > _DENSE_K:
             return found, how
         start, how = found.p, how + "; "

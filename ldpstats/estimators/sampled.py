@@ -15,7 +15,15 @@ from ldpstats.estimators.proximal import proximal_newton
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.operators import DenseRows, Rows, StackedRows
 
-__all__ = ["SampledModel", "has_few_reports", "is_joint", "joint_start", "sampled", "spread_out"]
+__all__ = [
+    "SampledModel",
+    "has_few_reports",
+    "is_joint",
+    "is_table",
+    "joint_start",
+    "sampled",
+    "spread_out",
+]
 
 Array = npt.NDArray[Any]
 
@@ -49,6 +57,13 @@ def is_joint(W: Rows) -> bool:
     if isinstance(W, StackedRows):
         return all(isinstance(part, JointRows) for part in W.parts)
     return isinstance(W, JointRows)
+
+
+def is_table(W: Rows) -> bool:
+    """Whether W holds joint reports whose products go through tables, which makes them quick."""
+    if isinstance(W, StackedRows):
+        return all(is_table(part) for part in W.parts)
+    return isinstance(W, JointRows) and W.is_table
 
 
 def has_few_reports(W: Rows) -> bool:

@@ -25,12 +25,11 @@ from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.ascent import gap_target, observed, report
 from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
 from ldpstats.estimators.mle import MLE, maximise
-from ldpstats.estimators.moments_gls import MomentsGLS
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.association import CrossMoments
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_moments import JointMoments, unbiased_map
+from ldpstats.joint_moments import JointMoments, unbiased_map, without_rounding
 from ldpstats.models import independence
 from ldpstats.models.frequency import FrequencyModel, settings_of
 from ldpstats.models.joint_data import JointGroup, Scores
@@ -264,6 +263,19 @@ class AssociationModel:
         strata = tuple(s for group in self.groups for s in group.linear_strata())
         return JointMoments(strata, self.names, self.is_complete)
 
+    @cached_property
+    def _unconstrained(self) -> JointMoments:
+        """The moments that intervals and effects rest on: of features that sum to one, if they can.
+
+        The sums of others are noise, of rows and columns too, which conditionals divide by.
+        """
+        if self.is_complete:
+            try:
+                return self.moments().summing_to_one()
+            except NotIdentified:  # of one stratum alone
+                return self.moments()
+        return self.moments()
+
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
         return self._moments
@@ -291,9 +303,8 @@ class AssociationModel:
             "one_step" (one pass from the marginal fits), "inversion" (unbiased: the Kronecker
             inverse of the table of reports, or co-occurrence counts of bits), "moments" (another
             name of it), "moments-gls" (of features that sum to one); "projected", "normalized",
-            "thresholded", "cvxpy"; or an estimator object. Of reports of bits "one_step" has the
-            shortest intervals that keep their coverage: they rest on it, by about a quarter shorter
-            than those of the other methods, which rest on "inversion".
+            "thresholded", "cvxpy"; or an estimator object. Whatever it is, intervals rest on
+            "moments-gls", or over candidates on "inversion".
         cov_type : {"default", "linear", "fpe16"}
             Covariance of `params`: "default" is the information on the tangent space of the simplex
             for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
@@ -319,12 +330,8 @@ class AssociationModel:
         estimator = self._estimator(method)
         if cov_type == "fpe16" and isinstance(estimator, MomentsEstimator):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-        problem = self.moments()
-        linear = self._uncertain(problem)
+        linear = self._uncertain(self._unconstrained)
         solution, V, kind = self._solve(estimator, linear, cov_type)
-        less_noisy = isinstance(estimator, MomentsGLS) or estimator == OneStep()
-        if less_noisy and self.is_exact:
-            linear = Uncertain(solution.p, V)
         return AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
@@ -393,8 +400,10 @@ class AssociationModel:
             solution = estimator.solve(self.moments())
             if linear.covariance is None:
                 return solution, None, "none (too large)"
-            V = estimator.covariance(self.moments(), solution, linear.covariance)
-            return solution, V, "linear"
+            plain = self._covariance(self.moments())
+            assert plain is not None  # as large as the one that there is
+            V = estimator.covariance(self.moments(), solution, plain)
+            return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
         problem = self.likelihood()
         if isinstance(estimator, MLE) and estimator.constraints is None:
             solution = self.maximum(estimator)

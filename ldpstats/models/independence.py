@@ -61,9 +61,9 @@ def test_independence(
 
 
 def _wald(model: AssociationModel, results: AssociationResults) -> TestResult:
-    """On the linear estimate where it sums to one, as for labels, else on the dual one.
+    """On the unconstrained estimate where it sums to one, else, over candidates, on the dual one.
 
-    The delta method of p - r c' fails for a total that is noise, as that of bits is.
+    The delta method of p - r c' fails for a total that is noise.
     """
     if abs(results.linear.estimate.sum() - 1.0) <= 1e-9:
         return results.wald_independence()
