@@ -381,12 +381,8 @@ def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 4), (5, 5)], ids=str)
 def test_sizes_of_the_wald_test_of_bits(shape: Any, replications: Callable[[int], int]) -> None:
-    """Not with absent categories at epsilon 4, where a handful of reports carry the variance.
-
-    There the test is liberal (.3 to .5 of 10,000 reports), and the score test is not.
-    """
-    R = replications(1000)
-    settings = [s for s in grid("unary", [shape], [10_000]) if s.where == "dense" or s.epsilon < 4]
+    """On bounded features: on scores .3 to .5 of absent categories at epsilon 4 were rejected."""
+    R, settings = replications(1000), grid("unary", [shape], [10_000])
     check([size_of_wald(setting, R) for setting in settings], R)
 
 
@@ -613,20 +609,20 @@ def test_coverage_of_hashed_pairs(replications: Callable[[int], int]) -> None:
 
 
 def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
-    """Intervals around `one_step` cover, and are a fifth to two fifths shorter than the default."""
-    rng, found, widths = setting.rng(11), [], []
+    """Default intervals cover, and up to epsilon 2 those around `one_step`, which are shorter."""
+    rng, own, default = setting.rng(11), [], []
     for _ in range(R):
-        model = setting.survey(P, rng)
-        ends, default = (
-            model.fit(method).conf_int(clip=False).to_numpy()
-            for method in ("one_step", "inversion")
-        )
-        found.append(ends)
-        widths.append(np.diff(ends) / np.diff(default))
-    coverage, se = covered(np.array(found), P.ravel()), np.sqrt(0.05 * 0.95 / R)
-    assert abs(coverage.mean() - 0.95) < max(0.01, 2.5 * se)
-    assert np.abs(coverage - 0.95).max() < max(0.02, 4.5 * se)
-    assert np.mean(widths) < 0.82
+        results = setting.survey(P, rng).fit("one_step")
+        default.append(results.conf_int(clip=False).to_numpy())
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", BoundaryWarning)
+            own.append(results.conf_int(method="wald-mle", clip=False).to_numpy())
+    se = np.sqrt(0.05 * 0.95 / R)
+    for ends in (default, own) if setting.epsilon <= 2 else (default,):
+        coverage = covered(np.array(ends), P.ravel())
+        assert abs(coverage.mean() - 0.95) < max(0.01, 2.5 * se)
+        assert np.abs(coverage - 0.95).max() < max(0.02, 4.5 * se)
+    assert np.mean(np.diff(own) / np.diff(default)) < 0.98
 
 
 def test_intervals_around_one_step() -> None:
@@ -636,7 +632,7 @@ def test_intervals_around_one_step() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["dense", "sparse"])
-@pytest.mark.parametrize("epsilon", [1.0, 2.0])
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
 @pytest.mark.parametrize("name", ["unary", "bloom"])
 def test_intervals_around_one_step_in_many_surveys(
     name: str, epsilon: float, where: str, replications: Callable[[int], int]

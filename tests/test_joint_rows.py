@@ -15,6 +15,8 @@ import ldpstats.joint_rows as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.ascent import LAST_STEP
+from ldpstats.estimators.em import squarem
+from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import _cholesky, _least_squares, _pivoted, model_step, newton
 from ldpstats.estimators.sampled import joint_start, sampled, spread_out
@@ -115,6 +117,25 @@ def test_a_slice_copies_nothing() -> None:
     parts = rows.select(slice(10, 20)).factors
     pairs = zip(parts, rows.factors, strict=True)
     assert all(np.shares_memory(part.W, whole.W) for part, whole in pairs)
+
+
+@pytest.mark.parametrize("thin", [1, 1 << 20])
+@pytest.mark.parametrize("case", ["two", "table", "three, mixed", "three, table"])
+def test_one_variable_has_many_categories(
+    case: str, thin: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Pairs of its categories would be far more than the cells of a dense block."""
+    monkeypatch.setattr(module, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(module, "_THIN", thin)
+    rng = np.random.default_rng(11)
+    for sizes in ((40, 2, 3), (2, 40, 3), (3, 2, 40)):
+        rows = JointRows(
+            tuple(factor(rng, 300, k, kind) for k, kind in zip(sizes, CASES[case], strict=False))
+        )
+        dense, v = kronecker(rows.factors), rng.random(300)
+        gram = rows.gram(v)
+        np.testing.assert_allclose(gram, (dense * v[:, None]).T @ dense, rtol=1e-12)
+        np.testing.assert_array_equal(gram, gram.T)
 
 
 def test_scales_add_up() -> None:
@@ -309,6 +330,66 @@ def test_many_cells_go_without_a_hessian(monkeypatch: pytest.MonkeyPatch) -> Non
     W, n = survey(TRUTHS["zeros"], 2000, "bb", epsilon=3.0)
     solution = MLE(tol=1e-8).solve(Likelihood(W, n))
     assert solution.converged and solution.message.startswith("proximal Newton")
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.5, 4.0])
+@pytest.mark.parametrize("truth", TRUTHS)
+def test_tables_of_many_cells_go_without_a_hessian(
+    truth: str, epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mle_module, "_TABLE_K", 0)
+    monkeypatch.setattr(mle_module, "_POLISH_K", 0)
+    monkeypatch.setattr(mle_module, "_PROXIMAL", 2)
+    W, n = survey(TRUTHS[truth], 3000, "kk", epsilon)
+    dense = Likelihood(kronecker(W.factors), n)
+    best = MLE(tol=1e-12).solve(dense).p
+    for tol, left in ((None, 1e-3 / 3000), (1e-6, 1e-6), (1e-12, 1e-12)):
+        solution = MLE(tol=tol).solve(Likelihood(W, n))
+        assert solution.converged and solution.gap <= left
+        if truth != "independent":  # there the start may be all that was asked for
+            assert "interior point method" in solution.message
+        change = dense.W.mix(solution.p - best) / dense.W.mix(best)
+        # a gap of g nats leaves at most sqrt(2 g) standard errors; the default asks for 1e-3
+        assert np.sqrt(n @ change**2) < (1e-3 if tol is None else np.sqrt(2.0 * 3000 * left) + 1e-6)
+        np.testing.assert_array_equal(solution.p == 0.0, best == 0.0)
+    parts = [survey(TRUTHS[truth], 1500, "kk", e, seed=i) for i, e in enumerate((1.0, 2.0))]
+    stacked = StackedRows(tuple(rows for rows, _ in parts))
+    solution = MLE(tol=1e-10).solve(Likelihood(stacked, np.ones(3000)))
+    whole = np.concatenate([kronecker(rows.factors) for rows, _ in parts])
+    assert solution.converged and Likelihood(whole, np.ones(3000)).gap(solution.p) < 1e-9
+
+
+def test_three_variables_of_twenty_categories() -> None:
+    """8,000 cells, most of them at zero, where a diagonal Hessian alone stops short."""
+    rng = np.random.default_rng(10)
+    cells = rng.choice(8000, size=100_000, p=rng.dirichlet(np.full(8000, 0.2)))
+    Q, factors = krr(20, 2.0), []
+    for codes in np.unravel_index(cells, (20, 20, 20)):
+        factors.append(Factor(Q.T, (rng.random((codes.size, 1)) > Q.cumsum(axis=1)[codes]).sum(1)))
+    problem = Likelihood(JointRows(tuple(factors)), np.ones(cells.size))
+    solution = MLE().solve(problem)
+    assert solution.converged and problem.gap_nats(solution.p) <= 1e-3
+    assert "interior point method" in solution.message and np.mean(solution.p == 0.0) > 0.5
+    assert MLE(tol=1e-12).solve(problem).converged
+
+
+def test_accelerated_em_goes_on_from_a_start() -> None:
+    W, n = survey(TRUTHS["dependent"], 2000, "kk")
+    first = squarem(W, n, 1e-4, 10_000)
+    second = squarem(W, n, 1e-8, 10_000, start=first.p)
+    assert second.converged and second.n_iter < squarem(W, n, 1e-8, 10_000).n_iter
+    assert squarem(W, n, 1e-8, 10_000, start=second.p).n_iter == 0
+
+
+def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:
+    W, n = survey(TRUTHS["dependent"], 2000, "kk")
+    start = joint_start(W, n)
+    few = interior_newton(W, n, start, 1e-10, max_iter=3)
+    assert not few.converged and few.gap > 1e-10 and few.n_iter == 3
+    assert few.gap == pytest.approx(Likelihood(W, n).gap(few.p))
+    assert interior_newton(W, n, start, 1e-10).converged
+    beyond = interior_newton(W, n, start, -1.0)  # no gap is that small: it stops on its own
+    assert not beyond.converged and beyond.gap < 1e-12 and beyond.n_iter < 60
 
 
 def test_exact_reports_of_some_categories(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,15 +101,15 @@ def _newton_step(W: Rows, v: Array, barrier: Array, g: Array) -> tuple[Array, Ar
     y = preconditioned(r)
     rho, step, length = float(r @ y), y, 0.0
     for _ in range(_MOST_PRODUCTS):
+        if rho <= _FORCING**2 * length:
+            break
         Wstep = W.mix(step)
         product = W.adjoint(v * Wstep) + barrier * step
         t = rho / float(step @ product)
         x, Wx, r = x + t * step, Wx + t * Wstep, r - t * product
-        length += t * rho  # x'(H + diag) x so far
+        length += t * rho  # x'(W' diag(v) W + diag(barrier)) x so far
         y = preconditioned(r)
         rho, last = float(r @ y), rho
-        if rho <= _FORCING**2 * length:
-            break
         step = y + (rho / last) * step
     return x, Wx
 
