@@ -93,9 +93,9 @@ examples:
   ldpstats fit counts.csv --params params.csv --map map.csv
   ldpstats privatize answers.csv jobs.csv --column job --spec job.json --keep person
   ldpstats privatize answers.csv hours.csv --column hours --spec hours.json --keep person
-  ldpstats associate jobs.csv --spec job.json --name job \
+  ldpstats associate jobs.csv --spec job.json --name job \\
       --with hours.csv --spec hours.json --name hours --id person
-  ldpstats associate reports.csv --column job --spec job.json --column hours --spec hours.json \
+  ldpstats associate reports.csv --column job --spec job.json --column hours --spec hours.json \\
       --test bootstrap --seed 1 --plot table.png --plot-kind departures
   ldpstats audit survey.json
 
@@ -149,7 +149,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("always", LDPWarning)
             warnings.showwarning = _show_warning
-            arguments = _parser().parse_args(argv)
+            arguments = _arguments(argv)
             status: int = arguments.run(arguments)
             sys.stdout.flush()
             return status
@@ -195,6 +195,16 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise LDPError(f"{message} (see {self.prog} --help)")
+
+
+def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    parser = _parser()
+    given, unknown = parser.parse_known_args(argv)
+    if unknown:
+        first, stray = unknown[0], getattr(given, "stray", "")  # what to do with one more file
+        hint = f"; {stray.format(first)}" if stray and not first.startswith("-") else ""
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+    return given
 
 
 def _parser() -> argparse.ArgumentParser:

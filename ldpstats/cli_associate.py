@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from ldpstats.cli_common import (
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.independence import METHODS
+from ldpstats.models.joint_variables import variable_names
 
 __all__ = ["add_associate"]
 
@@ -47,7 +49,8 @@ def add_associate(commands: Any) -> None:
     """Add the command to those of the program."""
     words = "estimate a joint distribution from reports, and test independence"
     command = commands.add_parser("associate", help=words, description=_ASSOCIATE, **HOW)
-    command.set_defaults(run=_associate)
+    stray = "the table of another variable is given by --with {} --id COLUMN"
+    command.set_defaults(run=_associate, stray=stray)
     add = command.add_argument
     add("input", metavar="INPUT", help="table of reports")
 
@@ -56,7 +59,8 @@ def add_associate(commands: Any) -> None:
 
     each("--spec", "FILE", "specification of the mechanism (JSON)", required=True)
     each("--column", "COLUMN", "column of reports (default with --with: report)")
-    each("--name", "NAME", "name of the variable (default: its column)")
+    words = "name of the variable (default: its column, or its table where columns are alike)"
+    each("--name", "NAME", words)
     each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
     words = "text file, one a line: candidates, or the categories to keep where all are known"
     each("--candidates", "FILE", words)
@@ -86,7 +90,7 @@ def add_associate(commands: Any) -> None:
 def _associate(given: argparse.Namespace) -> int:
     paths = _paths(given)
     columns = _columns(given, paths)
-    names = _names(given, columns)
+    names = _names(given, paths, columns)
     cohorts, listed = _each(given, "cohort"), _each(given, "candidates")
     how = _test_options(given)
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
@@ -167,9 +171,13 @@ def _columns(given: argparse.Namespace, paths: Sequence[str]) -> list[str]:
     return columns
 
 
-def _names(given: argparse.Namespace, columns: list[str]) -> list[str]:
-    """The name of each variable."""
+def _names(given: argparse.Namespace, paths: Sequence[str], columns: list[str]) -> list[str]:
+    """The name of each variable: its column, its table, or a letter, what tells them apart."""
     names: list[str] = given.name or columns
+    if given.others and not given.name and len(set(columns)) < len(columns):
+        names = [Path(path).name.split(".")[0] or path for path in paths]
+        if len(set(names)) < len(names):
+            names = list(variable_names(None, len(names)))
     if len(names) != len(columns) or len(set(names)) < len(names):
         raise InvalidArgument(
             "--name", names, f"must be {len(columns)} different names, one for each --spec"

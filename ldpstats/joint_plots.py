@@ -31,6 +31,7 @@ _SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
 _BANDS = (-8.0, -4.0, -1.96, 1.96, 4.0, 8.0)  # of z values; beyond the ends there is a colour more
 _GAP = 0.012  # between the columns of a mosaic, whose widths sum to one
 _PAD = 0.03  # between the axes and their colour bar, in widths of the axes
+_BAR_TEXTS = 5.5  # width of the texts of a colour bar, in font sizes: five digits and two lines
 _MOST_ROOM = 0.4  # for the colour bar and for what is left of it, each; in widths of the axes
 _Z_LABEL = "departure from independence\n(standard errors)"
 _HATCHED = "hatched: the interval contains 0"
@@ -258,17 +259,14 @@ def _colour_bar(ax: Axes, mappable: Any, label: str) -> None:
 
     figure: Any = ax.figure
     how = {"label": label, "aspect": 30, "format": "%g" if label == _Z_LABEL else None}
-    if isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
-        bar = figure.colorbar(mappable, ax=ax, pad=_PAD, **how)
-    else:  # nobody else makes room for texts
-        figure.draw_without_rendering()
-        width, beside = ax.bbox.width, ax.get_tightbbox().x1 - ax.bbox.x1
-        trial = figure.colorbar(mappable, ax=ax, **how)
-        needed = trial.ax.get_tightbbox().x1 - trial.ax.bbox.x0
-        trial.remove()
-        pad = min(_PAD + max(beside, 0.0) / width, _MOST_ROOM)
-        fraction = min(needed / width, _MOST_ROOM)
-        bar = figure.colorbar(mappable, ax=ax, pad=pad, fraction=fraction, **how)
+    if not isinstance(figure.get_layout_engine(), ConstrainedLayoutEngine):
+        # nobody else makes room for the texts: those beside the axes, and of the bar
+        extent = ax.get_tightbbox()
+        beside = 0.0 if extent is None else max(extent.x1 - ax.bbox.x1, 0.0)
+        texts = _BAR_TEXTS * float(ax.yaxis.label.get_fontsize()) / 72 * figure.dpi
+        how["pad"] = min(_PAD + beside / ax.bbox.width, _MOST_ROOM)
+        how["fraction"] = min((ax.bbox.height / 30 + texts) / ax.bbox.width, _MOST_ROOM)
+    bar = figure.colorbar(mappable, ax=ax, **({"pad": _PAD} | how))
     bar.outline.set_visible(False)
 
 

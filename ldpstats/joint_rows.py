@@ -191,7 +191,7 @@ class JointRows(Rows):
             for part, left, right in self._halves(sum(lengths)):
                 total += _pairs(left).T @ (_pairs(right) * v[part, None])
             return _unpacked(total, sizes, (0, 1))
-        less, more = np.argsort(sizes, kind="stable")
+        less, more = np.argsort(sizes, kind="stable").tolist()
         total = np.zeros((lengths[less], sizes[more], sizes[more]))
         for part, *halves in self._halves(lengths[less] + sizes[more]):
             _add_grams(total, _pairs(halves[less]) * v[part, None], halves[more])
@@ -243,7 +243,7 @@ class JointRows(Rows):
         """`gram` for the sums of v in each cell of the table."""
         W, sizes = self._matrices, self.sizes
         growth = [_n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
-        *first, last = order = np.argsort(growth, kind="stable")  # small tables as long as possible
+        *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
         table = table.transpose(order)
         for axis in first:
             table = _contracted_pairs(table, W[axis])

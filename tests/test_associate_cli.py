@@ -130,6 +130,31 @@ def test_tables_are_matched_by_an_identifier(
     assert all(found == printed[0] for found in printed)
 
 
+def test_tables_of_the_same_columns_name_their_variables(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("more").mkdir()
+    for path in ("more/job.csv", "more.parts.csv", "more.csv.gz"):
+        pd.read_csv("late.csv", dtype=str).to_csv(path, index=False)
+    specs = ["--spec", "job.json", "--spec", "late.json"]
+    for second, names in (
+        ("late.csv", ["job", "late"]),
+        ("more.parts.csv", ["job", "more"]),
+        ("more.csv.gz", ["job", "more"]),
+        ("more/job.csv", ["x", "y"]),  # two tables of one name
+    ):
+        given = ["job.csv", "--with", second, "--id", "who", *specs]
+        assert main(["associate", *given, "--json", "-"]) == 0
+        assert document(capsys)["names"] == names
+    own = ["--column", "job", "--column", "report"]  # columns tell the variables apart
+    given = ["reports.csv", "--with", "more/job.csv", "--id", "who", *specs, *own]
+    assert main(["associate", *given, "--json", "-"]) == 0
+    assert document(capsys)["names"] == ["job", "report"]
+    given = ["job.csv", "--with", "late.csv", "--id", "who", *specs, "--name", "a", "--name", "b"]
+    assert main(["associate", *given, "--json", "-"]) == 0
+    assert document(capsys)["names"] == ["a", "b"]
+
+
 def test_bits_with_candidates(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     columns = ["--column", "late", "--spec", "late.json", "--column", "host", "--spec", "host.json"]
     listed = ["--candidates", "-", "--candidates", "hosts.txt"]
@@ -408,7 +433,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "one name": (f"reports.csv {ONE} {OTHER} --name a", "--name=['a']"),
     "a name twice": (f"reports.csv {ONE} {OTHER} --name a --name a", "--name=['a', 'a']"),
-    "tables without names": (f"{TABLES} --id who", "--name=['report', 'report']"),
+    "a table without --with": (
+        f"job.csv late.csv {ONE} {OTHER}",
+        "late.csv; the table of another variable is given by --with late.csv --id COLUMN",
+    ),
+    "an option that is none": (f"reports.csv {ONE} {OTHER} --ids who", "arguments: --ids who (see"),
     "tables without identifiers": (f"{TABLES} {NAMED}", "--id=None: is needed"),
     "a table too many": (f"{TABLES} {NAMED} --with host.csv --id who", "must name 1 tables"),
     "no such identifier": (f"{TABLES} {NAMED} --id person", "no such column"),

@@ -335,3 +335,18 @@ def test_refusals_of_mosaics(change: dict[str, Any], match: str) -> None:
 def test_departures_must_be_numbers() -> None:
     with pytest.raises(InvalidArgument, match="independence"):
         plot_heat_map(TABLE, LOW, HIGH, independence=Z * np.nan)
+
+
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+@pytest.mark.parametrize("size", [(10.0, 4.0), (8.0, 5.0)])
+def test_axes_in_a_grid_keep_apart(layout: Any, size: tuple[float, float]) -> None:
+    """What stands right of a mosaic, its colour bar and the next axes do not overlap."""
+    figure, (first, second) = plt.subplots(1, 2, figsize=size, layout=layout)
+    plot_mosaic(TABLE, LOW, HIGH, ax=first, z=Z)
+    plot_heat_map(TABLE, LOW, HIGH, ax=second)
+    drawn(first)
+    scale, bar = first.child_axes[0], figure.axes[2]
+    assert scale.get_ylabel() == "cumulative conditional frequency"
+    assert scale.get_tightbbox().x1 <= bar.get_tightbbox().x0
+    assert bar.get_tightbbox().x1 <= second.bbox.x0
+    assert first.bbox.width > 0.2 * figure.bbox.width / 2

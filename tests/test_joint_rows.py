@@ -15,7 +15,6 @@ import ldpstats.joint_rows as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.ascent import LAST_STEP
-from ldpstats.estimators.em import squarem
 from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import _cholesky, _least_squares, _pivoted, model_step, newton
@@ -371,14 +370,6 @@ def test_three_variables_of_twenty_categories() -> None:
     assert solution.converged and problem.gap_nats(solution.p) <= 1e-3
     assert "interior point method" in solution.message and np.mean(solution.p == 0.0) > 0.5
     assert MLE(tol=1e-12).solve(problem).converged
-
-
-def test_accelerated_em_goes_on_from_a_start() -> None:
-    W, n = survey(TRUTHS["dependent"], 2000, "kk")
-    first = squarem(W, n, 1e-4, 10_000)
-    second = squarem(W, n, 1e-8, 10_000, start=first.p)
-    assert second.converged and second.n_iter < squarem(W, n, 1e-8, 10_000).n_iter
-    assert squarem(W, n, 1e-8, 10_000, start=second.p).n_iter == 0
 
 
 def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:

@@ -104,21 +104,13 @@ class EM(LikelihoodEstimator):
         return report(found, problem.nobs, f"EM, {found.n_iter} steps", target)
 
 
-def squarem(
-    W: Rows,
-    n: Array,
-    target: float,
-    max_iter: int,
-    max_step: float = np.inf,
-    start: Array | None = None,
-) -> Ascent:
+def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = np.inf) -> Ascent:
     """Accelerated EM on rows W, shape (u, k), with counts n > 0; see `EM`.
 
-    `max_step` bounds the estimated Newton step that is left, in standard errors. `start` is a point
-    of the simplex, None for the uniform one; EM cannot leave its zeros.
+    `max_step` bounds the estimated Newton step that is left, in standard errors.
     """
     total, k = float(n.sum()), W.shape[1]
-    p = np.full(k, 1.0 / k) if start is None else start
+    p = np.full(k, 1.0 / k)
     d = W.mix(p)
     if not d.min() > 0.0:
         require_possible(W)
