@@ -529,19 +529,7 @@ class AssociationResults(FittedResults):
             "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
             were computed.
         """
-        computed = not np.isnan(self.linear.bse()).any()
-        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
-        bounds = self.conf_int(alpha) if computed else unknown
-        return pd.DataFrame(
-            {
-                "params": self.params,
-                "bse": self.bse,
-                "linear": self.linear_params,
-                "linear_se": self.linear_bse,
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
-            }
-        )
+        return self._estimates_frame(alpha)
 
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
@@ -613,14 +601,8 @@ class AssociationResults(FittedResults):
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> AssociationResults:
-        d = document
-        if not isinstance(d, dict) or d.get("format") != _FORMAT or d.get("version") != _VERSION:
-            raise InvalidArgument(
-                "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
-            )
-        parts = ("fitted", "linear", "labels", "margin_fits", "independence")
-        if lacking := {*_PLAIN, *_NUMBERS, *parts} - set(d):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        parts = {"fitted", "linear", "labels", "margin_fits", "independence"}
+        d = cls._checked(document, _FORMAT, _VERSION, {*_PLAIN, *_NUMBERS, *parts})
         given = {name: d[name] for name in _PLAIN}
         given |= {name: tuple(d[name]) for name in _LISTS}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}

@@ -217,7 +217,39 @@ class FittedResults(ABC):
             method="Wald test on the unconstrained estimate",
         )
 
+    @abstractmethod
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Confidence intervals, columns "lower" and "upper"."""
+
+    def _estimates_frame(self, alpha: float) -> pd.DataFrame:
+        """Both estimates, their standard errors and intervals; nan where none were computed."""
+        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
+        computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
+        bounds = self.conf_int(alpha) if computed else unknown
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "linear": self.linear_params,
+                "linear_se": self.linear_bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+            }
+        )
+
     # -- storage ---------------------------------------------------------------------------
+
+    @staticmethod
+    def _checked(document: object, form: str, version: int, fields: set[str]) -> dict[str, Any]:
+        """What `to_dict` wrote, after a check of its head and of the names of its fields."""
+        d = document
+        if not isinstance(d, dict) or d.get("format") != form or d.get("version") != version:
+            raise InvalidArgument(
+                "document", document, f'must have "format": "{form}", "version": {version}'
+            )
+        if lacking := fields - set(d):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        return d
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:

@@ -423,20 +423,10 @@ class FrequencyResults(FittedResults):
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
             "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
-        unknown = pd.DataFrame(np.nan, index=self.categories, columns=["lower", "upper"])
+        frame = self._estimates_frame(alpha)
         computed = self.linear.covariance is not None
-        bounds = self.conf_int(alpha) if computed else unknown
-        return pd.DataFrame(
-            {
-                "params": self.params,
-                "bse": self.bse,
-                "linear": self.linear_params,
-                "linear_se": self.linear_bse,
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
-                "presence_pvalue": self.presence_pvalues() if computed else np.nan,
-            }
-        )
+        frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
+        return frame
 
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
@@ -497,13 +487,7 @@ class FrequencyResults(FittedResults):
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> FrequencyResults:
         """Read what `to_dict` wrote."""
-        d = document
-        if not isinstance(d, dict) or d.get("format") != _FORMAT or d.get("version") != _VERSION:
-            raise InvalidArgument(
-                "document", document, f'must have "format": "{_FORMAT}", "version": {_VERSION}'
-            )
-        if lacking := _FIELDS - set(d):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         given = {name: d[name] for name in _PLAIN}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}
         given |= {
