@@ -51,6 +51,7 @@ _PLAIN = (
 _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
+_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
 
 
 @dataclass(frozen=True, eq=False)
@@ -429,6 +430,12 @@ class AssociationResults(FittedResults):
         """
         p, V, (first, second) = self._by_last("given", given)
         statistic, df, note = tables.conditional_independence(p, V)
+        if self.smallest_expected < _FEW:
+            few = (
+                f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
+                "below about 10 the test rejects too often"
+            )
+            note = "; ".join(filter(None, (note, few)))
         null = f"{first} and {second} are independent given {given}"
         return TestResult.chi_square(
             null, statistic, df, "Wald test on the unconstrained estimate", note

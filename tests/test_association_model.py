@@ -1237,3 +1237,13 @@ def test_detected_cells() -> None:
     joint = ldp.JointCounts.from_table([[950, 46], [46, 2]], (krr, krr))  # what (0, 0) alone gives
     found = ldp.AssociationModel(joint).fit().detected()
     assert list(found) == [(0, 0)]
+
+
+def test_one_step_is_inversion_for_square_channels() -> None:
+    # and so is its covariance, with its floor for combinations that were seen seldom
+    krr, binary = ldp.KRR(3, 3.0), ldp.KRR(2, 1.0)
+    table = [[500, 3], [40, 200], [0, 12]]
+    model = ldp.AssociationModel(ldp.JointCounts.from_table(table, (krr, binary)))
+    one, linear = model.fit("one_step"), model.fit("inversion")
+    np.testing.assert_allclose(one.params, linear.params, atol=1e-12)
+    np.testing.assert_allclose(one.bse, linear.bse, rtol=1e-9)

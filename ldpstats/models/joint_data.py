@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -90,7 +90,7 @@ class JointGroup:
         rows = JointRows(
             tuple(Factor(m.values, index) for m, index in zip(maps, self.index, strict=True))
         )
-        listing = self._listing() if all(spec.complete for spec in self.specs) else None
+        listing = self.listing
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
@@ -144,10 +144,12 @@ class JointGroup:
         pairs = zip(self._channels, self._possible, strict=True)
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
-    def _listing(self) -> Listing | None:
-        """All combinations of reports, where these can be listed."""
+    @cached_property
+    def listing(self) -> Listing | None:
+        """All combinations of reports with their linear estimates, where these can be listed."""
         channel = self.listed_channel()
-        if channel is None or self._possible is None:
+        complete = all(spec.complete for spec in self.specs)
+        if channel is None or self._possible is None or not complete:
             return None
         factors = []
         parts = zip(self.counts.mechanisms, self.specs, self._possible, strict=True)
@@ -228,7 +230,11 @@ class Scores:
         """Products of scores: the moments of the dual estimator."""
         group, n = self.group, self.group.counts.n
         weight = np.prod([self._mean(v) for v in range(len(self.references))], axis=0)
-        rows = group.joint_rows(self.likelihoods)
+        rows, listing = group.joint_rows(self.likelihoods), group.listing
+        if listing is not None:
+            pairs = zip(listing.channel.factors, self.references, strict=True)
+            scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in pairs)
+            listing = replace(listing, features=JointRows(tuple(scored)))
         strata = []
         for part in group.slices:
             responses = []
@@ -237,7 +243,12 @@ class Scores:
                 responses.append(self.information(v, part) if exact is None else exact)
             d = weight[part]
             made = Stratum(
-                rows.select(part), n[part] / d, n[part] / d**2, int(n[part].sum()), tuple(responses)
+                rows.select(part),
+                n[part] / d,
+                n[part] / d**2,
+                int(n[part].sum()),
+                tuple(responses),
+                listing,
             )
             strata.append(made)
         return strata
