@@ -391,14 +391,15 @@ class AssociationResults(FittedResults):
         NotAvailable
             Where the method does not apply, and says which does.
         """
+        asked = any(option is not None for option in (model, rng, n_permutations, n_boot))
+        if method == "score" and not asked and self.independence is not None:
+            return self.independence  # made by the fit
         model = self._model(model)
         if model is not None:
             found: TestResult = model.test_independence(
                 self, method, rng=rng, n_permutations=n_permutations, n_boot=n_boot
             )
             return found
-        if rng is None and method == "score" and self.independence is not None:
-            return self.independence
         if method == "wald" and len(self.sizes) == 2:
             return self.wald_independence()
         raise NotAvailable(

@@ -92,6 +92,11 @@ class FittedResults(ABC):
         return self.nobs * self.gap
 
     @property
+    def is_maximum(self) -> bool:
+        """Whether `params` maximise the likelihood, and have a certificate for it."""
+        return not np.isnan(self.gap)
+
+    @property
     def on_boundary(self) -> bool:
         """Whether some estimated frequency is zero."""
         return bool(np.any(self.fitted.estimate <= 0.0))

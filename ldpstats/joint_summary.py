@@ -21,7 +21,6 @@ _COVARIANCE = {
     "dual": "dual of the likelihood",
 }
 _FEW = 10.0  # reports of a combination, expected, below which normal intervals are too short
-_LIKELY = ("mle", "em", "cvxpy")
 
 
 def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
@@ -105,7 +104,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         )
     if not results.is_complete:
         words = "are ignored by the estimate, as if there were none; by the unconstrained one not."
-        if results.method not in (*_LIKELY, "one_step"):
+        if not (results.is_maximum or results.method == "one_step"):
             words = "are in no cell, so that the cells need not sum to one."
         notes.append(f"Answers that are not among the candidates {words}")
         if results.is_doubtful:
@@ -121,7 +120,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             f"Respondents are in {results.n_strata} strata (shared cohorts, or groups of "
             "mechanisms), within which tests compare them."
         )
-    if results.on_boundary and results.method in _LIKELY:
+    if results.on_boundary and results.is_maximum:
         notes.append(
             "The estimate is on the boundary (a cell of zero), which the intervals do not rest on."
         )

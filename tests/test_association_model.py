@@ -1232,6 +1232,13 @@ def test_epsilon_and_missing_answers_of_groups() -> None:
     assert results.n_missing == 0
 
 
+def test_a_simulated_model_can_be_fitted() -> None:
+    x, y = survey()
+    model = ldp.AssociationModel(x, y)
+    again = model.simulated(model.null_distribution(), np.random.default_rng(3)).fit()
+    assert again.nobs == model.nobs and again.sources == model.sources
+
+
 def test_detected_cells() -> None:
     krr = ldp.KRR(2, 3.0)
     joint = ldp.JointCounts.from_table([[950, 46], [46, 2]], (krr, krr))  # what (0, 0) alone gives

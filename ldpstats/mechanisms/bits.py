@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
+from ldpstats.checks import counts_vector
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_series
+from ldpstats.labels import align, as_series
 
-__all__ = ["format_bits", "parse_bits"]
+__all__ = ["format_bits", "parse_bits", "sums_of_bits"]
 
 
 def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
@@ -18,6 +20,18 @@ def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
     bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
     text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
     return text.astype(str)
+
+
+def sums_of_bits(
+    n: npt.ArrayLike, nobs: npt.ArrayLike | None, labels: pd.Index[Any]
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Sums of one bit a label, shape (1, k), and the number of reports, (1,), for `BitCounts`."""
+    if nobs is None:
+        raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
+    n = align("n", n, labels)
+    shape = (len(labels),) if np.ndim(n) == 1 else (1, len(labels))
+    ones = counts_vector("n", n, shape).reshape(1, len(labels))
+    return ones, counts_vector("nobs", np.atleast_1d(nobs), (1,))
 
 
 def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:

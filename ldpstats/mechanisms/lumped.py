@@ -17,12 +17,12 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Bits, Uniformised
-from ldpstats.checks import counts_vector, probability
+from ldpstats.checks import probability
 from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import align, as_labels, encode
+from ldpstats.labels import as_labels, encode
 from ldpstats.mechanisms.base import Enumerated, Mechanism, without_cohort
-from ldpstats.mechanisms.bits import format_bits, parse_bits
+from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.hashed_bits import HashedBits
 from ldpstats.operators import Rows, UnaryRows
@@ -325,12 +325,7 @@ class LumpedUnary(Mechanism):
         InvalidArgument
             For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
         """
-        if nobs is None:
-            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
-        n = align("n", n, self.categories[:-1])
-        shape = (self.n_bits,) if np.ndim(n) == 1 else (1, self.n_bits)
-        ones = counts_vector("n", n, shape).reshape(1, self.n_bits)
-        return BitCounts(ones, counts_vector("nobs", np.atleast_1d(nobs), (1,)), self)
+        return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         without_cohort(self, cohort)

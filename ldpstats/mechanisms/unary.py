@@ -10,12 +10,11 @@ import numpy.typing as npt
 
 from ldpstats import samplers
 from ldpstats.channels import Bits
-from ldpstats.checks import counts_vector, positive_epsilon, probability
+from ldpstats.checks import positive_epsilon, probability
 from ldpstats.covariances import independent_bits
-from ldpstats.errors import InvalidArgument
-from ldpstats.labels import align, as_labels
+from ldpstats.labels import as_labels
 from ldpstats.mechanisms.base import Mechanism, without_cohort
-from ldpstats.mechanisms.bits import format_bits, parse_bits
+from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
 from ldpstats.problems import Equations, Moments
 from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts, Reports
@@ -139,13 +138,7 @@ class KRAPPOR(Mechanism):
         InvalidArgument
             For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
         """
-        if nobs is None:
-            raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
-        n = align("n", n, self.categories)
-        shape = (self.k,) if np.ndim(n) == 1 else (1, self.k)
-        ones = counts_vector("n", n, shape).reshape(1, self.k)
-        reports = counts_vector("nobs", np.atleast_1d(nobs), (1,))
-        return BitCounts(ones, reports, self)
+        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         without_cohort(self, cohort)

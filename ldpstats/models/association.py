@@ -526,7 +526,7 @@ class AssociationModel:
                 "simulated; use method='score'"
             )
         made = object.__new__(AssociationModel)
-        made.names, made.specs = self.names, self.specs
+        made.names, made.specs, made.sources = self.names, self.specs, self.sources
         made.groups = tuple(
             JointGroup(group.counts.simulated(p, [s.labels for s in self.specs], rng), self.specs)
             for group in self.groups

@@ -111,14 +111,15 @@ def score_test(
         return _mutual(model, rng, n_permutations)
     parts = [part for scores in model.scores for part in scores.cross_moments(0, 1)]
     expected = None
-    if all(spec.complete for spec in model.specs):
+    if model.is_complete:
         expected = (model.sizes[0] - 1, model.sizes[1] - 1)
     found = association.score(parts, expected)
     strata = "" if len(parts) == 1 else f", within {len(parts)} strata"
     method = f"score test on the marginal fits{strata}"
     smallest = smallest_expected(model)
-    if _permute(rng, n_permutations, smallest):
-        draws = _permuted(model, rng, n_permutations)
+    B = _permutations(rng, n_permutations, smallest)
+    if B and rng is not None:
+        draws = _permuted(model, rng, B)
         return _exact(model, found.statistic, found.df, draws, method, found.note)
     note = "; ".join(filter(None, (found.note, _doubt(smallest))))
     return _chi_square(model, found.statistic, found.df, method, note)
@@ -133,10 +134,15 @@ def _doubt(smallest: float) -> str:
     )
 
 
-def _permute(rng: np.random.Generator | None, n_permutations: int | None, smallest: float) -> bool:
-    if n_permutations is not None and rng is None:
+def _permutations(
+    rng: np.random.Generator | None, n_permutations: int | None, smallest: float
+) -> int:
+    """How many permutations to draw: those asked for, or 999 where counts are small, or none."""
+    if n_permutations is None:
+        return 999 if rng is not None and smallest < _SMALL else 0
+    if rng is None:
         raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    return n_permutations is not None or (rng is not None and smallest < _SMALL)
+    return positive_integer("n_permutations", n_permutations)
 
 
 def _exact(
@@ -147,41 +153,16 @@ def _exact(
     return TestResult(null_hypothesis(model), float(statistic), float(df), p, how, note)
 
 
-def _permuted(
-    model: AssociationModel, rng: np.random.Generator | None, n_permutations: int | None
-) -> Array:
+def _permuted(model: AssociationModel, rng: np.random.Generator, B: int) -> Array:
     """Score statistics of permuted reports."""
-    assert rng is not None
-    B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
-    left: list[Array] = []
-    right: list[Array] = []
-    cells: list[Array] = []
-    listed = all(
-        prod(len(counts.y) for counts in group.variables) <= max(4 * group.nobs, 4096)
-        and all(index is not None for index in group.index)
-        for group in model.groups
-    )
-    for scores in model.scores:
-        group = scores.group
-        for part in group.slices:
-            if listed:
-                cells.append(_distinct_table(group, part))
-                for side, v in ((left, 0), (right, 1)):
-                    side.append(scores.centred(v, slice(None)))
-                continue
-            left.append(scores.values(0, part))
-            right.append(scores.values(1, part))
-    if listed:
-        return permutation.permuted_table_scores(cells, left, right, B, rng)
-    return permutation.permuted_scores(left, right, B, rng)
-
-
-def _distinct_table(group: Any, part: slice) -> Array:
-    """Respondents with each pair of distinct reports, shape (u_1, u_2)."""
-    extent = [len(counts.y) for counts in group.variables]
-    table = np.zeros(extent, dtype=np.int64)
-    np.add.at(table, tuple(index[part] for index in group.index), group.counts.n[part])
-    return table
+    strata = [(scores, part) for scores in model.scores for part in scores.group.slices]
+    cells = [scores.group.table(0, 1, part) for scores, part in strata]
+    tables = [table for table in cells if table is not None]
+    if len(tables) == len(cells):
+        x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
+        return permutation.permuted_table_scores(tables, x, y, B, rng)
+    x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
+    return permutation.permuted_scores(x, y, B, rng)
 
 
 def smallest_expected(model: AssociationModel) -> float:
@@ -230,10 +211,9 @@ def _mutual(
     df = prod(r + 1 for r in ranks) - sum(ranks) - 1
     method = "score test of mutual independence"
     smallest = smallest_expected(model)
-    if not _permute(rng, n_permutations, smallest):
+    B = _permutations(rng, n_permutations, smallest)
+    if not B or rng is None:
         return _chi_square(model, found, df, method, _doubt(smallest))
-    assert rng is not None
-    B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
     draws = [
@@ -283,9 +263,8 @@ def _pearson(
     statistic, df, note = association.pearson(table)
     method = "Pearson chi-square of the privatised table"
     smallest = association.smallest_expected(table)
-    if _permute(rng, n_permutations, smallest):
-        assert rng is not None
-        B = 999 if n_permutations is None else positive_integer("n_permutations", n_permutations)
+    B = _permutations(rng, n_permutations, smallest)
+    if B and rng is not None:
         each = [np.eye(size) for size in table.shape]
         draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng)
         return _exact(model, statistic, df, draws, method, note)
@@ -317,9 +296,8 @@ def likelihood_ratio(model: AssociationModel, results: AssociationResults | None
 
 def _maximum(model: AssociationModel, results: AssociationResults | None) -> Array:
     """The unconstrained maximum of the likelihood: what was fitted, if it is that."""
-    if results is not None and results.method in ("mle", "em", "cvxpy"):
-        if results.converged and not results.settings:
-            return results.fitted.estimate
+    if results is not None and results.is_maximum and results.converged and not results.settings:
+        return results.fitted.estimate
     return model.maximum().p
 
 

@@ -26,6 +26,8 @@ Array = npt.NDArray[Any]
 _CHUNK = 1 << 16  # reports whose likelihoods are formed at a time
 _ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
+_DENSE = 4  # pairs of distinct reports, per combination that was seen, up to which tables pay
+_SMALL_TABLE = 4096  # pairs up to which they pay anyway
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
 
@@ -81,6 +83,16 @@ class JointGroup:
         total = np.bincount(cohort[part], n, self.counts.reports[v].mechanism.n_cohorts)
         return np.asarray(total / n.sum())
 
+    def table(self, v: int, w: int, part: slice) -> npt.NDArray[np.int64] | None:
+        """Respondents with each pair of distinct reports, (u_v, u_w); None where they are many."""
+        first, second, n = self.index[v], self.index[w], self.counts.n[part]
+        extent = len(self.variables[v].y), len(self.variables[w].y)
+        if first is None or second is None or prod(extent) > max(_DENSE * n.size, _SMALL_TABLE):
+            return None
+        found = np.zeros(extent, dtype=np.int64)
+        np.add.at(found, (first[part], second[part]), n)
+        return found
+
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
         maps: list[FeatureMap] = []
@@ -100,7 +112,7 @@ class JointGroup:
         return strata
 
     @cached_property
-    def _channels(self) -> list[Array | None]:
+    def channels(self) -> list[Array | None]:
         """Channel matrix of each variable that reports labels, shape (k, l); None for others."""
         return [
             None if m.n_bits or m.n_cohorts else m.channel().matrix()[: spec.k]
@@ -109,7 +121,7 @@ class JointGroup:
 
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a label of variable v impossible that some category can give."""
-        Q = self._channels[v]
+        Q = self.channels[v]
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
@@ -120,7 +132,7 @@ class JointGroup:
         """
         channels = [
             np.ones((spec.k, 1)) if Q is None else Q
-            for Q, spec in zip(self._channels, self.specs, strict=True)
+            for Q, spec in zip(self.channels, self.specs, strict=True)
         ]
         if prod(Q.shape[1] for Q in channels) > _MOST_LISTED:
             return np.ones(p.size, dtype=bool)
@@ -132,7 +144,7 @@ class JointGroup:
     @cached_property
     def _possible(self) -> list[Array] | None:
         """Labels that each mechanism can report; None where they are no labels or too many."""
-        found = [Q.any(axis=0) for Q in self._channels if Q is not None]
+        found = [Q.any(axis=0) for Q in self.channels if Q is not None]
         if len(found) < len(self.specs) or prod(seen.size for seen in found) > _MOST_LISTED:
             return None
         return [np.flatnonzero(seen) for seen in found]
@@ -141,7 +153,7 @@ class JointGroup:
         """The channel's columns for all combinations of reports, where these can be listed."""
         if self._possible is None:
             return None
-        pairs = zip(self._channels, self._possible, strict=True)
+        pairs = zip(self.channels, self._possible, strict=True)
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
     @cached_property
@@ -199,32 +211,23 @@ class Scores:
         """Centred scores of variable v of each respondent in `part`, shape (n, k)."""
         return np.repeat(self._of_respondents(v, part), self.group.counts.n[part], axis=0)
 
-    def _tallied(self, v: int, part: slice) -> tuple[Array, Array, Array]:
-        """Rows of W, their means and how often each was seen, of the combinations in `part`."""
+    def information(self, v: int, part: slice) -> Array:
+        """Mean outer product of the scores of variable v, shape (k, k)."""
         W, d, index = self.likelihoods[v].W, self.means[v], self.group.index[v]
         n = self.group.counts.n[part]
         if index is None:
-            return W[part], d[part], n
-        return W, d, np.bincount(index[part], n, len(W))
-
-    def information(self, v: int, part: slice) -> Array:
-        """Mean outer product of the scores of variable v, shape (k, k)."""
-        W, d, n = self._tallied(v, part)
+            W, d = W[part], d[part]
+        else:
+            n = np.bincount(index[part], n, len(W))
         return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
 
     def expected(self, v: int) -> Array | None:
         """Expected information of variable v at its reference, where labels can be listed."""
-        mechanism, p = self.group.counts.mechanisms[v], self.references[v]
-        if mechanism.n_bits or mechanism.n_cohorts:
+        Q = self.group.channels[v]
+        if Q is None:
             return None
-        Q = mechanism.channel().matrix()[: p.size]
-        law = p @ Q
+        law = self.references[v] @ Q
         return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
-
-    def mean(self, v: int, part: slice) -> Array:
-        """Mean score of variable v, shape (k,)."""
-        W, d, n = self._tallied(v, part)
-        return np.asarray((n / d) @ W / n.sum())
 
     def strata(self) -> list[Stratum]:
         """Products of scores: the moments of the dual estimator."""
@@ -235,12 +238,10 @@ class Scores:
             pairs = zip(listing.channel.factors, self.references, strict=True)
             scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in pairs)
             listing = replace(listing, features=JointRows(tuple(scored)))
+        exact = [self.expected(v) for v in range(len(self.references))]
         strata = []
         for part in group.slices:
-            responses = []
-            for v in range(len(self.references)):
-                exact = self.expected(v)
-                responses.append(self.information(v, part) if exact is None else exact)
+            responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
             d = weight[part]
             made = Stratum(
                 rows.select(part),
@@ -269,13 +270,10 @@ class Scores:
 
     def _cross(self, v: int, w: int, part: slice) -> CrossMoments:
         group, everything = self.group, slice(None)
-        n, indices = group.counts.n[part], [group.index[v], group.index[w]]
-        extent = [len(self.means[v]), len(self.means[w])]
-        if all(index is not None for index in indices) and prod(extent) <= max(4 * n.size, 4096):
-            cells = [index[part] for index in indices if index is not None]
-            table = np.bincount(np.ravel_multi_index(cells, extent), n, prod(extent))
+        table = group.table(v, w, part)
+        if table is not None:
             x, y = self.centred(v, everything), self.centred(w, everything)
-            return CrossMoments.of_table(table.reshape(extent), x, y)
+            return CrossMoments.of_table(table, x, y)
         totals: list[Any] = [0.0] * 5
         for start in range(part.start, part.stop, _CHUNK):
             block = slice(start, min(start + _CHUNK, part.stop))
@@ -283,7 +281,7 @@ class Scores:
             nx, ny = x.T * group.counts.n[block], y.T * group.counts.n[block]
             found = (nx @ y, nx.sum(axis=1), ny.sum(axis=1), nx @ x, ny @ y)
             totals = [total + new for total, new in zip(totals, found, strict=True)]
-        nobs = int(n.sum())
+        nobs = int(group.counts.n[part].sum())
         return CrossMoments(nobs, *(total / nobs for total in totals))
 
     def _of_respondents(self, v: int, block: slice) -> Array:
