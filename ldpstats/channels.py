@@ -17,12 +17,40 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
-__all__ = ["Bits", "Channel", "Dense", "Kronecker", "Mapped", "Stacked", "Uniformised"]
+__all__ = [
+    "Bits",
+    "Channel",
+    "Dense",
+    "Kronecker",
+    "Mapped",
+    "OutputClasses",
+    "Stacked",
+    "Uniformised",
+]
 
 Array = npt.NDArray[Any]
 
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 _LARGEST_ENUMERATION = 20  # bits whose 2^b patterns matrix() is willing to list
+
+
+@dataclass(frozen=True, eq=False)
+class OutputClasses:
+    """Reports, or classes of reports that tell categories apart alike.
+
+    Parameters
+    ----------
+    log_ratio : array, shape (c,)
+        Largest ``ln Q[x, y] / Q[x', y]`` over x and x', in nats; inf where one is impossible.
+    sole : array of int, shape (c,)
+        The category that alone can make the report; -1 where more than one can, or none.
+    size : array, shape (c,)
+        Number of reports in the class; 0 for a report that no category can make.
+    """
+
+    log_ratio: Array
+    sole: Array
+    size: Array
 
 
 class Channel(ABC):
@@ -44,6 +72,15 @@ class Channel(ABC):
     @abstractmethod
     def epsilon(self) -> float:
         """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
+
+    def output_classes(self) -> OutputClasses:
+        """What each report, or class of reports, tells apart: see `ldpstats.privacy.uldp`."""
+        Q = self.matrix()
+        high, low = Q.max(axis=0), Q.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(high > 0.0, np.log(high / low), 0.0)
+        makers = np.count_nonzero(Q, axis=0)
+        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
 
     def matrix(self) -> Array:
         """The dense matrix Q, shape (k, l).
@@ -133,16 +170,21 @@ class Dense(Channel):
         return float(np.log(high[seen] / low[seen]).max())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Uniformised(Channel):
-    """``Q = a I + b 11'``: tell the truth with probability a, else one of k labels uniformly.
+    """``Q = a I + 1 b'``: tell the truth with probability a, else a label drawn from one law.
+
+    Under k-RR that law is uniform and b is a number; under uRR (MK19 Definition 3) it is uniform on
+    the sensitive categories and b of shape (k,) is zero elsewhere.
 
     Parameters
     ----------
     k : int
         Number of categories, which are the reports too.
-    a, b : float
-        Weight of the identity and probability of each wrong report; ``a + k b = 1``.
+    a : float
+        Weight of the identity.
+    b : float or array, shape (k,)
+        Probability of each wrong report; ``a + sum(b) = 1``.
 
     Examples
     --------
@@ -154,7 +196,7 @@ class Uniformised(Channel):
 
     k: int
     a: float
-    b: float
+    b: float | Array
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -170,9 +212,20 @@ class Uniformised(Channel):
         return UniformRows(np.asarray(y), self.a, self.b, self.k)
 
     def epsilon(self) -> float:
-        if self.b == 0.0:
-            return float("inf")
-        return abs(float(np.log1p(self.a / self.b)))
+        return float(self.ratios().max())
+
+    def ratios(self) -> Array:
+        """``|ln Q[y, y] / Q[x, y]|`` of each report y and any x but y, in nats, shape (k,)."""
+        b = np.broadcast_to(np.asarray(self.b, dtype=np.float64), (self.k,))
+        if self.a == 0.0:
+            return np.zeros(self.k)
+        with np.errstate(divide="ignore"):
+            return np.asarray(np.abs(np.log1p(self.a / b)))
+
+    def output_classes(self) -> OutputClasses:
+        made = np.broadcast_to(np.asarray(self.a + self.b), (self.k,)) > 0.0
+        alone = made & (np.broadcast_to(np.asarray(self.b), (self.k,)) == 0.0)
+        return OutputClasses(self.ratios(), np.where(alone, np.arange(self.k), -1), made + 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -326,7 +379,7 @@ class Mapped(Channel):
         # of structured channels, whose pairs are all alike, no matrix is needed
         return (
             self.base.epsilon()
-            if isinstance(self.base, Uniformised)
+            if isinstance(self.base, Uniformised) and np.ndim(self.base.b) == 0
             else Dense(self.matrix()).epsilon()
         )
 

@@ -157,6 +157,13 @@ class Covariance:
             raise InvalidArgument("c", c, "must be finite and not negative")
         return Covariance(self.diagonal * c, self.core * c, self.factors)
 
+    def stretched(self, g: npt.ArrayLike) -> Covariance:
+        """diag(g) V diag(g), the covariance of g times the estimate; g of shape (k,) or a number."""
+        scale = np.broadcast_to(np.asarray(g, dtype=np.float64), self.diagonal.shape)
+        if self.factors is None:
+            return Covariance(self.diagonal * scale**2, self.core * scale[:, None] * scale)
+        return Covariance(self.diagonal * scale**2, self.core, self.factors * scale[:, None])
+
     def __add__(self, other: Covariance) -> Covariance:
         """Sum of two covariances; structured plus structured stays structured."""
         if not isinstance(other, Covariance):
@@ -344,8 +351,8 @@ def independent_bits(
     return Covariance(diagonal / n, np.array([[-1.0 / n]]), loading[:, None])
 
 
-def uniformised(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
-    """Covariance of the MLE, and of inversion, for the channel Q = a I + b 11', in O(k).
+def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
+    """Covariance of the MLE, and of inversion, for the channel Q = a I + 1 b', in O(k).
 
     With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
     a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1).
@@ -354,8 +361,10 @@ def uniformised(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
     ----------
     p : array_like, shape (k,)
         Where to evaluate it; m must lie on the simplex, p itself may have negative entries.
-    a, b : float
-        The channel; a + k b = 1.
+    a : float
+        Weight of the identity.
+    b : float or array_like of shape (k,)
+        Probability of each wrong report; a + sum(b) = 1.
     n : float
         Number of reports.
 
@@ -364,7 +373,7 @@ def uniformised(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
     NotIdentified
         Where a = 0: every category then gives the same reports.
     InvalidArgument
-        Where m is not on the simplex, for example because a + k b is not 1.
+        Where m is not on the simplex, for example because a + sum(b) is not 1.
 
     Examples
     --------
@@ -375,11 +384,11 @@ def uniformised(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
     return multinomial(_uniformised_law(p, a, b), n).scaled(1.0 / a**2)
 
 
-def uniformised_fpe16(p: npt.ArrayLike, a: float, b: float, n: float) -> Covariance:
-    """J^-1 for the channel Q = a I + b 11', in O(k): what `fpe16` gives, overstated by p p'/n.
+def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covariance:
+    """J^-1 for the channel Q = a I + 1 b', in O(k): what `fpe16` gives, overstated by p p'/n.
 
-    J^-1 = [diag(m) - b (1 m' + m 1') + b^2 11'] / (n a^2) with m = b + a p. Arguments and errors
-    are those of `uniformised`.
+    J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2) with m = b + a p. Arguments and errors are those
+    of `uniformised`.
 
     Examples
     --------
@@ -389,18 +398,18 @@ def uniformised_fpe16(p: npt.ArrayLike, a: float, b: float, n: float) -> Covaria
     """
     m = _uniformised_law(p, a, b)
     scale = 1.0 / (positive("n", n) * a**2)
-    core = scale * np.array([[b**2, -b], [-b, 0.0]])
-    return Covariance(m * scale, core, np.column_stack([np.ones_like(m), m]))
+    core = scale * np.array([[1.0, -1.0], [-1.0, 0.0]])
+    return Covariance(m * scale, core, np.column_stack([np.broadcast_to(b, m.shape), m]))
 
 
-def _uniformised_law(p: npt.ArrayLike, a: float, b: float) -> Array:
+def _uniformised_law(p: npt.ArrayLike, a: float, b: npt.ArrayLike) -> Array:
     """m = b + a p, checked."""
     if a == 0:
         raise NotIdentified(
-            "the channel a I + b 11' with a = 0 gives the same reports for every category; use a "
+            "the channel a I + 1 b' with a = 0 gives the same reports for every category; use a "
             "mechanism with epsilon > 0"
         )
-    return probabilities("b + a p", b + a * finite_array("p", p, 1))
+    return probabilities("b + a p", np.asarray(b) + a * finite_array("p", p, 1))
 
 
 _TILE = 512  # rows at a time, so that what comes between stays small beside a large matrix

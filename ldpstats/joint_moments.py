@@ -96,10 +96,11 @@ def linear_features(counts: Counts, moments: Moments, rest: bool = False) -> Fea
     reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
         reports = np.column_stack([reports, np.ones(len(reports))])
-    values = (reports - offset) * G if isinstance(G, float) else (reports - offset) @ G.T
+    simple = np.ndim(G) < 2  # an equation for each category
+    values = (reports - offset) * G if simple else (reports - offset) @ np.asarray(G).T
     # the precision matters only where groups of mechanisms are averaged
     size = float(np.mean(moments.weights)) / moments.nobs
-    precision = size * float(np.mean(np.square(moments.A))) if isinstance(G, float) else size
+    precision = size * float(np.mean(np.square(moments.A))) if simple else size
     return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
 
 
@@ -107,8 +108,8 @@ def _indicators(counts: Counts) -> Array:
     """Reports as rows of zeros and ones: their bits, or a one at their label."""
     mechanism = counts.mechanism
     if mechanism.n_bits:
-        bits = np.unpackbits(counts.y, axis=1, count=mechanism.n_bits, bitorder="little")
-        return bits.astype(np.float32 if bits.size > _LARGE else np.float64)
+        bits = mechanism.unpack(counts.y)
+        return np.asarray(bits, dtype=np.float32 if bits.size > _LARGE else np.float64)
     out = np.zeros((counts.y.size, mechanism.n_outputs))
     out[np.arange(counts.y.size), counts.y] = 1.0
     return out

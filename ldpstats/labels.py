@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,16 @@ import pandas as pd
 from ldpstats.checks import one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
-__all__ = ["align", "as_labels", "as_series", "encode", "labels_from_json", "labels_to_json"]
+__all__ = [
+    "align",
+    "as_labels",
+    "as_series",
+    "encode",
+    "labels_from_json",
+    "labels_to_json",
+    "sensitive_codes",
+    "sensitive_labels",
+]
 
 _PLAIN = (str, bool, int, float)
 
@@ -128,6 +137,37 @@ def encode(
             f"({int((codes < 0).sum())} such values); correct it or add the label",
         )
     return codes, n_missing
+
+
+def sensitive_codes(
+    sensitive: object, labels: pd.Index[Any], name: str = "sensitive"
+) -> npt.NDArray[np.int64]:
+    """Codes of the sensitive ones among `labels`, in increasing order.
+
+    Raises
+    ------
+    InvalidArgument
+        For what is no collection of labels, and for labels that occur twice.
+    UnknownCategory
+        For what is no label.
+    """
+    if isinstance(sensitive, set | frozenset | dict | type({}.keys())):
+        sensitive = list(sensitive)
+    if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
+        raise InvalidArgument(
+            name, sensitive, "must be a set or list of categories; an empty one protects nothing"
+        )
+    codes = encode(name, sensitive, labels)[0]
+    if len(codes) and np.unique(codes).size != codes.size:
+        twice = labels[int(np.argmax(np.bincount(codes)))]
+        raise InvalidArgument(name, twice, "the category occurs twice: name each once")
+    return np.sort(codes)
+
+
+def sensitive_labels(codes: npt.NDArray[np.int64], labels: pd.Index[Any]) -> pd.Index[Any]:
+    """The labels at `codes`, as a list: never a range, which would be written as a number."""
+    found: pd.Index[Any] = pd.Index(labels.to_numpy()[codes], dtype=labels.dtype)
+    return found
 
 
 def as_series(name: str, values: object) -> pd.Series[Any]:

@@ -61,6 +61,14 @@ class Rows(ABC):
     def select(self, keep: Array) -> Rows:
         """The rows where the boolean `keep`, shape (u,), is true, in the same form."""
 
+    def pinned(self, p: Array) -> Array:
+        """Categories, bool of shape (k,), that are absent under p beyond doubt.
+
+        One respondent of such a category may make a report that no other can, and that has
+        probability zero under p: the information about its absence is infinite.
+        """
+        return np.zeros(self.shape[1], dtype=bool)
+
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         """W' v and (W * W)' v, both (k,); the latter is the diagonal of `gram`."""
         first, second = np.zeros(self.shape[1]), np.zeros(self.shape[1])
@@ -122,27 +130,36 @@ class DenseRows(Rows):
 
 @dataclass(frozen=True, eq=False)
 class UniformRows(Rows):
-    """Rows ``b + a [x == codes[i]]`` of a channel a I + b 11' (k-RR), in O(u) memory."""
+    """Rows ``b_y + a [x == y]``, y = codes[i], of a channel a I + 1 b' (k-RR, uRR), in O(u) memory.
+
+    `b` is a number where all reports are alike (k-RR), else of shape (k,).
+    """
 
     codes: Array
     a: float
-    b: float
+    b: float | Array
     k: int
+
+    @cached_property
+    def background(self) -> Any:
+        """What all categories share of each row: a number, or shape (u,)."""
+        return self.b if np.ndim(self.b) == 0 else np.asarray(self.b)[self.codes]
 
     @property
     def shape(self) -> tuple[int, int]:
         return self.codes.size, self.k
 
     def mix(self, p: Array) -> Array:
-        return np.asarray(self.a * p[self.codes] + self.b * p.sum())
+        return np.asarray(self.a * p[self.codes] + self.background * p.sum())
 
     def adjoint(self, v: Array) -> Array:
         own = np.bincount(self.codes, weights=v, minlength=self.k)
-        return np.asarray(self.a * own + self.b * v.sum())
+        return np.asarray(self.a * own + (self.background * v).sum())
 
     def take(self, start: int, stop: int) -> Array:
         codes = self.codes[start:stop]
-        block = np.full((codes.size, self.k), self.b)
+        block = np.empty((codes.size, self.k))
+        block.T[:] = np.broadcast_to(self.background, self.codes.shape)[start:stop]
         block[np.arange(codes.size), codes] += self.a
         return block
 
@@ -150,8 +167,10 @@ class UniformRows(Rows):
         return replace(self, codes=self.codes[keep])
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
-        tally, rest = np.bincount(self.codes, weights=v, minlength=self.k), self.b * v.sum()
-        return self.a * tally + rest, (self.a + 2.0 * self.b) * self.a * tally + self.b * rest
+        b = self.background
+        tally = np.bincount(self.codes, weights=v, minlength=self.k)
+        twice = np.bincount(self.codes, weights=(self.a + 2.0 * b) * v, minlength=self.k)
+        return self.a * tally + (b * v).sum(), self.a * twice + (b * b * v).sum()
 
 
 def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:

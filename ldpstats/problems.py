@@ -139,9 +139,9 @@ class Equations(Moments):
 
     Parameters
     ----------
-    A : float or array, shape (d, k)
+    A : float or array, shape (k,) or (d, k)
         Design. A float stands for that multiple of the identity (d = k), which k-RR, binary
-        designs and unary reports have and which keeps k = 1e6 cheap.
+        designs and unary reports have and which keeps k = 1e6 cheap; shape (k,) for a diagonal.
     offset : float or array, shape (d,)
         Added to the equations.
     t : array, shape (d,)
@@ -153,9 +153,10 @@ class Equations(Moments):
         seen, so that weighting leaves the estimate unbiased.
     nobs : int
         Number of reports.
-    kind : {"labels", "bits", "lumped", "pooled"}
+    kind : {"labels", "bits", "lumped", "sensitive", "pooled"}
         Frequencies of labels (they sum to one), of bits, of the bits of all categories but the last
-        and then the sum of p, or of several sources together.
+        and then the sum of p, of bits that are noised for sensitive categories only, or of several
+        sources together.
 
     Examples
     --------
@@ -176,11 +177,11 @@ class Equations(Moments):
 
     @property
     def k(self) -> int:
-        return int(self.t.size if isinstance(self.A, float) else self.A.shape[1])
+        return int(np.shape(self.A)[1] if np.ndim(self.A) == 2 else self.t.size)
 
     def estimate(self) -> tuple[Array, str]:
         G, moved = self.inverse, np.asarray(self.t - self.offset, dtype=np.float64)
-        if isinstance(G, float):
+        if np.ndim(G) < 2:
             return moved * G, "one equation per category, solved exactly"
         p = G @ moved
         misfit = float(np.abs(moved - self.A @ p).max())
@@ -191,7 +192,7 @@ class Equations(Moments):
 
     def covariance(self, p: Array | None = None) -> Covariance:
         G, V = self.inverse, self.V(self.plug_in() if p is None else p)
-        return V.scaled(G**2) if isinstance(G, float) else Covariance.dense(V.transform(G))
+        return V.stretched(G) if np.ndim(G) < 2 else Covariance.dense(V.transform(np.asarray(G)))
 
     @cached_property
     def inverse(self) -> float | Array:
@@ -199,7 +200,7 @@ class Equations(Moments):
 
         Weighted least squares: ``G = (A' D A)^-1 A' D`` with D the diagonal of `weights`, which is
         A^-1 for a square A. Equations of weight zero are left out. A float g stands for g times the
-        identity, as in `A`; else the shape is (k, d).
+        identity and shape (k,) for a diagonal, as in `A`; else the shape is (k, d).
 
         Raises
         ------
@@ -213,12 +214,12 @@ class Equations(Moments):
         >>> round(warner.moments(warner.counts([60, 40])).inverse, 12)
         2.0
         """
-        if isinstance(self.A, float | int):
-            if self.A == 0.0:
+        if np.ndim(self.A) < 2:
+            if not np.all(self.A):
                 raise NotIdentified(
                     "every category gives the same reports; use a mechanism with epsilon > 0"
                 )
-            return 1.0 / self.A
+            return 1.0 / np.asarray(self.A) if np.ndim(self.A) else 1.0 / float(self.A)
         A = np.asarray(self.A, dtype=np.float64)
         d, k = A.shape
         root = np.sqrt(np.broadcast_to(np.asarray(self.weights, dtype=np.float64), (d,)))
@@ -240,10 +241,10 @@ def pool(problems: Sequence[Equations]) -> Equations:
     precision at the uniform p; otherwise all equations are stacked.
     """
     nobs = sum(problem.nobs for problem in problems)
-    if all(isinstance(problem.A, float) for problem in problems):
+    if all(np.ndim(problem.A) < 2 for problem in problems):
         return _averaged(problems, nobs)
     design = [
-        np.eye(problem.k) * problem.A if isinstance(problem.A, float) else problem.A
+        np.asarray(problem.A) if np.ndim(problem.A) == 2 else np.eye(problem.k) * problem.A
         for problem in problems
     ]
     return Equations(
@@ -258,13 +259,14 @@ def pool(problems: Sequence[Equations]) -> Equations:
 
 
 def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
-    slopes = np.array([problem.A for problem in problems], dtype=np.float64)
-    precision = slopes**2 * [float(np.mean(problem.weights)) for problem in problems]
-    share = precision / precision.sum()
-    factor = share / slopes  # of each source's t in the average
+    k = problems[0].weights.size
+    slopes = np.array([np.broadcast_to(problem.A, k) for problem in problems], dtype=np.float64)
+    precision = slopes**2 * [problem.weights for problem in problems]
+    share = precision / precision.sum(axis=0)
+    factor = share / slopes  # of each source's t in the average, shape (sources, k)
 
     def combined(covariances: Sequence[Covariance]) -> Covariance:
-        parts = [v.scaled(c**2) for v, c in zip(covariances, factor, strict=True)]
+        parts = [v.stretched(c) for v, c in zip(covariances, factor, strict=True)]
         return reduce(Covariance.__add__, parts)
 
     return Equations(
@@ -272,7 +274,7 @@ def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
         offset=0.0,
         t=np.sum([c * (q.t - q.offset) for c, q in zip(factor, problems, strict=True)], axis=0),
         V=lambda p: combined([problem.V(p) for problem in problems]),
-        weights=np.full(problems[0].k, float(precision.sum())),
+        weights=precision.sum(axis=0),
         nobs=nobs,
         kind="pooled",
     )

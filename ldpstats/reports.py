@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
 from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
@@ -39,6 +38,12 @@ class Source(Protocol):
     def n_outputs(self) -> int: ...
     @property
     def n_cohorts(self) -> int: ...
+    @property
+    def packed_bits(self) -> int: ...
+    def packing_fault(self, y: Array) -> str: ...
+    def unpack(self, y: Array) -> Array: ...
+    def sum_bits(self, y: Array, n: Array | None = None) -> Array: ...
+    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]: ...
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports: ...
     def no_counts(self) -> Counts: ...
     def __str__(self) -> str: ...
@@ -120,8 +125,7 @@ class Reports:
         """
         mechanism: Source = self.mechanism
         if not bits:
-            y, n, cohort = _collapse(self.y, None, self.cohort, mechanism)
-            return Counts(y, n, self.mechanism, self.n_missing, cohort)
+            return _counted(self.y, None, self.cohort, mechanism, self.n_missing)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
         ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
@@ -144,6 +148,9 @@ class Counts:
         Respondents who gave no answer; they are in no count.
     cohort : array of int64, shape (u,), or None
         Cohort of each distinct report, for mechanisms that have cohorts.
+    noise : array of int64, shape (n_bits,), or None
+        Sums of bits that `y` no longer holds, because they say nothing about the answer: those
+        that accompany a revealed answer (`URAP`). Sums of all bits include them.
 
     Raises
     ------
@@ -165,6 +172,7 @@ class Counts:
     mechanism: Any
     n_missing: int = 0
     cohort: Array | None = None
+    noise: Array | None = None
 
     def __post_init__(self) -> None:
         _check_reports(self)
@@ -202,6 +210,8 @@ class Counts:
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
         ones, reports = _bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        if self.noise is not None:
+            ones = ones + self.noise
         return BitCounts(ones, reports, self.mechanism, self.n_missing)
 
     def __add__(self, other: Counts) -> Counts:
@@ -215,8 +225,10 @@ class Counts:
         cohort = None
         if self.cohort is not None and other.cohort is not None:
             cohort = np.concatenate([self.cohort, other.cohort])
-        y, n, cohort = _collapse(y, n, cohort, self.mechanism)
-        return Counts(y, n, self.mechanism, self.n_missing + other.n_missing, cohort)
+        kept = [part.noise for part in (self, other) if part.noise is not None]
+        noise = np.sum(kept, axis=0) if kept else None
+        missing = self.n_missing + other.n_missing
+        return _counted(y, n, cohort, self.mechanism, missing, noise)
 
     def __radd__(self, other: int) -> Counts:
         # sum() starts from zero
@@ -292,8 +304,7 @@ class Counts:
             n, n_missing = n[~absent], int(n[absent].sum())
             groups = None if groups is None else groups[~absent]
         found = mechanism.parse(name, reports, groups)
-        y, n, members = _collapse(found.y, n, found.cohort, mechanism)
-        return cls(y, n, mechanism, n_missing, members)
+        return _counted(found.y, n, found.cohort, mechanism, n_missing)
 
 
 @dataclass(frozen=True, eq=False)
@@ -412,12 +423,10 @@ def _check_reports(data: Reports | Counts) -> None:
     mechanism: Source = data.mechanism
     y = _array("y", data.y)
     if mechanism.n_bits:
-        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.n_bits // 8),)
-        what = f"packed reports of {mechanism.n_bits} bits, uint8 of shape (u, bytes)"
-        if good and y.size and (spare := mechanism.n_bits % 8) and (y[:, -1] >> spare).any():
-            raise InvalidArgument(
-                "y", y, f"has bits beyond the {mechanism.n_bits} of a report: padding must be zero"
-            )
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.packed_bits // 8),)
+        what = f"packed reports of {mechanism.packed_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (fault := mechanism.packing_fault(y)):
+            raise InvalidArgument("y", y, fault)
     else:
         good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
@@ -450,19 +459,30 @@ def _bit_sums(
     """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
     C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
     groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
-    weights = np.ones(len(y), dtype=np.int64) if n is None else n
     order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
-    y, weights = y[order], weights[order]
+    ordered, times = y[order], None if n is None else n[order]
     ends = np.cumsum(np.bincount(groups, minlength=C))
     ones = np.empty((C, bits), dtype=np.int64)
     for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
-        part, times = y[start:stop], weights[start:stop]
-        many = np.flatnonzero(times != 1)  # none where reports are wide
-        once = np.delete(part, many, axis=0) if many.size else part
-        ones[c] = samplers.column_sums(once, bits)
-        if many.size:
-            ones[c] += times[many] @ samplers.unpack(part[many], bits)
+        part = slice(start, stop)
+        ones[c] = mechanism.sum_bits(ordered[part], None if times is None else times[part])
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
+
+
+def _counted(
+    y: Array,
+    n: npt.NDArray[np.int64] | None,
+    cohort: Array | None,
+    mechanism: Source,
+    n_missing: int,
+    noise: Array | None = None,
+) -> Counts:
+    """The counts of reports, n of each (None: one), equal ones merged."""
+    y, n, more = mechanism.condense(y, n)
+    if more is not None:
+        noise = more if noise is None else noise + more
+    y, total, cohort = _collapse(y, n, cohort, mechanism)
+    return Counts(y, total, mechanism, n_missing, cohort, noise)
 
 
 def _collapse(

@@ -27,15 +27,19 @@ __all__ = [
     "IntegerRows",
     "column_sums",
     "integer_rows",
+    "log_ratio",
     "realised_epsilon_bits",
+    "realised_epsilon_kept",
     "realised_epsilon_krr",
     "realised_epsilon_rows",
     "realised_ratios",
     "sample_bits",
+    "sample_coins",
     "sample_krr",
     "sample_rows",
     "threshold",
     "unpack",
+    "weights_of",
 ]
 
 I64 = npt.NDArray[np.int64]
@@ -234,6 +238,32 @@ def sample_bits(
         _overwrite(block, place[chunk], at, words)
         out[chunk] = block
     return out
+
+
+def sample_coins(n: int, p: int, words: Words) -> npt.NDArray[np.bool_]:
+    """Draw n independent coins, each true with probability p / 2**64.
+
+    Parameters
+    ----------
+    n : int
+        Number of coins.
+    p : int
+        Threshold in [0, 2**64].
+    words : Words
+        Source of random words.
+
+    Returns
+    -------
+    (n,) bool
+
+    Examples
+    --------
+    >>> sample_coins(3, 2**64, lambda n: np.zeros(n, np.uint64))
+    array([ True,  True,  True])
+    """
+    _check_threshold("p", p)
+    packed = _coin_bytes(-(-n // 8), p, words)
+    return np.unpackbits(packed, count=n, bitorder="little").view(np.bool_)
 
 
 def _by_threshold(
@@ -488,7 +518,7 @@ def realised_epsilon_krr(k: int, keep: int) -> float:
     _check_threshold("keep", keep)
     if k == 1:
         return 0.0
-    return _log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
+    return log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
 
 
 def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
@@ -523,7 +553,7 @@ def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
     if hashes < 1:
         raise InvalidArgument("hashes", hashes, "must be at least 1")
     high, low = max(p1, p0), min(p1, p0)
-    return hashes * _log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
+    return hashes * log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
 
 
 def realised_ratios(own: int, other: int) -> tuple[float, float]:
@@ -555,7 +585,7 @@ def realised_ratios(own: int, other: int) -> tuple[float, float]:
     _check_threshold("own", own)
     _check_threshold("other", other)
     high, low = max(own, other), min(own, other)
-    set_, clear = _log_ratio(high, low), _log_ratio(CERTAIN - low, CERTAIN - high)
+    set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
     return (set_, clear) if own >= other else (clear, set_)
 
 
@@ -592,11 +622,58 @@ def realised_epsilon_rows(rows: IntegerRows) -> float:
     if np.any(seen[drawn] < len(rows.upper)):
         return math.inf
     pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
-    return max(_log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
 
 
-def _log_ratio(numerator: int, denominator: int) -> float:
-    """Return ln(numerator / denominator) of exact integers, numerator >= denominator."""
+def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
+    """Return what a report tells for the value that it names where others are replaced, in nats.
+
+    A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
+    with probability share / of. The likelihood ratio of that value to any other is
+    (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
+
+    Parameters
+    ----------
+    keep : int
+        Threshold in [0, 2**64].
+    share, of : int
+        1 <= share <= of.
+
+    Returns
+    -------
+    float
+        Rounded once from the exact ratio; infinite at keep = 2**64.
+
+    Examples
+    --------
+    >>> realised_epsilon_kept(2**63, 1, 2) == math.log(3)   # k-RR with two categories
+    True
+    """
+    _check_threshold("keep", keep)
+    replaced = (CERTAIN - keep) * share
+    return log_ratio(keep * of + replaced, replaced)
+
+
+def weights_of(rows: IntegerRows, x: int) -> list[int]:
+    """Return the integer weights of row x, which sum to 2**64.
+
+    Examples
+    --------
+    >>> weights_of(integer_rows([[0.25, 0.0, 0.75]]), 0) == [2**62, 3 * 2**62]
+    True
+    """
+    ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
+    return [after - before for before, after in zip(ends[:-1], ends[1:], strict=True)]
+
+
+def log_ratio(numerator: int, denominator: int) -> float:
+    """Return ln(numerator / denominator) of exact integers, rounded once or twice.
+
+    Examples
+    --------
+    >>> log_ratio(2**64 + 1, 2**64) == 2.0**-64
+    True
+    """
     if numerator == denominator:
         return 0.0
     if denominator == 0:

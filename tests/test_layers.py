@@ -26,6 +26,7 @@ LAYERS = (
     "randomness",
     "samplers",
     "operators",
+    "sensitive_rows",
     "designs",
     "hashed_rows",
     "joint_rows",
@@ -65,7 +66,7 @@ LAYERS = (
 # a base too: Warner's design is k-RR with two categories; and lumped reports become those of a
 # custom mechanism.)
 SHARED_SIBLINGS = {
-    "mechanisms": {"base", "bits", "custom", "hashed", "hashed_bits", "hashing", "krr"}
+    "mechanisms": {"base", "bits", "custom", "hashed", "hashed_bits", "hashing", "krr", "urap", "urr"}
 }
 HEAVY = {
     "cvxpy",

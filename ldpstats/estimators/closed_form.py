@@ -1,4 +1,4 @@
-"""The exact MLE of a channel a I + b 11' (k-RR) in closed form: water-filling."""
+"""The exact MLE of a channel a I + 1 b' (k-RR, uRR) in closed form: water-filling."""
 
 from __future__ import annotations
 
@@ -16,18 +16,21 @@ __all__ = ["water_filling"]
 Array = npt.NDArray[Any]
 
 
-def water_filling(counts: Array, a: float, b: float) -> Array:
-    """Maximise ``sum_y c_y log(a p_y + b)`` over the simplex (KBR16 Proposition 6, eq. 28, 29).
+def water_filling(counts: Array, a: float, b: float | Array) -> Array:
+    """Maximise ``sum_y c_y log(a p_y + b_y)`` over the simplex (KBR16 Proposition 6, eq. 28, 29).
 
-    The maximum is ``p_y = max(0, c_y / lam - b / a)``, with lam such that it sums to one. Once the
-    counts are sorted, lam follows from each possible number of positive entries at once.
+    The maximum is ``p_y = max(0, c_y / lam - b_y / a)``, with lam such that it sums to one. Once
+    the counts are sorted by ``c_y / b_y``, lam follows from each possible number of positive
+    entries at once. Categories that are not sensitive have b_y = 0 under uRR, and come first.
 
     Parameters
     ----------
     counts : array, shape (k,)
         Reports of each label; not all zero.
-    a, b : float
-        The channel, ``Q[x, y] = b + a [x == y]`` with a > 0, b >= 0; for k-RR
+    a : float
+        Weight of the identity, positive.
+    b : float or array, shape (k,)
+        Background of the channel ``Q[x, y] = b_y + a [x == y]``, not negative; for k-RR
         b = 1 / (e^eps + k - 1) and a = (e^eps - 1) b.
 
     Returns
@@ -47,14 +50,28 @@ def water_filling(counts: Array, a: float, b: float) -> Array:
     if not a > 0.0:
         raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")
     c = np.asarray(counts)
-    largest_first = np.sort(c)[::-1].astype(np.float64)
-    if not largest_first[0] > 0.0:
+    if not c.max() > 0.0:
         raise InvalidArgument("counts", c.tolist(), "must hold at least one report")
-    ratio = b / a
-    lam = np.cumsum(largest_first) / (1.0 + ratio * np.arange(1, c.size + 1))
-    positive = int(np.flatnonzero(largest_first > lam * ratio)[-1])
-    p = np.maximum(c / lam[positive] - ratio, 0.0)
+    ratio: Any = b / a
+    if np.ndim(ratio) == 0:
+        lam = _level(np.sort(c)[::-1].astype(np.float64), ratio)
+    else:
+        # counts without background are positive whatever the level; the others are sorted
+        some = np.flatnonzero(ratio)
+        order = some[np.argsort(-c[some] / ratio[some])]
+        lam = _level(c[order].astype(np.float64), ratio[order], float(c.sum() - c[some].sum()))
+    p = np.maximum(c / lam - ratio, 0.0)
     return np.asarray(p / p.sum())
+
+
+def _level(c: Array, ratio: float | Array, certain: float = 0.0) -> float:
+    """The lam of `water_filling`; c / ratio falls, `certain` are the counts without background."""
+    if not c.size:
+        return certain
+    weight = ratio * np.arange(1, c.size + 1) if np.ndim(ratio) == 0 else np.cumsum(ratio)
+    lam = (certain + np.cumsum(c)) / (1.0 + weight)
+    positive = np.flatnonzero(c > lam * ratio)
+    return float(lam[positive[-1]]) if positive.size else certain
 
 
 def solve_uniform(W: UniformRows, n: Array) -> Ascent:

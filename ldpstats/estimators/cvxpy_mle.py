@@ -98,7 +98,7 @@ def _by_cones(W: Rows, n: Array) -> tuple[Array, str, int]:
     u, k = W.shape
     p = cp.Variable(k, nonneg=True)
     if isinstance(W, UniformRows):
-        mixed = W.a * p[W.codes] + W.b
+        mixed = W.a * p[W.codes] + W.background
     elif u * k <= _LARGEST:
         mixed = W.dense() @ p
     else:

@@ -15,6 +15,7 @@ from ldpstats.estimators.ascent import (
     LAST_STEP,
     STEP,
     Ascent,
+    certified_gap,
     check_tol,
     gap_target,
     observed,
@@ -29,6 +30,7 @@ from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sam
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Likelihood, Solution
+from ldpstats.sensitive_rows import SensitiveRows
 
 if TYPE_CHECKING:
     import cvxpy
@@ -138,6 +140,8 @@ def maximise(
     k = W.shape[1]
     if isinstance(W, UniformRows) and W.a > 0.0 and start is None:
         return solve_uniform(W, n), "water-filling in closed form"
+    if isinstance(W, SensitiveRows) and start is None:
+        return _maximise_sensitive(W, n, target, by_step, max_iter)
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
     table = k > _TABLE_K and is_table(W)
@@ -163,3 +167,23 @@ def maximise(
     found = newton(W, n, goal, start, LAST_STEP if by_step else np.inf, max_iter)
     how += f"Newton, {found.n_iter} iterations"
     return Ascent(found.p, found.gap, steps + found.n_iter, found.gap <= target), how
+
+
+def _maximise_sensitive(
+    W: SensitiveRows, n: Array, target: float, by_step: bool, max_iter: int
+) -> tuple[Ascent, str]:
+    """Maximise over the sensitive categories and the total of the others, whose shares are known."""
+    rows, counts, shares = W.merged(n)
+    n_sensitive = rows.shape[1] - 1
+    p = np.zeros(W.shape[1])
+    if not rows.bits.shape[0]:  # nobody made a protected report
+        p[~W.sensitive] = shares
+        return Ascent(p, certified_gap(W, n, p), 0, True), "counts of revealed answers"
+    if not shares.size:  # all categories are sensitive
+        return maximise(rows.bits, counts, target, by_step, max_iter)
+    fast = prepared(rows)
+    start = empirical_start(fast, counts)
+    found, how = maximise(fast, counts, target, by_step, max_iter, start)
+    p[W.sensitive], p[~W.sensitive] = found.p[:n_sensitive], found.p[n_sensitive] * shares
+    gap = certified_gap(W, n, p)
+    return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how

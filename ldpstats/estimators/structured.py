@@ -21,6 +21,7 @@ from ldpstats.operators import (
     UnaryRows,
     UniformRows,
 )
+from ldpstats.sensitive_rows import SensitiveRows
 from ldpstats.simplex import project_simplex
 
 __all__ = ["empirical_start", "is_structured", "prepared"]
@@ -37,7 +38,9 @@ def is_structured(W: Rows) -> bool:
         return any(is_structured(part) for part in W.parts)
     if isinstance(W, FixedEntry):
         return is_structured(W.base)
-    return isinstance(W, UniformRows | UnaryRows | LabelRows | BloomRows | JointRows)
+    return isinstance(
+        W, UniformRows | UnaryRows | LabelRows | BloomRows | JointRows | SensitiveRows
+    )
 
 
 def prepared(W: Rows) -> Rows:
@@ -46,6 +49,8 @@ def prepared(W: Rows) -> Rows:
         return StackedRows(tuple(prepared(part) for part in W.parts))
     if isinstance(W, FixedEntry):
         return replace(W, base=prepared(W.base))
+    if isinstance(W, SensitiveRows):
+        return replace(W, bits=prepared(W.bits))
     if isinstance(W, UnaryRows | LabelRows | BloomRows) and W.shape[0] * W.shape[1] <= _SMALL:
         return DenseRows(W.dense())
     if isinstance(W, UnaryRows) and not isinstance(W, PackedRows):
@@ -79,6 +84,8 @@ def empirical_start(W: Rows, n: Array) -> Array:
         return joint_start(W, n)
     if isinstance(W, PackedRows):
         return _from_bits(W, n)
+    if isinstance(W, SensitiveRows) and isinstance(W.bits, PackedRows):
+        return _from_sensitive(W, W.bits, n)
     if isinstance(W, LabelRows):
         return _from_labels(W, n)
     if isinstance(W, BloomRows) and W.p1 != W.p0:
@@ -90,6 +97,16 @@ def _from_bits(W: PackedRows, n: Array) -> Array:
     sums, _ = W.adjoints(n / n.sum())  # absent + (present - absent) times the mean of each bit
     mean = (sums - W.absent) / (W.present - W.absent)
     return project_simplex((mean - W.p0) / (W.p1 - W.p0))
+
+
+def _from_sensitive(W: SensitiveRows, bits: PackedRows, n: Array) -> Array:
+    """From the bits of protected reports alone: those of the others are noise."""
+    noise, nobs = n[W.protected] / n.sum(), float(n.sum())
+    sums, _ = bits.adjoints(noise)
+    mean = (sums - bits.absent * noise.sum()) / (bits.present - bits.absent)
+    p = np.bincount(W.revealed, weights=n[~W.protected], minlength=W.shape[1]) / (nobs * W.told)
+    p[W.sensitive] = (mean - bits.p0 * noise.sum()) / (bits.p1 - bits.p0)
+    return project_simplex(p)
 
 
 def _from_labels(W: LabelRows, n: Array) -> Array:

@@ -33,12 +33,12 @@ def null_standard_errors(problem: Moments) -> Array:
     if not isinstance(problem, Equations):  # one absent candidate more or less changes nothing
         return np.sqrt(problem.covariance().variances())
     G, k = problem.inverse, problem.k
-    if isinstance(G, float):
+    if np.ndim(G) < 2:
         vertex = np.eye(1, k)[0]
         variances = problem.V(vertex).variances()
         variances[0] = problem.V(np.roll(vertex, 1)).variances()[0]
-        return np.sqrt(variances) * abs(G)
-    p = problem.plug_in()
+        return np.asarray(np.sqrt(variances) * np.abs(G))
+    p, G = problem.plug_in(), np.asarray(G)
     found = np.empty(k)
     for j in range(k):
         others = np.where(np.arange(k) == j, 0.0, p)

@@ -13,8 +13,11 @@ from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
 from ldpstats.mechanisms.orappor import ORAPPOR
 from ldpstats.mechanisms.orr import ORR
+from ldpstats.mechanisms.pum import PUM, PUMClient
 from ldpstats.mechanisms.rappor import RAPPOR, RAPPORClient
 from ldpstats.mechanisms.unary import KRAPPOR
+from ldpstats.mechanisms.urap import URAP
+from ldpstats.mechanisms.urr import URR
 
 __all__ = [
     "KRAPPOR",
@@ -22,7 +25,10 @@ __all__ = [
     "MECHANISMS",
     "ORAPPOR",
     "ORR",
+    "PUM",
     "RAPPOR",
+    "URAP",
+    "URR",
     "CandidateMap",
     "Client",
     "CustomMechanism",
@@ -30,6 +36,7 @@ __all__ = [
     "LumpedUnary",
     "Mangat",
     "Mechanism",
+    "PUMClient",
     "RAPPORClient",
     "UnrelatedQuestion",
     "Warner",
@@ -47,6 +54,8 @@ MECHANISMS: dict[str, type[Mechanism]] = {
     "ORAPPOR": ORAPPOR,
     "ORR": ORR,
     "RAPPOR": RAPPOR,
+    "URAP": URAP,
+    "URR": URR,
     "UnrelatedQuestion": UnrelatedQuestion,
     "Warner": Warner,
 }

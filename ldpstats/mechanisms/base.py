@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats import samplers
 from ldpstats.channels import Channel
 from ldpstats.checks import counts_vector, distribution, positive_integer
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import align, encode, labels_from_json, labels_to_json
-from ldpstats.privacy import Audit
+from ldpstats.privacy import Audit, uldp
 from ldpstats.problems import Equations, Likelihood, Moments
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import BitCounts, Counts, Reports
@@ -44,6 +45,7 @@ class Mechanism(ABC):
     n_outputs: int  # possible labels of a report (of one cohort); 0 where reports are bit patterns
     n_bits: int  # width of a report in bits; 0 where reports are labels
     n_cohorts: int  # 0 for a mechanism that knows none
+    sensitive: pd.Index[Any] | None = None  # the categories that are protected; None for all
 
     @abstractmethod
     def channel(self, candidates: Any = None) -> Channel:
@@ -99,6 +101,40 @@ class Mechanism(ABC):
     def k(self) -> int:
         """Number of categories."""
         return len(self.categories)
+
+    # -- packed reports: how `Reports.y` holds the bits of a report ---------------------------
+
+    @property
+    def packed_bits(self) -> int:
+        """Bits that a packed report takes."""
+        return self.n_bits
+
+    def packing_fault(self, y: Array) -> str:
+        """What is wrong with packed reports of the right width; empty where nothing is."""
+        spare = self.n_bits % 8
+        if spare and (y[:, -1] >> spare).any():
+            return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+        return ""
+
+    def unpack(self, y: Array) -> Array:
+        """The bits of packed reports, bool of shape (n, n_bits)."""
+        return samplers.unpack(y, self.n_bits)
+
+    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
+        """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
+        if n is None:
+            return samplers.column_sums(y, self.n_bits)
+        many = np.flatnonzero(n != 1)  # none where reports are wide
+        once = np.delete(y, many, axis=0) if many.size else y
+        return np.asarray(samplers.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
+
+    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
+        """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
+
+        Returns what is left of them, merged where that is quick, and the sums of the bits that
+        were left out, shape (n_bits,), or None.
+        """
+        return y, n, None
 
     def privatize(
         self, values: object, rng: np.random.Generator, missing: str = "raise"
@@ -209,13 +245,23 @@ class Mechanism(ABC):
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
-        empty = np.empty((0, -(-self.n_bits // 8)), np.uint8) if self.n_bits else np.empty(0, int)
+        width = -(-self.packed_bits // 8)
+        empty = np.empty((0, width), np.uint8) if self.n_bits else np.empty(0, int)
         none = np.empty(0, dtype=np.int64)
         return Counts(empty, none, self, cohort=none if self.n_cohorts else None)
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
-        return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+        if self.sensitive is None:
+            return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+        certificate = uldp(self.channel(), np.isin(self.categories, self.sensitive))
+        return Audit(
+            str(self),
+            self.epsilon,
+            certificate.epsilon,
+            self.sampler_epsilon(),
+            sensitive=(len(self.sensitive), self.k),
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Specification as plain JSON types, to ship with the reports."""

@@ -86,7 +86,7 @@ class KRR(Enumerated):
         Q = self.channel()
         if Q.a < 0.5:
             return samplers.threshold(Q.a, "down")
-        return (1 << 64) - max(samplers.threshold(self.k * Q.b, "up"), 1)
+        return (1 << 64) - max(samplers.threshold(self.k * float(Q.b), "up"), 1)
 
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_krr(codes, self.k, self._keep(), words)

@@ -136,8 +136,8 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
         group[kept] = np.arange(kept.size)
         outputs = categories
     if isinstance(channel, Uniformised):
-        share = np.append(np.ones(kept.size), channel.k - kept.size)
-        Q = channel.a * np.eye(share.size) + channel.b * share
+        b = np.broadcast_to(channel.b, channel.k)
+        Q = channel.a * np.eye(kept.size + 1) + np.append(b[kept], np.delete(b, kept).sum())
     else:
         Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
     lumped = CustomMechanism(Q, categories, outputs)

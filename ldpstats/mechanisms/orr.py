@@ -94,7 +94,7 @@ class ORR(Hashed):
 
     def _probabilities(self) -> tuple[float, float]:
         Q = self._krr.channel()
-        return Q.a + Q.b, Q.b
+        return Q.a + float(Q.b), float(Q.b)
 
     def _noise(self) -> LabelNoise:
         return LabelNoise()
@@ -126,7 +126,7 @@ class ORR(Hashed):
         assert counts.cohort is not None
         Q = self._krr.channel()
         return Likelihood(
-            LabelRows(self.cells(candidates), counts.cohort, counts.y, Q.a, Q.b), counts.n
+            LabelRows(self.cells(candidates), counts.cohort, counts.y, Q.a, float(Q.b)), counts.n
         )
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:

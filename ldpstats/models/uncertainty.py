@@ -18,7 +18,7 @@ from ldpstats.estimates import ExactForm, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
-from ldpstats.operators import UniformRows
+from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.simplex import project_simplex
@@ -99,9 +99,10 @@ def exact_form(problem: Moments) -> ExactForm | None:
     if not isinstance(problem, Equations):
         return None
     counts = np.rint(problem.t * problem.nobs).astype(np.int64)
-    if isinstance(problem.A, float):
+    if np.ndim(problem.A) < 2:
         offset = np.broadcast_to(problem.offset, counts.shape).astype(np.float64)
-        return ExactForm(counts, problem.nobs, offset, np.full(counts.shape, problem.A))
+        scale = np.broadcast_to(problem.A, counts.shape).astype(np.float64)
+        return ExactForm(counts, problem.nobs, offset, scale)
     if problem.kind == "lumped":  # a bit of each category but the last, which none is counted for
         offset, scale = np.array(problem.offset), np.diagonal(problem.A).copy()
         offset[-1] = scale[-1] = np.nan
@@ -148,7 +149,7 @@ def mle_covariance(
         else None
         for c, problem in zip(sources, problems, strict=True)
     ]
-    free = _finite_information(matrices, p)
+    free = _finite_information(matrices, [part.W for part in likelihoods], p)
     J = np.zeros((int(free.sum()), int(free.sum())))
     for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
         if Q is not None:
@@ -168,13 +169,14 @@ def mle_covariance(
     return Covariance.dense(full), kind
 
 
-def _finite_information(matrices: Sequence[Array | None], p: Array) -> Array:
+def _finite_information(matrices: Sequence[Array | None], rows: Sequence[Rows], p: Array) -> Array:
     """Categories whose estimate can vary: none of their reports has probability zero under p.
 
     A category at zero that some never-expected report would reveal is known to first order.
     """
     free = np.ones(p.size, dtype=bool)
-    for Q in matrices:
+    for Q, W in zip(matrices, rows, strict=True):
+        free &= ~W.pinned(p)
         if Q is not None:
             never = (p @ Q <= 0.0) & Q.any(axis=0)
             free &= ~Q[:, never].any(axis=1)
