@@ -16,6 +16,10 @@ which are KBR16 Propositions 3 and 4 once q and r are filled in; no privacy is q
 sums are symmetric and concave in p, so the uniform p is the worst for either loss whatever q and r
 are. There all m_i are equal, so both losses shrink the sample by the same factor.
 
+uRR and uRAP, which protect the sensitive categories only (MK19), have losses of the same form, with
+q and r of their own for sensitive and for other categories (modules `sensitive`, `worst_case`,
+`regimes`, `theta`). Their worst p favours the other categories.
+
 All losses are those of the unconstrained inversion estimator against the distribution p that the n
 respondents are drawn from. `epsilon` (in nats) and `n` may be arrays: they broadcast, and the
 result has their common shape. A malformed argument raises `InvalidArgument`.
@@ -54,10 +58,29 @@ from ldpstats.utility.losses import (
     nonprivate_worst_l1,
     nonprivate_worst_l2,
 )
+from ldpstats.utility.personalized import PersonalizedBound, personalized_bound
 from ldpstats.utility.recommendation import Recommendation, recommend_design
+from ldpstats.utility.regimes import (
+    uldp_high_privacy_loss,
+    uldp_low_privacy_loss,
+    uldp_lower_bound,
+)
+from ldpstats.utility.sensitive import urap_l1, urap_l2, urr_l1, urr_l2
+from ldpstats.utility.theta import BestTheta, best_theta
+from ldpstats.utility.worst_case import (
+    urap_worst_distribution,
+    urap_worst_l1,
+    urap_worst_l2,
+    urr_worst_distribution,
+    urr_worst_l1,
+    urr_worst_l2,
+)
 
 __all__ = [
+    "BestTheta",
+    "PersonalizedBound",
     "Recommendation",
+    "best_theta",
     "cells_needed",
     "cohorts_needed",
     "collision_probability",
@@ -83,6 +106,20 @@ __all__ = [
     "nonprivate_minimax_l2",
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
+    "personalized_bound",
     "random_design_loss",
     "recommend_design",
+    "uldp_high_privacy_loss",
+    "uldp_low_privacy_loss",
+    "uldp_lower_bound",
+    "urap_l1",
+    "urap_l2",
+    "urap_worst_distribution",
+    "urap_worst_l1",
+    "urap_worst_l2",
+    "urr_l1",
+    "urr_l2",
+    "urr_worst_distribution",
+    "urr_worst_l1",
+    "urr_worst_l2",
 ]
