@@ -49,6 +49,8 @@ _MECHANISMS: dict[str, type[ldp.Mechanism]] = {
     "orr": ldp.ORR,
     "rappor": ldp.RAPPOR,
     "unrelated-question": ldp.UnrelatedQuestion,
+    "urap": ldp.URAP,
+    "urr": ldp.URR,
     "warner": ldp.Warner,
 }
 
@@ -56,8 +58,9 @@ _MECHANISMS: dict[str, type[ldp.Mechanism]] = {
 _PARAMETERS: dict[str, tuple[type, str]] = {
     "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
     "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
+    "sensitive": (str, "urap, urr: the categories to protect, separated by commas"),
     "epsilon": (float, "privacy of one report, in nats"),
-    "theta": (float, "krappor: P(own bit = 1); 0.5 is optimised unary encoding"),
+    "theta": (float, "krappor, urap: P(own bit = 1); 0.5 is optimised unary encoding"),
     "p_truth": (float, "forced-response: probability of being told to answer truthfully"),
     "p_yes": (float, "forced-response: probability of being told to say yes"),
     "p": (
@@ -97,6 +100,8 @@ examples:
       --with hours.csv --spec hours.json --name hours --id person
   ldpstats associate reports.csv --column job --spec job.json --column hours --spec hours.json \\
       --test bootstrap --seed 1 --plot table.png --plot-kind departures
+  ldpstats privatize answers.csv status.csv --column status --mechanism urr --epsilon 1 \\
+      --categories married,single,divorced,widowed --sensitive divorced --write-spec status.json
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
@@ -323,7 +328,11 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             "--write-spec, because the reports cannot be analysed without a specification"
         )
     kind = _MECHANISMS[given.mechanism]
-    known = {field.name: field.default is MISSING for field in fields(kind)}  # type: ignore[arg-type]
+    known = {
+        field.name: field.default is MISSING or field.name in ("sensitive", "epsilon")
+        for field in fields(kind)  # type: ignore[arg-type]
+        if field.name in _PARAMETERS
+    }
     for name in options:
         if name not in known:
             wanted = ", ".join(map(option, known))
@@ -336,13 +345,29 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     for name in _LABELS:
         if name in options:
             options[name] = _categories(options[name], option(name))
+    if "sensitive" in options:
+        options["sensitive"] = _members(options["sensitive"], options["categories"])
     return kind(**options)
+
+
+def _members(text: str, categories: int | list[str]) -> list[Any]:
+    """Labels separated by commas; numbers where the categories are 0 to k-1. There may be none."""
+    if not text:
+        return []
+    labels = _split(text, "--sensitive")
+    if isinstance(categories, int):
+        return [int(v) if v.isascii() and v.isdecimal() else v for v in labels]
+    return labels
 
 
 def _categories(text: str, flag: str = "--categories") -> int | list[str]:
     """A number of categories, or labels; a label with a comma in it stands in double quotes."""
     if text.isascii() and text.isdecimal() and len(text) < 10:
         return int(text)
+    return _split(text, flag)
+
+
+def _split(text: str, flag: str) -> list[str]:
     try:
         return next(csv.reader([text], strict=True))
     except csv.Error as error:

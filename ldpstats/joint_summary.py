@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from ldpstats.summary import one_line, tabulated
+from ldpstats.summary import one_line, protection_notes, tabulated
 
 __all__ = ["association_summary"]
 
@@ -124,6 +124,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         notes.append(
             "The estimate is on the boundary (a cell of zero), which the intervals do not rest on."
         )
+    notes += protection_notes(results.sources)
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
     return notes

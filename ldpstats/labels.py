@@ -130,6 +130,7 @@ def encode(
     if (codes < 0).any():
         first = int(np.argmax(codes < 0))
         unknown = present.iloc[first]
+        unknown = unknown.item() if isinstance(unknown, np.generic) else unknown
         raise UnknownCategory(
             f"{name}[{present.index[first]}]",
             unknown,

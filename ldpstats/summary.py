@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import html
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-__all__ = ["frequency_summary", "one_line", "tabulated"]
+__all__ = ["frequency_summary", "one_line", "protection_notes", "tabulated"]
 
 
 _HEADER_TEXT = {
@@ -181,6 +182,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         *(_cut_notes(results, frame, alpha) if results.linear.covariance is not None else []),
         "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
+    notes += protection_notes(results.sources)
     if results.linear.covariance is None:
         notes = [
             f"Standard errors of {len(frame)} candidates at once were not computed: use method "
@@ -209,6 +211,14 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
                 f"that are not {which}."
             )
     return notes
+
+
+def protection_notes(sources: Sequence[str]) -> list[str]:
+    """What epsilon does not protect, for mechanisms that protect sensitive categories only."""
+    found = [re.search(r"k=(\d+), sensitive=(\d+)", source) for source in sources]
+    if not any(match and int(match[2]) < int(match[1]) for match in found):
+        return []
+    return ["Epsilon protects the sensitive categories only: reports may reveal any other answer."]
 
 
 def _selection_notes(results: Any) -> list[str]:

@@ -97,6 +97,60 @@ def test_the_reports_are_noisy(answers: Path) -> None:
     assert (told != true).mean() == pytest.approx(2 / (np.exp(2) + 2), abs=0.0203)
 
 
+@pytest.mark.parametrize("kind", ["urr", "urap"])
+@pytest.mark.parametrize("target", FORMATS)
+def test_sensitive_answers(
+    kind: str, target: str, answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert privatize(answers, kind, ".csv", target, "--sensitive", "driver") == 0
+    assert "sensitive=1" in capsys.readouterr().out
+    mechanism = files.read_mechanism(answers / "spec.json")
+    assert mechanism.sensitive is not None and mechanism.sensitive.tolist() == ["driver"]
+    assert fit(answers, "--json", "-", suffix=target) == 0
+    results = ldp.FrequencyResults.from_json(capsys.readouterr().out)
+    z = (results.linear_params - SHARES) / results.linear_bse
+    assert results.nobs == 20_000 and np.abs(z).max() < 7  # as above
+    assert main(["audit", str(answers / "spec.json")]) == 0
+    assert "1 of 3 categories are protected" in capsys.readouterr().out
+
+
+def test_sensitive_answers_are_all_protected(answers: Path) -> None:
+    """No driver is reported as something else that is not sensitive."""
+    assert privatize(answers, "urr", ".csv", ".csv", "--sensitive", "driver") == 0
+    true = pd.read_csv(answers / "answers.csv")["job"]
+    told = pd.read_csv(answers / "reports.csv")["report"]
+    assert set(told[true == "driver"]) == {"driver"}
+    assert (told[true == "nurse"] == "driver").any()
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "words"),
+    [
+        ("urr", [], "--sensitive=None: is needed for urr"),
+        ("urap", ["--sensitive", "cook"], "sensitive[0]='cook': is not among the 3 labels"),
+        ("urr", ["--sensitive", "nurse,nurse"], "sensitive='nurse': the category occurs twice"),
+        ("krr", ["--sensitive", "nurse"], "--sensitive='nurse': is no option of krr"),
+    ],
+)
+def test_sensitive_answers_that_do_not_exist(
+    kind: str, given: list[str], words: str, answers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert privatize(answers, kind, ".csv", ".csv", *given) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_sensitive_numbers_and_none(answers: Path) -> None:
+    pd.DataFrame({"job": [0, 1, 2, 2]}).to_csv(answers / "numbers.csv", index=False)
+    for given, labels in (("2", [2]), ("0,2", [0, 2]), ("", [])):
+        spec = answers / f"spec{given}.json"
+        made = ["--mechanism", "urr", "--epsilon", "1", "--categories", "3", "--sensitive", given]
+        paths = [str(answers / "numbers.csv"), str(answers / f"out{given}.csv")]
+        argv = ["privatize", *paths, "--column", "job", *made, "--write-spec", str(spec)]
+        assert main(argv) == 0
+        found = files.read_mechanism(spec).sensitive
+        assert found is not None and found.tolist() == labels
+
+
 def test_two_runs_differ(answers: Path) -> None:
     """Nothing seeds the client: all of 20,000 reports agree with probability 0.65^20000."""
     assert privatize(answers, "krr", ".csv", ".csv") == 0
@@ -646,7 +700,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 def test_the_examples_of_the_help_are_understood() -> None:
     text = cli._EXAMPLES.replace("\\\n", " ")
     commands = [line.split()[1:] for line in text.splitlines() if line.startswith("  ldpstats")]
-    assert len(commands) == 12
+    assert len(commands) == 13
     for arguments in commands:
         assert cli._parser().parse_args(arguments).command == arguments[0]
 
