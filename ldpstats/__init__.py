@@ -51,9 +51,11 @@ from ldpstats.mechanisms import (
     RAPPORClient,
     UnrelatedQuestion,
     Warner,
+    lump,
     mechanism_from_dict,
+    paired,
+    withhold,
 )
-from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.association import AssociationModel
 from ldpstats.models.frequency import FrequencyModel, two_sample_test
 from ldpstats.reports import BitCounts, Counts, Reports
@@ -110,6 +112,8 @@ __all__ = [
     "errors",
     "lump",
     "mechanism_from_dict",
+    "paired",
     "privacy",
     "two_sample_test",
+    "withhold",
 ]

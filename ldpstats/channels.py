@@ -223,6 +223,8 @@ class Uniformised(Channel):
             return np.asarray(np.abs(np.log1p(self.a / b)))
 
     def output_classes(self) -> OutputClasses:
+        if self.a < 0.0:
+            return super().output_classes()
         made = np.broadcast_to(np.asarray(self.a + self.b), (self.k,)) > 0.0
         alone = made & (np.broadcast_to(np.asarray(self.b), (self.k,)) == 0.0)
         return OutputClasses(self.ratios(), np.where(alone, np.arange(self.k), -1), made + 0.0)
@@ -314,6 +316,12 @@ class Bits(Channel):
         scale = W.max(axis=1, initial=-np.inf)
         scale[~np.isfinite(scale)] = 0.0  # a report that no category can make keeps a row of zeros
         return DenseRows(np.exp(W - scale[:, None]), scale)
+
+    def output_classes(self) -> OutputClasses:
+        if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+            return super().output_classes()
+        one = np.ones(1)  # every category can make every report
+        return OutputClasses(self.epsilon() * one, np.array([-1]), 2.0**self.n_bits * one)
 
     def epsilon(self) -> float:
         with np.errstate(divide="ignore"):

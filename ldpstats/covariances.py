@@ -199,6 +199,27 @@ class Covariance:
         core[-2:, -2:] = [[w.sum(), -1.0], [-1.0, 0.0]]
         return Covariance(self.diagonal, core, np.column_stack([self.factors, share, w]))
 
+    def merged(self, group: npt.NDArray[np.int64]) -> Covariance:
+        """Covariance of the sums of the entries of each group 0 .. g - 1; `group` has shape (k,).
+
+        Examples
+        --------
+        >>> multinomial([0.5, 0.3, 0.2], n=100).merged(np.array([0, 1, 1])).matrix()
+        array([[ 0.0025, -0.0025],
+               [-0.0025,  0.0025]])
+        """
+        size = int(group.max()) + 1
+
+        def sums(rows: Array) -> Array:
+            out = np.zeros((size, rows.shape[1]))
+            np.add.at(out, group, rows)
+            return out
+
+        diagonal = sums(self.diagonal[:, None])[:, 0]
+        if self.factors is None:
+            return Covariance(diagonal, sums(sums(self.core).T))
+        return Covariance(diagonal, self.core, sums(self.factors))
+
     def take(self, index: Sequence[int] | npt.NDArray[np.intp]) -> Covariance:
         """Covariance of the entries `index`, a sequence of distinct positions, in that order."""
         i = np.asarray(index, dtype=np.intp)

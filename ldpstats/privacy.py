@@ -5,28 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
 from numbers import Real
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
-from ldpstats.channels import Channel, Dense
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import sensitive_codes
+from ldpstats.channels import Channel
+from ldpstats.composition import post_process, sequential
+from ldpstats.errors import InvalidArgument
+from ldpstats.uldp import ULDP, Guarded, as_channel, uldp
 
-__all__ = ["ULDP", "Audit", "Guarded", "compose", "epsilon", "split_budget", "uldp"]
-
-
-@runtime_checkable
-class Guarded(Protocol):
-    """What `uldp` needs to know of a mechanism."""
-
-    @property
-    def categories(self) -> pd.Index[Any]: ...
-    @property
-    def sensitive(self) -> pd.Index[Any] | None: ...
-    def channel(self) -> Channel: ...
+__all__ = [
+    "ULDP",
+    "Audit",
+    "Guarded",
+    "compose",
+    "epsilon",
+    "post_process",
+    "sequential",
+    "split_budget",
+    "uldp",
+]
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,13 @@ class Audit:
         )
 
 
-def epsilon(Q: Channel | npt.ArrayLike) -> float:
+def epsilon(Q: Channel | Guarded | npt.ArrayLike) -> float:
     """Smallest epsilon for which a channel is epsilon-locally differentially private.
 
     Parameters
     ----------
-    Q : Channel or array, shape (k, l)
-        Channel; rows are true categories, columns are reports.
+    Q : Channel, Mechanism or array, shape (k, l)
+        Rows are true categories, columns are reports.
 
     Returns
     -------
@@ -115,173 +114,14 @@ def epsilon(Q: Channel | npt.ArrayLike) -> float:
     >>> round(epsilon([[0.75, 0.25], [0.25, 0.75]]), 4)   # ln 3
     1.0986
     """
-    return (Q if isinstance(Q, Channel) else Dense(np.array(Q))).epsilon()
-
-
-@dataclass(frozen=True, eq=False)
-class ULDP:
-    """What a channel guarantees to sensitive categories: the certificate that `uldp` gives.
-
-    Parameters
-    ----------
-    epsilon : float
-        Smallest epsilon, in nats, for which Definition 2 of MK19 holds; inf where none does.
-    sensitive : array of bool, shape (k,)
-        Which categories are sensitive.
-    n_protected, n_invertible : float
-        Number of reports of either type.
-    revealed : array of int, shape (l,), or None
-        The category that each report reveals, -1 for protected reports; None where reports are too
-        many to list.
-    reason : str
-        Why epsilon is infinite; empty where it is not.
-
-    Examples
-    --------
-    >>> mangat = [[1.0, 0.0], [0.25, 0.75]]   # categories yes and no; a yes is always reported
-    >>> certificate = uldp(mangat, sensitive=[0])
-    >>> round(certificate.epsilon, 6), certificate.holds   # ln 4
-    (1.386294, True)
-    >>> certificate.protected, certificate.invertible
-    (array([0]), array([1]))
-    """
-
-    epsilon: float
-    sensitive: npt.NDArray[np.bool_]
-    n_protected: float
-    n_invertible: float
-    revealed: npt.NDArray[np.int64] | None
-    reason: str = ""
-
-    @property
-    def holds(self) -> bool:
-        """Whether there is an epsilon at all."""
-        return bool(np.isfinite(self.epsilon))
-
-    @property
-    def protected(self) -> npt.NDArray[np.int64]:
-        """Positions of the protected reports."""
-        return np.flatnonzero(self._listed() < 0)
-
-    @property
-    def invertible(self) -> npt.NDArray[np.int64]:
-        """Positions of the reports that reveal a category, none of them sensitive."""
-        return np.flatnonzero(self._listed() >= 0)
-
-    def _listed(self) -> npt.NDArray[np.int64]:
-        if self.revealed is None:
-            raise NotAvailable(
-                f"{self.n_protected:.4g} protected reports are too many to list: use n_protected "
-                "and n_invertible"
-            )
-        return self.revealed
-
-    def __str__(self) -> str:
-        k, S = self.sensitive.size, int(self.sensitive.sum())
-        verdict = f"epsilon {self.epsilon:.12g}" if self.holds else f"no epsilon: {self.reason}"
-        return (
-            f"Utility-optimised LDP of {S} sensitive among {k} categories: {verdict}\n"
-            f"  protected reports   {self.n_protected:.6g}\n"
-            f"  invertible reports  {self.n_invertible:.6g}"
-        )
-
-
-def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
-    """Certify utility-optimised local differential privacy from the channel (MK19 Definition 2).
-
-    A report is invertible if one category that is not sensitive can make it and no other can: it
-    reveals that category. All other reports are protected, and must not tell any two categories
-    apart by more than epsilon: ``Q[x, y] <= e^epsilon Q[x', y]`` for all x and x', sensitive or
-    not. So a sensitive category makes protected reports only.
-
-    Parameters
-    ----------
-    Q : Channel, Mechanism or array, shape (k, l)
-        Rows are true categories, columns are reports.
-    sensitive : sequence, optional
-        Positions of the sensitive categories, or a boolean mask of shape (k,); for a mechanism
-        their labels. By default those of the mechanism.
-
-    Returns
-    -------
-    ULDP
-        With all categories sensitive, its epsilon is that of local differential privacy.
-
-    Raises
-    ------
-    InvalidArgument
-        For positions or labels that do not exist or repeat, or none where no mechanism is given.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> urr = ldp.URR(("nurse", "teacher", "driver"), sensitive={"nurse"}, epsilon=1.0)
-    >>> print(uldp(urr))
-    Utility-optimised LDP of 1 sensitive among 3 categories: epsilon 1
-      protected reports   1
-      invertible reports  2
-    >>> uldp(urr, sensitive=["nurse", "driver"]).reason
-    'a sensitive category alone makes report 2'
-    """
-    if isinstance(Q, Guarded):
-        mask, channel = _labelled(sensitive, Q), Q.channel()
-    else:
-        channel = Q if isinstance(Q, Channel) else Dense(np.array(Q))
-        mask = _mask(sensitive, channel.shape[0])
-    classes = channel.output_classes()
-    invertible = (classes.sole >= 0) & ~mask[classes.sole] & (classes.size > 0)
-    protected = ~invertible & (classes.size > 0)
-    ratio = np.where(protected, classes.log_ratio, 0.0)
-    worst, reason = int(np.argmax(ratio)), ""
-    if np.isinf(ratio[worst]):
-        alone = classes.sole[worst] >= 0
-        who = "a sensitive category alone makes" if alone else "some categories cannot make"
-        reason = f"{who} report {worst}"
-    listed = bool(np.all(classes.size <= 1))
-    return ULDP(
-        epsilon=float(ratio[worst]),
-        sensitive=mask,
-        n_protected=float(classes.size[protected].sum()),
-        n_invertible=float(classes.size[invertible].sum()),
-        revealed=np.where(invertible, classes.sole, -1) if listed else None,
-        reason=reason,
-    )
-
-
-def _labelled(sensitive: Any, mechanism: Guarded) -> npt.NDArray[np.bool_]:
-    """The mask of sensitive labels of a mechanism."""
-    labels = mechanism.sensitive if sensitive is None else sensitive
-    if labels is None:
-        return np.ones(len(mechanism.categories), dtype=bool)
-    return np.isin(
-        np.arange(len(mechanism.categories)), sensitive_codes(labels, mechanism.categories)
-    )
-
-
-def _mask(sensitive: Any, k: int) -> npt.NDArray[np.bool_]:
-    """The mask of sensitive positions, or of a mask."""
-    remedy = f"must be positions from 0 to {k - 1}, each once, or a mask of {k} booleans"
-    if sensitive is None:
-        raise InvalidArgument("sensitive", None, remedy)
-    given = list(sensitive) if isinstance(sensitive, Set) else sensitive
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise InvalidArgument("sensitive", sensitive, remedy) from None
-    if array.dtype == bool and array.shape == (k,):
-        return array
-    whole = array.dtype.kind in "iu" or not array.size
-    if array.ndim != 1 or not whole or np.unique(array).size != array.size:
-        raise InvalidArgument("sensitive", sensitive, remedy)
-    if array.size and not (array.min() >= 0 and array.max() < k):
-        raise InvalidArgument("sensitive", sensitive, remedy)
-    mask = np.zeros(k, dtype=bool)
-    mask[array.astype(np.int64)] = True
-    return mask
+    return as_channel("Q", Q).epsilon()
 
 
 def compose(epsilons: Sequence[float]) -> float:
     """Epsilon of several reports about the same value: they add up (sequential composition).
+
+    So do those of utility-optimised LDP for the same sensitive categories (MK19 Proposition 1), and
+    those of LDP with them (Proposition 12). `sequential` gives the channel of both together.
 
     Parameters
     ----------

@@ -184,6 +184,14 @@ class Counts:
                 f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
             )
         object.__setattr__(self, "n", n.astype(np.int64, copy=False))
+        if self.noise is not None:
+            noise, bits = _array("noise", self.noise), self.mechanism.n_bits
+            if not bits or noise.shape != (bits,) or not whole_below(noise, self.nobs + 1):
+                remedy = "must be None"
+                if bits:
+                    remedy += f", or {bits} sums of bits from 0 to the number of reports"
+                raise InvalidArgument("noise", self.noise, remedy)
+            object.__setattr__(self, "noise", noise.astype(np.int64, copy=False))
 
     @property
     def nobs(self) -> int:

@@ -75,6 +75,11 @@ class SensitiveRows(Rows):
         first[self.sensitive], second[self.sensitive] = self.bits.adjoints(noise)
         return first, second
 
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        """W' v and the sum of v over protected reports alone, where W' v over all is `first`."""
+        total = float(v[self.protected].sum())
+        return np.where(self.sensitive, first, self.leftover * total), total
+
     def _tally(self, v: Array) -> Array:
         return np.bincount(self.revealed, weights=v[~self.protected], minlength=self.sensitive.size)
 
@@ -108,7 +113,9 @@ class SensitiveRows(Rows):
         )
 
     def pinned(self, p: Array) -> Array:
-        return np.asarray(~self.sensitive & (p <= 0.0))
+        # what alone was never revealed is zero at the maximum, and only nearly so where EM stops
+        never = (self._tally(np.ones(self.protected.size)) == 0.0) & bool(self.revealed.size)
+        return np.asarray(~self.sensitive & ((p <= 0.0) | never))
 
     # -- the categories that are not sensitive, taken together -----------------------------------
 

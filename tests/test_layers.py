@@ -39,6 +39,8 @@ LAYERS = (
     "cohorts",
     "cohort_moments",
     "joint_moments",
+    "uldp",
+    "composition",
     "privacy",
     "other",
     "mechanisms",
@@ -47,11 +49,13 @@ LAYERS = (
     "hypotheses",
     "summary",
     "joint_summary",
+    "personalized_summary",
     "plots",
     "joint_plots",
     "fitted_results",
     "results",
     "association_results",
+    "personalized_results",
     "models",
     "utility",
     "datasets",
@@ -66,7 +70,17 @@ LAYERS = (
 # a base too: Warner's design is k-RR with two categories; and lumped reports become those of a
 # custom mechanism.)
 SHARED_SIBLINGS = {
-    "mechanisms": {"base", "bits", "custom", "hashed", "hashed_bits", "hashing", "krr", "urap", "urr"}
+    "mechanisms": {
+        "base",
+        "bits",
+        "custom",
+        "hashed",
+        "hashed_bits",
+        "hashing",
+        "krr",
+        "urap",
+        "urr",
+    }
 }
 HEAVY = {
     "cvxpy",

@@ -1,4 +1,4 @@
-"""Budgets of several reports."""
+"""Epsilon of a channel, and budgets of several reports."""
 
 from __future__ import annotations
 
@@ -7,7 +7,20 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.privacy import compose, split_budget
+from ldpstats.privacy import compose, epsilon, split_budget
+
+
+def test_epsilon_of_what_may_be_a_channel() -> None:
+    krr = ldp.KRR(3, epsilon=1.0)
+    for given in (krr, krr.channel(), krr.channel().matrix(), krr.channel().matrix().tolist()):
+        assert epsilon(given) == pytest.approx(1.0, abs=1e-12)
+    assert epsilon(np.eye(2)) == np.inf
+
+
+@pytest.mark.parametrize("wrong", [None, "ab", 1.0, [0.5, 0.5], [[0.5, 0.5], [1.0]], ldp.KRR])
+def test_no_channel(wrong: object) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="Q="):
+        epsilon(wrong)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -172,7 +172,8 @@ def maximise(
 def _maximise_sensitive(
     W: SensitiveRows, n: Array, target: float, by_step: bool, max_iter: int
 ) -> tuple[Ascent, str]:
-    """Maximise over the sensitive categories and the total of the others, whose shares are known."""
+    """Maximise over the sensitive categories and the total of the others: its shares are known."""
+    W = replace(W, bits=prepared(W.bits))
     rows, counts, shares = W.merged(n)
     n_sensitive = rows.shape[1] - 1
     p = np.zeros(W.shape[1])
@@ -181,9 +182,8 @@ def _maximise_sensitive(
         return Ascent(p, certified_gap(W, n, p), 0, True), "counts of revealed answers"
     if not shares.size:  # all categories are sensitive
         return maximise(rows.bits, counts, target, by_step, max_iter)
-    fast = prepared(rows)
-    start = empirical_start(fast, counts)
-    found, how = maximise(fast, counts, target, by_step, max_iter, start)
+    start = empirical_start(rows, counts)
+    found, how = maximise(rows, counts, target, by_step, max_iter, start)
     p[W.sensitive], p[~W.sensitive] = found.p[:n_sensitive], found.p[n_sensitive] * shares
     gap = certified_gap(W, n, p)
     return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how

@@ -44,7 +44,7 @@ class NNLS(MomentsEstimator):
         assert isinstance(problem, Equations)
         G = problem.inverse  # also the check that p is identified
         moved = np.asarray(problem.t - problem.offset, dtype=np.float64)
-        if isinstance(G, float):
+        if np.ndim(G) < 2:
             p = np.maximum(moved * G, 0.0)
             residual = float(np.linalg.norm(moved - p / G))
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class PackedRows(UnaryRows):
-    """`UnaryRows` whose products run as compiled look-ups, a byte of eight bits at a time.
+    """`UnaryRows` with compiled products: by bytes, or along the set bits where these are few.
 
     Examples
     --------
@@ -26,18 +27,29 @@ class PackedRows(UnaryRows):
     array([3.   , 0.333])
     """
 
-    def mix(self, p: Array) -> Array:
-        from ldpstats.estimators.packed_kernels import bit_mix
+    @cached_property
+    def _listed(self) -> tuple[Array, Array] | None:
+        from ldpstats.estimators.packed_kernels import listed
 
-        gain = self.present - self.absent
-        return np.asarray(self.absent * p.sum() + gain * bit_mix(self.packed, p))
+        return listed(self.packed)
+
+    def mix(self, p: Array) -> Array:
+        from ldpstats.estimators.packed_kernels import bit_mix, list_mix
+
+        owned = list_mix(*self._listed, p) if self._listed else bit_mix(self.packed, p)
+        return np.asarray(self.absent * p.sum() + (self.present - self.absent) * owned)
 
     def adjoint(self, v: Array) -> Array:
         return self.adjoints(v)[0]
 
     def adjoints(self, v: Array) -> tuple[Array, Array]:
-        from ldpstats.estimators.packed_kernels import bit_sums
-
-        one, zero, total = self.present, self.absent, float(v.sum())
-        sums = bit_sums(self.packed, v, self.k)
+        one, zero, total, sums = self.present, self.absent, float(v.sum()), self._sums(v)
         return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
+
+    def _sums(self, v: Array) -> Array:
+        """Weighted sums of the bits, shape (k,)."""
+        from ldpstats.estimators.packed_kernels import bit_sums, list_sums
+
+        if self._listed:
+            return list_sums(*self._listed, v, self.k)
+        return bit_sums(self.packed, v, self.k)

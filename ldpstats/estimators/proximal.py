@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
 from ldpstats.operators import Rows
+from ldpstats.sensitive_rows import SensitiveRows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
 
@@ -49,9 +50,12 @@ class DiagonalModel:
     @classmethod
     def at(cls, W: Rows, v: Array) -> DiagonalModel:
         first, second = W.adjoints(v)
+        total = float(v.sum())
+        if isinstance(W, SensitiveRows) and W.bits.shape[0]:
+            first, total = W.noise(v, first)  # revealed answers add to the diagonal alone
         # The floors keep the step finite for a category that all reports are equally likely under.
-        D = np.maximum(second - first**2 / v.sum(), 1e-8 * second.max())
-        return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(v.sum()))
+        D = np.maximum(second - first**2 / total, 1e-8 * second.max())
+        return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
 
     def times(self, x: Array) -> Array:
         return np.asarray(self.D * x + self.u * (self.u @ x))

@@ -7,6 +7,7 @@ from typing import Any
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Client, Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
+from ldpstats.mechanisms.combined import paired, withhold
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.krr import KRR
@@ -42,6 +43,8 @@ __all__ = [
     "Warner",
     "lump",
     "mechanism_from_dict",
+    "paired",
+    "withhold",
 ]
 
 MECHANISMS: dict[str, type[Mechanism]] = {

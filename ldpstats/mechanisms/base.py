@@ -254,11 +254,10 @@ class Mechanism(ABC):
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
         if self.sensitive is None:
             return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
-        certificate = uldp(self.channel(), np.isin(self.categories, self.sensitive))
         return Audit(
             str(self),
             self.epsilon,
-            certificate.epsilon,
+            uldp(self).epsilon,
             self.sampler_epsilon(),
             sensitive=(len(self.sensitive), self.k),
         )

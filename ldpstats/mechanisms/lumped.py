@@ -95,6 +95,11 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     kept, categories = _kept(mechanism.categories, keep, other)
     if isinstance(mechanism, Enumerated):
         return _lump_labels(reports, kept, categories)
+    if mechanism.sensitive is not None:
+        raise NotAvailable(
+            f"{mechanism} noises some categories and not others, so that reports of Other would "
+            "have no one law: fit all categories, and add up the estimates of those to lump"
+        )
     own = _own_bits(mechanism, kept)
     lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
     return Reports(_take_bits(reports, own), lumped, reports.n_missing)

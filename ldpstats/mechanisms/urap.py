@@ -121,7 +121,9 @@ class URAP(Mechanism):
         """P(protected report) of an answer that is not sensitive."""
         if not self._at.size:
             return 0.0
-        return float(np.exp(-self.epsilon / 2)) if self.theta is None else 1.0 - self.told
+        if self.theta is None:
+            return float(np.exp(-self.epsilon / 2))
+        return float(1.0 - self.theta + self.theta * np.exp(-self.epsilon))  # told may be near one
 
     @property
     def told(self) -> float:
@@ -169,9 +171,10 @@ class URAP(Mechanism):
         S, N = self._at.size, self._others.size
         if S % 8 and (y[:, self._width - 1] >> (S % 8)).any():
             return f"has bits beyond the {S} of the sensitive categories: padding must be zero"
-        if (self.revealed(y) > N).any():
+        revealed = self.revealed(y)
+        if (revealed > N).any():
             return f"reveals a category beyond the {N} that are not sensitive"
-        return ""
+        return "" if S or revealed.all() else "reveals no category, although none is sensitive"
 
     def revealed(self, y: Array) -> Array:
         """Number of the revealed category in packed reports, int64 of shape (n,); 0 for none.
@@ -336,6 +339,10 @@ class URAP(Mechanism):
             raise InvalidArgument(
                 "n", told, f"of {reports[0]} reports cannot reveal an answer: one each at most"
             )
+        if told < reports[0] and not self._at.size:
+            raise InvalidArgument(
+                "n", told, f"of {reports[0]} reports reveal an answer: all do if none is sensitive"
+            )
         return BitCounts(sums, reports, self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
@@ -346,9 +353,12 @@ class URAP(Mechanism):
         if many.size:
             raise InvalidArgument(
                 f"{name}[{many[0]}]",
-                "".join("01"[b] for b in bits[many[0]]),
+                "".join("01"[b] for b in bits[many[0]].astype(int)),
                 f"has two bits that are not sensitive: no report of {self} has",
             )
+        if not self._at.size and not told.any(axis=1).all():
+            i = int(np.argmin(told.any(axis=1)))
+            raise InvalidArgument(f"{name}[{i}]", "0" * self.k, "has no bit: none is sensitive")
         revealed = np.where(told.any(axis=1), told.argmax(axis=1) + 1, 0) if told.size else 0
         packed = np.packbits(bits[:, self._at], axis=1, bitorder="little")
         return Reports(self._packed(packed, np.broadcast_to(revealed, len(bits))), self)
@@ -370,7 +380,12 @@ class _SensitiveBits(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.urap.k, 2**self.urap._at.size + self.urap._others.size
+        return self.urap.k, self._patterns() + self.urap._others.size
+
+    def _patterns(self) -> int:
+        """Number of protected reports."""
+        S = self.urap._at.size
+        return int(2**S) if S else 0
 
     def _noised(self) -> Bits:
         """The bits of the sensitive categories."""
@@ -388,7 +403,7 @@ class _SensitiveBits(Channel):
 
     def _matrix(self) -> Array:
         urap, (k, l) = self.urap, self.shape  # noqa: E741
-        Q, patterns = np.zeros((k, l)), 2**urap._at.size
+        Q, patterns = np.zeros((k, l)), self._patterns()
         # any bit that the answer does not own is noise
         noise = Bits(np.array([[0]]), urap._at.size, urap.d1, urap.d1) if urap._at.size else None
         if noise is not None:

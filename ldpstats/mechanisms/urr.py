@@ -144,8 +144,8 @@ class URR(Enumerated):
     def pair_epsilon(self) -> Array:
         """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
 
-        It is the largest ``ln P(y | x) / P(y | x')`` over protected reports y: the epsilon of x if
-        x is sensitive, and 0 if it is not.
+        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: the epsilon of x, which is
+        reached, if x is sensitive, and 0 if it is not.
 
         Examples
         --------
@@ -188,7 +188,11 @@ class URR(Enumerated):
         if self.levels is None:
             return None
         law = np.asarray(self._channel.b)[self._at]
-        return samplers.integer_rows((law / law.sum())[None])
+        law /= law.sum()
+        # the integers are rounded down, which would leak where they are few: here they are not
+        rare = law < 2.0**-32
+        law[rare] = np.ldexp(np.ceil(np.ldexp(law[rare], 64)), -64)
+        return samplers.integer_rows(law[None])
 
     def sample(self, codes: Array, words: Words) -> Array:
         out = np.array(samplers.sample_krr(codes, self.k, 1 << 64, words))  # checks their range
@@ -246,7 +250,8 @@ def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
     """Epsilon of each sensitive category, in order; none may lack one, or have none to have."""
     for label in epsilon:
         if label not in sensitive:
-            raise InvalidArgument("epsilon", label, "is not among the sensitive categories")
+            remedy = "is of no sensitive category: leave it out, or name the category in sensitive"
+            raise InvalidArgument(f"epsilon[{label!r}]", epsilon[label], remedy)
     for label in sensitive.tolist():
         if label not in epsilon:
             raise InvalidArgument(
@@ -259,7 +264,9 @@ def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:
 
 def _checked_levels(levels: Any, sensitive: pd.Index[Any]) -> tuple[float, ...]:
     given = levels if isinstance(levels, list | tuple) else [levels]
-    if len(given) != len(sensitive) or not given:
+    if not len(sensitive):
+        raise InvalidArgument("levels", levels, "must be None where no category is sensitive")
+    if len(given) != len(sensitive):
         raise InvalidArgument("levels", levels, f"must be {len(sensitive)} epsilons, one each")
     names = sensitive.tolist()
     return tuple(

@@ -26,15 +26,19 @@ from ldpstats.estimators.base import (
 from ldpstats.estimators.mle import MLE
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
+from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.models.uncertainty import (
     chi_square,
     cohort_fit,
-    exact_form,
     goodness_of_fit,
+    is_impossible,
+    joined_exact_form,
     joined_moments,
     mle_covariance,
+    rare_categories,
+    together,
     unexplained_share,
 )
 from ldpstats.operators import FixedEntry, StackedRows
@@ -227,7 +231,7 @@ class FrequencyModel:
             mechanisms=tuple(counts.mechanism.to_dict() for counts in self.sources),
             sources=tuple(str(counts.mechanism) for counts in self.sources),
             epsilon=max(counts.mechanism.epsilon for counts in self.sources),
-            exact=exact_form(self._problems[0]) if len(self._problems) == 1 else None,
+            exact=joined_exact_form(self._problems),
             goodness_of_fit=fit,
             tally=tally,
             unexplained=unexplained_share(problem, linear),
@@ -280,9 +284,10 @@ class FrequencyModel:
     def test_distribution(self, p0: Any) -> TestResult:
         """Test that the frequencies are `p0`.
 
-        Pearson's chi-square of the privatised counts against ``n p0 Q`` for k-RR and binary
+        Pearson's chi-square of the privatised counts against ``n p0 Q`` for k-RR, uRR and binary
         designs; in general a Wald test with the covariance under the null, which is the same there.
-        Both have k - 1 degrees of freedom.
+        Both have k - 1 degrees of freedom. Categories that are expected in fewer than five reports
+        are tested together, which leaves fewer.
 
         Parameters
         ----------
@@ -309,21 +314,27 @@ class FrequencyModel:
         p0 = align("p0", p0, self.categories)
         p0 = distribution("p0", p0, len(self.categories), partial=is_open)
         null = "the frequencies are p0"
+        estimate, V = problem.estimate()[0], problem.covariance(p0)
+        if is_open:
+            every = tests_.wald(np.eye(p0.size), p0, estimate, V)
+            return chi_square(null, every, "Wald on all candidates, covariance under the null")
+        group, method = rare_categories(self._problems, p0), "Wald, covariance under the null"
+        if is_impossible(self._problems, p0):
+            how = "a category was reported that p0 rules out"
+            return chi_square(null, (np.inf, group.max()), method, how)
         if (
             isinstance(problem, Equations)
             and problem.kind == "labels"
             and isinstance(problem.A, float)
         ):
             assert isinstance(counts, Counts)
-            law = counts.mechanism.channel().forward(p0)
-            table = tests_.pearson_given(counts.vector(), law)
-            return chi_square(null, table, "Pearson chi-square of the privatised reports")
-        estimate, V = problem.estimate()[0], problem.covariance(p0)
-        if is_open:
-            every = tests_.wald(np.eye(p0.size), p0, estimate, V)
-            return chi_square(null, every, "Wald on all candidates, covariance under the null")
-        outcome = tests_.given_distribution(estimate, V, p0)
-        return chi_square(null, outcome, "Wald, covariance under the null")
+            law = group_sums(counts.mechanism.channel().forward(p0), group)
+            outcome = tests_.pearson_given(group_sums(counts.vector(), group), law)
+            method = "Pearson chi-square of the privatised reports"
+        else:
+            sums, null_p = group_sums(estimate, group), group_sums(p0, group)
+            outcome = tests_.given_distribution(sums, V.merged(group), null_p)
+        return chi_square(null, outcome, method, together(group))
 
     def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
@@ -469,7 +480,7 @@ def two_sample_test(
         "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
         "wald": difference of the linear estimates with the covariance pooled under the null; the
         groups may have different mechanisms or epsilon. The default is "pearson" where it
-        applies.
+        applies. Both test categories together that are expected in fewer than five reports.
     candidates : sequence of str or CandidateMap, optional
         Values to compare the frequencies of; for mechanisms with an open alphabet only.
 
@@ -499,8 +510,11 @@ def two_sample_test(
         )
     if same and method != "wald":
         assert isinstance(a, Counts) and isinstance(b, Counts)
-        table = tests_.two_sample_pearson(a.vector(), b.vector())
-        return chi_square(null, table, "Pearson chi-square of the privatised reports")
+        seen = np.array([a.vector(), b.vector()])
+        group = rare_groups(seen.sum(axis=0) * min(a.nobs, b.nobs) / (a.nobs + b.nobs))
+        table = tests_.two_sample_pearson(*(group_sums(row, group) for row in seen))
+        how = "Pearson chi-square of the privatised reports"
+        return chi_square(null, table, how, together(group))
     problems = [model.moments() for model in models]
     estimates = [problem.estimate()[0] for problem in problems]
     pooled = both.moments().plug_in()
@@ -512,5 +526,8 @@ def two_sample_test(
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
         return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
-    outcome = tests_.two_sample_wald(estimates[0], estimates[1], V[0], V[1])
-    return chi_square(null, outcome, "Wald, covariance pooled under the null")
+    group = rare_categories([*models[0]._problems, *models[1]._problems], pooled)
+    first_sums, second_sums = (group_sums(estimate, group) for estimate in estimates)
+    V = [v.merged(group) for v in V]
+    outcome = tests_.two_sample_wald(first_sums, second_sums, *V)
+    return chi_square(null, outcome, "Wald, covariance pooled under the null", together(group))

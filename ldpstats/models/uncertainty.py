@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,15 +21,18 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool
 from ldpstats.reports import BitCounts, Counts
-from ldpstats.simplex import project_simplex
 
 __all__ = [
     "chi_square",
     "cohort_fit",
     "exact_form",
     "goodness_of_fit",
+    "is_impossible",
+    "joined_exact_form",
     "joined_moments",
     "mle_covariance",
+    "rare_categories",
+    "together",
     "unexplained_share",
 ]
 
@@ -90,6 +93,40 @@ def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None
     return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
 
+def rare_categories(problems: Sequence[Moments], p: Array) -> npt.NDArray[np.int64]:
+    """Groups of categories that are tested together, because too few reports are expected.
+
+    Where a category has a count of its own in a source it should be expected five times there; see
+    `goodness.rare_groups`. uRR and uRAP report what is not sensitive without noise, so that
+    categories that nearly nobody has are nearly never reported.
+    """
+    expected = [
+        np.broadcast_to(q.nobs * (q.offset + q.A * p), p.shape)
+        for q in problems
+        if isinstance(q, Equations) and np.ndim(q.A) < 2
+    ]
+    return goodness.rare_groups(np.min(expected, axis=0)) if expected else np.arange(p.size)
+
+
+def is_impossible(problems: Sequence[Moments], p: Array) -> bool:
+    """Whether a category was reported that p rules out."""
+    return any(
+        bool(np.any((q.offset + q.A * p <= 0.0) & (q.t > 0.0)))
+        for q in problems
+        if isinstance(q, Equations) and np.ndim(q.A) < 2
+    )
+
+
+def together(group: npt.NDArray[np.int64]) -> str:
+    """What a reader has to know of categories that were tested together."""
+    sizes = np.bincount(group)
+    several = sizes[sizes > 1]
+    if not several.size:
+        return ""
+    how = "together" if several.size == 1 else f"in {several.size} groups"
+    return f"{several.sum()} categories with few reports were tested {how}"
+
+
 def exact_form(problem: Moments) -> ExactForm | None:
     """The categories whose linear estimate is an affine function of one binomial count.
 
@@ -109,7 +146,10 @@ def exact_form(problem: Moments) -> ExactForm | None:
         return ExactForm(counts, problem.nobs, offset, scale)
     if problem.kind != "labels":
         return None
-    G = np.asarray(problem.inverse)
+    try:
+        G = np.asarray(problem.inverse)
+    except NotIdentified:  # of a source that others complete
+        return None
     low, high = G.min(axis=1), G.max(axis=1)
     tolerance = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
     counted = high[:, None] - G <= tolerance
@@ -117,6 +157,27 @@ def exact_form(problem: Moments) -> ExactForm | None:
     scale = np.divide(1.0, high - low, out=np.full(low.shape, np.nan), where=known)
     offset = np.where(np.abs(low) <= tolerance[:, 0], 0.0, -low) * scale
     return ExactForm(counted @ counts, problem.nobs, offset, scale)
+
+
+def joined_exact_form(problems: Sequence[Moments]) -> ExactForm | None:
+    """The exact form of several sources: of categories that are reported only where they are true.
+
+    The sum of their counts is Poisson binomial, not binomial where sources differ, but its tails
+    are the lighter ones (Hoeffding 1956), so that what is exact for a binomial count of the same
+    mean is valid, and nearly exact for the few reports where it matters.
+    """
+    if len(problems) == 1:
+        return exact_form(problems[0])
+    forms = [form for form in map(exact_form, problems) if form is not None]
+    noiseless = np.all([form.offset == 0.0 for form in forms], axis=0)
+    if len(forms) < len(problems) or not noiseless.any():
+        return None
+    nobs = sum(form.nobs for form in forms)
+    scale = sum(form.nobs * form.scale for form in forms) / nobs
+    tally = np.sum([form.tally for form in forms], axis=0)
+    return ExactForm(
+        tally, nobs, np.where(noiseless, 0.0, np.nan), np.where(noiseless, scale, np.nan)
+    )
 
 
 def mle_covariance(
@@ -194,13 +255,19 @@ def goodness_of_fit(
 
     Bit patterns are tested by their numbers of ones, whose law is free of p; a channel with more
     outputs than categories by its distance from the laws that it can make; a square channel can
-    only show estimates that are too negative. Several sources are tested one by one and compared
-    with each other, with Bonferroni's correction. None where there are too few reports for any.
+    only show estimates that are too negative. Bits that are noised for sensitive categories only
+    are tested by that, and by the sum of all estimates, which is one on average. Several sources
+    are tested one by one and compared with each other, with Bonferroni's correction. None where
+    there are too few reports for any.
     """
     found = [_one_fit(c, problem) for c, problem in zip(sources, problems, strict=True)]
     if len(sources) > 1:
         found.append(_homogeneity(problems))
-    tests = [test for test in found if test is not None]
+    return _worst([test for test in found if test is not None])
+
+
+def _worst(tests: Sequence[TestResult]) -> TestResult | None:
+    """The test that speaks loudest, with Bonferroni's correction for their number."""
     if len(tests) < 2:
         return tests[0] if tests else None
     worst = min(tests, key=lambda test: test.pvalue)
@@ -215,8 +282,11 @@ def _one_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult | None:
     if isinstance(problem, CohortMoments):
         return cohort_fit(problem)[0]
     try:
+        if problem.kind == "sensitive":
+            found = [_labels_fit(counts, problem), _sum_fit(problem)]
+            return _worst([test for test in found if test is not None])
         return _bits_fit(counts) if problem.kind == "bits" else _labels_fit(counts, problem)
-    except NotAvailable:  # too few reports
+    except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
         return None
 
 
@@ -258,6 +328,16 @@ def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
 
 
+def _sum_fit(problem: Moments) -> TestResult | None:
+    """Do the estimates sum to one, as they do on average? None where they always do."""
+    estimate, V = problem.estimate()[0], problem.covariance()
+    variance = float(V.transform(np.ones((1, estimate.size)))[0, 0])
+    if variance <= 1e-12 * float(V.variances().max()):
+        return None
+    z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
+    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
+
+
 def _smallest(form: ExactForm) -> Array:
     """Categories that can have the smallest p-value: of each law, the one counted least."""
     at = np.flatnonzero(form.known)
@@ -266,17 +346,52 @@ def _smallest(form: ExactForm) -> Array:
 
 
 def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
-    """Do several sources agree on p? Wald test of equal linear estimates."""
+    """Do several sources agree on p? Wald test of what each estimates of it, against one of them.
+
+    A source that leaves p open, such as one of withheld reports, is compared in what it does tell.
+    """
+    from scipy.linalg import block_diag
+
     k, S = problems[0].k, len(problems)
     if k * (S - 1) > LARGEST_INFORMATION:
         return None
-    pooled = project_simplex(joined_moments(problems).estimate()[0])
-    estimates = np.concatenate([problem.estimate()[0] for problem in problems])
-    V = block_diagonal([problem.covariance(pooled) for problem in problems])
-    R = np.kron(np.diff(np.eye(S), axis=0), np.diff(np.eye(k), axis=0))
+    pooled = joined_moments(problems).plug_in()
+    group = rare_categories(problems, pooled)
+    contrasts = np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
+    told = [_told(problem, pooled, contrasts) for problem in problems]
+    first, *others = sorted(told, key=lambda part: part.open)
+    if first.open:
+        return None
+    R = np.hstack([-np.vstack([q.C for q in others]), block_diag(*(q.G for q in others))])
+    estimates = np.concatenate([part.estimate for part in (first, *others)])
+    V = block_diagonal([part.covariance for part in (first, *others)])
     try:
         outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
     except InvalidArgument:  # nothing varies that could differ
         return None
     null = "all sources have the same distribution"
-    return chi_square(null, outcome, "homogeneity of the sources, Wald")
+    return chi_square(null, outcome, "homogeneity of the sources, Wald", together(group))
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """What a source says of p: G times its estimate is C p on average; all of it unless `open`."""
+
+    C: Array
+    G: Array
+    estimate: Array
+    covariance: Covariance
+    open: bool
+
+
+def _told(problem: Moments, p: Array, contrasts: Array) -> _Told:
+    try:
+        return _Told(contrasts, contrasts, problem.estimate()[0], problem.covariance(p), False)
+    except NotIdentified:
+        if not isinstance(problem, Equations):
+            raise
+    A, root = np.asarray(problem.A, dtype=np.float64), np.sqrt(problem.weights)
+    left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
+    rank = int(np.sum(values > max(A.shape) * np.finfo(np.float64).eps * values[0]))
+    G = (left[:, :rank] / values[:rank]).T * root
+    return _Told(right[:rank], G, problem.t - problem.offset, problem.V(p), True)
