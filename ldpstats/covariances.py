@@ -158,7 +158,7 @@ class Covariance:
         return Covariance(self.diagonal * c, self.core * c, self.factors)
 
     def stretched(self, g: npt.ArrayLike) -> Covariance:
-        """diag(g) V diag(g), the covariance of g times the estimate; g of shape (k,) or a number."""
+        """diag(g) V diag(g), the covariance of g times the estimate; g: a number or shape (k,)."""
         scale = np.broadcast_to(np.asarray(g, dtype=np.float64), self.diagonal.shape)
         if self.factors is None:
             return Covariance(self.diagonal * scale**2, self.core * scale[:, None] * scale)

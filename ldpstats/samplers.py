@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -663,7 +664,7 @@ def weights_of(rows: IntegerRows, x: int) -> list[int]:
     True
     """
     ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
-    return [after - before for before, after in zip(ends[:-1], ends[1:], strict=True)]
+    return [after - before for before, after in pairwise(ends)]
 
 
 def log_ratio(numerator: int, denominator: int) -> float:

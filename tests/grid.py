@@ -41,6 +41,22 @@ MECHANISMS = {
     "orappor-overlap": ldp.ORAPPOR(3, 2, 4, epsilon=2.0),
     "orappor-closed": ldp.ORAPPOR(4, 2, 3, epsilon=2.0, alphabet=("w", "x", "y", "z")),
     "orappor-as-krappor": ldp.ORAPPOR(4, 1, 1, epsilon=1.0, alphabet=4),
+    "urr": ldp.URR(("nurse", "teacher", "driver", "cook"), {"nurse", "cook"}, epsilon=1.0),
+    "urr-one": ldp.URR(("yes", "no"), ["yes"], epsilon=np.log(5)),
+    "urr-none": ldp.URR(3, (), epsilon=0.4),
+    "urr-all": ldp.URR(4, range(4), epsilon=0.2),
+    "urr-20": ldp.URR(20, range(1, 20, 3), epsilon=3.0),
+    "urr-levels": ldp.URR(("d", "c", "b", "a"), epsilon={"a": 0.5, "d": 3.0, "b": 1.0}),
+    "urr-levels-all": ldp.URR(3, epsilon={0: 0.7, 1: 2.0, 2: 0.7}),
+    "urr-levels-weak": ldp.URR((0.5, 2.5, 3.5), epsilon={0.5: 0.1, 3.5: 9.0}),
+    "urap": ldp.URAP(("nurse", "teacher", "driver", "cook"), {"nurse", "cook"}, epsilon=1.0),
+    "urap-one": ldp.URAP((True, False), [True], epsilon=np.log(5)),
+    "urap-none": ldp.URAP(3, (), epsilon=0.4),
+    "urap-all": ldp.URAP(4, range(4), epsilon=0.6),
+    "urap-bytes": ldp.URAP(11, (10, 8, 7, 6, 5, 4, 2, 1, 0), epsilon=2.0),
+    "urap-theta": ldp.URAP(5, (1, 4), epsilon=1.5, theta=0.4),
+    "urap-theta-one": ldp.URAP(("a", "b", "c"), ("b",), epsilon=3.0, theta=0.95),
+    "urap-theta-all": ldp.URAP(3, (0, 1, 2), epsilon=2.0, theta=0.5),
     "rappor": ldp.RAPPOR(6, 2, 3, f=0.0, p=0.25, q=0.75),
     "rappor-lifetime": ldp.RAPPOR(5, 2, 4, f=0.5, p=0.4, q=0.9),
     "rappor-inverted": ldp.RAPPOR(5, 1, 3, f=0.1, p=0.8, q=0.3),
@@ -50,16 +66,18 @@ MECHANISMS = {
 }
 WORDS = ("apple", "pear", "plüm")  # candidates of the open alphabets
 
+EVERY_KIND = {"labels", "bits", "lumped", "sensitive", "cohorts"}
+
 # every name that fit() knows, with the kinds of equations it is defined for
 ESTIMATORS = {
-    "mle": {"labels", "bits", "lumped", "cohorts"},
-    "em": {"labels", "bits", "lumped", "cohorts"},
-    "cvxpy": {"labels", "bits", "lumped", "cohorts"},
-    "inversion": {"labels", "bits", "lumped", "cohorts"},
-    "normalized": {"labels", "bits", "lumped", "cohorts"},
-    "projected": {"labels", "bits", "lumped", "cohorts"},
-    "thresholded": {"labels", "bits", "lumped", "cohorts"},
-    "nnls": {"labels", "bits", "lumped", "cohorts"},
+    "mle": EVERY_KIND,
+    "em": EVERY_KIND,
+    "cvxpy": EVERY_KIND,
+    "inversion": EVERY_KIND,
+    "normalized": EVERY_KIND,
+    "projected": EVERY_KIND,
+    "thresholded": EVERY_KIND,
+    "nnls": EVERY_KIND,
     "composite": {"bits"},
     "lasso": {"cohorts"},
 }
@@ -81,14 +99,42 @@ def channel(mechanism: ldp.Mechanism) -> ldp.Channel:
     return mechanism.channel(candidates(mechanism))
 
 
+def patterns(n_bits: int) -> np.ndarray:
+    """All reports of so many bits, bool of shape (2^b, b), in the order of `matrix()`."""
+    return ((np.arange(2**n_bits)[:, None] >> np.arange(n_bits)) & 1).astype(bool)
+
+
+def packed(bits: np.ndarray) -> np.ndarray:
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def hidden(mechanism: ldp.Mechanism) -> np.ndarray:
+    """Which categories are sensitive, bool of shape (k,)."""
+    return np.isin(np.arange(mechanism.k), mechanism.categories.get_indexer(mechanism.sensitive))
+
+
+def per_cohort(mechanism: ldp.Mechanism) -> int:
+    """Number of reports, columns of ``channel().matrix()``, in each cohort."""
+    if isinstance(mechanism, ldp.URAP):
+        S = int(hidden(mechanism).sum())
+        return (2**S if S else 0) + mechanism.k - S
+    return mechanism.n_outputs or 2**mechanism.n_bits
+
+
 def all_reports(mechanism: ldp.Mechanism) -> ldp.Reports:
-    """Every possible report, in the order of the columns of ``channel().matrix()``."""
-    if mechanism.n_bits:
-        patterns = np.arange(2**mechanism.n_bits)
-        bits = (patterns[:, None] >> np.arange(mechanism.n_bits)) & 1
-        y = np.packbits(bits.astype(np.uint8), axis=1, bitorder="little")
-    else:
-        y = np.arange(mechanism.n_outputs)
+    """Every possible report, in the order of the columns of ``channel().matrix()``.
+
+    Reports of uRAP that differ only by the noise around a revealed answer share a column: of these,
+    the one without.
+    """
+    if isinstance(mechanism, ldp.URAP):
+        told = np.flatnonzero(~hidden(mechanism))
+        bits = np.zeros((per_cohort(mechanism), mechanism.k), dtype=bool)
+        noised = len(bits) - told.size
+        bits[:noised, hidden(mechanism)] = patterns(mechanism.k - told.size)[:noised]
+        bits[noised + np.arange(told.size), told] = True
+        return mechanism.parse("bits", ["".join("01"[b] for b in row.astype(int)) for row in bits])
+    y = packed(patterns(mechanism.n_bits)) if mechanism.n_bits else np.arange(mechanism.n_outputs)
     C = mechanism.n_cohorts
     if not C:
         return ldp.Reports(y, mechanism)
@@ -97,15 +143,35 @@ def all_reports(mechanism: ldp.Mechanism) -> ldp.Reports:
 
 def report_codes(reports: ldp.Reports) -> np.ndarray:
     """Column number of each report in ``channel().matrix()``."""
-    mechanism, y, l = reports.mechanism, reports.y, reports.mechanism.n_outputs  # noqa: E741
+    mechanism, y = reports.mechanism, reports.y
+    if isinstance(mechanism, ldp.URAP):
+        bits, sensitive = mechanism.unpack(y), hidden(mechanism)
+        noise, told = bits[:, sensitive], bits[:, ~sensitive]
+        number = noise @ (1 << np.arange(noise.shape[1]))
+        first = per_cohort(mechanism) - told.shape[1]
+        return np.where(told.any(axis=1), first + told @ np.arange(told.shape[1]), number)
     if mechanism.n_bits:
         bits = np.unpackbits(y, axis=1, count=mechanism.n_bits, bitorder="little").astype(np.int64)
-        y, l = bits @ (1 << np.arange(mechanism.n_bits)), 1 << mechanism.n_bits  # noqa: E741
-    return y if reports.cohort is None else reports.cohort * l + y
+        y = bits @ (1 << np.arange(mechanism.n_bits))
+    return y if reports.cohort is None else reports.cohort * per_cohort(mechanism) + y
+
+
+def bit_means(mechanism: ldp.Mechanism, p: np.ndarray) -> np.ndarray:
+    """P(bit = 1) under p by enumeration, in one cohort after another."""
+    C, law = max(mechanism.n_cohorts, 1), channel(mechanism).forward(p)
+    bits = mechanism.unpack(all_reports(mechanism).y).astype(float)
+    if isinstance(mechanism, ldp.URAP):  # the noise around what is revealed is in no column
+        told = bits[:, ~hidden(mechanism)].any(axis=1)
+        bits[np.ix_(told, hidden(mechanism))] = mechanism.d1
+    law, bits = law.reshape(C, -1), bits.reshape(C, law.size // C, -1)
+    return np.einsum("cy,cyj->cj", law, bits).reshape(-1)
 
 
 def expected_counts(mechanism: ldp.Mechanism, p: np.ndarray, nobs: float) -> ldp.Counts:
     """Counts that equal their expectation under p, to rounding."""
     n = np.rint(nobs * (p @ channel(mechanism).matrix())).astype(np.int64)
-    reports = all_reports(mechanism)
-    return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort)
+    reports, noise = all_reports(mechanism), None
+    if isinstance(mechanism, ldp.URAP):
+        told = mechanism.unpack(reports.y)[:, ~hidden(mechanism)].any(axis=1)
+        noise = np.rint(n[told].sum() * mechanism.d1 * hidden(mechanism)).astype(np.int64)
+    return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort, noise=noise)

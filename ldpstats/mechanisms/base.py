@@ -116,6 +116,10 @@ class Mechanism(ABC):
             return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
         return ""
 
+    def sums_fault(self, ones: Array, reports: Array) -> str:
+        """Why bit sums, (C, n_bits), of (C,) reports cannot be, beyond each being at most those."""
+        return ""
+
     def unpack(self, y: Array) -> Array:
         """The bits of packed reports, bool of shape (n, n_bits)."""
         return samplers.unpack(y, self.n_bits)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Mapped
-from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
@@ -71,12 +71,12 @@ class PUM:
             raise InvalidArgument(
                 "mechanism", self.mechanism, "must be a URR or a URAP over the categories"
             )
-        given = list(self.tags) if isinstance(self.tags, set | frozenset) else self.tags
-        if isinstance(given, int | np.integer):
-            raise InvalidArgument("tags", given, 'must be names, for example ("home", "work")')
-        tags = as_labels("tags", given, least=1)
+        if isinstance(self.tags, int | np.integer):
+            raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
+        tags = as_labels("tags", self.tags, least=1)
+        taken = set(map(str, self.categories))
         for tag in tags.tolist():
-            if tag in self.mechanism.categories or str(tag) in set(map(str, self.categories)):
+            if tag in self.categories or str(tag) in taken:
                 raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
         object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
 
@@ -137,7 +137,7 @@ class PUM:
         ------
         InvalidArgument
             For an unknown tag, a category that is none, or one that is given to two tags. No
-            message names a category: it might be written to a log.
+            message shows what she gave: it might be written to a log.
         """
         return PUMClient(self.common, self._preprocessor(tags), len(self.categories), entropy)
 
@@ -151,7 +151,10 @@ class PUM:
         codes, owner = np.arange(k), dict[int, Any]()
         for tag, own in tags.items():
             if not pd.api.types.is_scalar(tag) or tag not in self.tags:
-                raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
+                # not shown: a category that was written in its place would be
+                raise InvalidArgument(
+                    "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
+                )
             bot = k + int(self.tags.get_loc(tag))
             for code in _secret_codes(tag, own, self.categories):
                 if code in owner and owner[code] != tag:
@@ -192,6 +195,8 @@ class PUM:
         codes = np.array(encode("values", values, self.categories)[0])
         k, owned = len(self.categories), np.full(codes.size, -1)
         out = codes.copy()
+        if tags is not None and not isinstance(tags, Mapping):
+            raise InvalidArgument("tags", tags, "must be a dict from tags to arrays of categories")
         for tag, own in (tags or {}).items():
             if tag not in self.tags:
                 raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
@@ -244,7 +249,7 @@ class PUM:
     # -- specification ---------------------------------------------------------------------------
 
     def to_dict(self) -> dict[str, Any]:
-        """What respondents and the collector share, as plain JSON types: no one's own categories."""
+        """What respondents and the collector share, in JSON types: no one's own categories."""
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -289,11 +294,11 @@ class PUMClient:
     """One respondent's device under a `PUM`: keeps her own categories to itself.
 
     Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
-    attribute, representation, message or specification, and the object refuses to be copied or
-    pickled.
+    attribute, representation, message, traceback or specification, and the object refuses to be
+    copied or pickled.
     """
 
-    __slots__ = ("__weakref__", "_report", "mechanism")
+    __slots__ = ("__weakref__", "_answers", "_report", "mechanism")
 
     mechanism: URR | URAP
 
@@ -305,13 +310,13 @@ class PUMClient:
         entropy: Callable[[int], bytes] | None,
     ) -> None:
         collector = common.collector(entropy)
-        secret = preprocessor.copy()
+        labels, secret = common.categories, preprocessor.copy()
 
-        def report(value: object) -> Any:
-            code = int(encode("value", [value], common.categories[:k])[0][0])
-            return collector.report(common.categories[secret[code]])
+        def report(code: int) -> Any:
+            return collector.report(labels[secret[code]])
 
         self.mechanism = common
+        self._answers = labels[:k]
         self._report = report
 
     def report(self, value: object) -> Any:
@@ -322,7 +327,13 @@ class PUMClient:
         UnknownCategory
             For a value that is none of the categories of true answers.
         """
-        return self._report(value)
+        code = int(encode("value", [value], self._answers)[0][0])
+        try:
+            return self._report(code)
+        except Exception as error:
+            failure = error
+        # without the frames that know what her answer was mapped to: loggers may write them
+        raise failure.with_traceback(None)
 
     def __repr__(self) -> str:
         return f"PUMClient({self.mechanism})"
@@ -337,16 +348,14 @@ class PUMClient:
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
     """Codes of a respondent's own categories; messages name the tag, never a category."""
     if isinstance(own, str | bytes) or not isinstance(own, Iterable):
-        raise InvalidArgument(
-            "tags", tag, "must be given a set or list of categories, even of one"
-        ) from None
+        raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")
     try:
         codes: list[int] = encode("tags", list(own), categories)[0].tolist()
-    except (UnknownCategory, InvalidArgument, TypeError):
-        raise InvalidArgument(
-            "tags", tag, "was given something that is none of the categories"
-        ) from None
-    return codes
+        return codes
+    except Exception:  # any: its message may show what was given
+        pass
+    # raised out here, where that exception is no context of it
+    raise InvalidArgument("tags", tag, "was given something that is none of the categories")
 
 
 def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:
@@ -356,6 +365,6 @@ def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDA
     codes = np.full(len(series), -1, dtype=np.int64)
     given = series[present]
     if pd.api.types.is_float_dtype(given) and isinstance(categories, pd.RangeIndex):
-        given = given.astype(object).map(lambda v: int(v) if v == int(v) else v)
+        given = given.astype(object).map(lambda v: int(v) if v.is_integer() else v)
     codes[present] = encode(name, given.tolist(), categories)[0]
     return codes

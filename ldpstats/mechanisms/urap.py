@@ -176,6 +176,14 @@ class URAP(Mechanism):
             return f"reveals a category beyond the {N} that are not sensitive"
         return "" if S or revealed.all() else "reveals no category, although none is sensitive"
 
+    def sums_fault(self, ones: Array, reports: Array) -> str:
+        told = int(ones[0, self._others].sum())
+        if told > reports[0]:
+            return f"say that {reports[0]} reports reveal {told} answers: each reveals one at most"
+        if told < reports[0] and not self._at.size:
+            return f"say that {told} of {reports[0]} reports reveal an answer: all do if none is secret"
+        return ""
+
     def revealed(self, y: Array) -> Array:
         """Number of the revealed category in packed reports, int64 of shape (n,); 0 for none.
 
@@ -333,17 +341,7 @@ class URAP(Mechanism):
         InvalidArgument
             For a missing `nobs`, a wrong length, or sums that exceed `nobs`.
         """
-        sums, reports = sums_of_bits(n, nobs, self.categories)
-        told = int(sums[0, self._others].sum())
-        if told > reports[0]:
-            raise InvalidArgument(
-                "n", told, f"of {reports[0]} reports cannot reveal an answer: one each at most"
-            )
-        if told < reports[0] and not self._at.size:
-            raise InvalidArgument(
-                "n", told, f"of {reports[0]} reports reveal an answer: all do if none is sensitive"
-            )
-        return BitCounts(sums, reports, self)
+        return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         without_cohort(self, cohort)

@@ -144,8 +144,8 @@ class URR(Enumerated):
     def pair_epsilon(self) -> Array:
         """The guarantee for each pair, ``G[x, x']``, shape (k, k), in nats.
 
-        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: the epsilon of x, which is
-        reached, if x is sensitive, and 0 if it is not.
+        It bounds ``ln P(y | x) / P(y | x')`` for all protected reports y: by the epsilon of x,
+        which is reached, if x is sensitive, and by 0 if it is not.
 
         Examples
         --------

@@ -179,6 +179,10 @@ def smallest_expected(model: AssociationModel) -> float:
 def _rarest(counts: Counts) -> float:
     """Share of the rarest label that was seen; of bits and hashes the least that is to be seen."""
     mechanism = counts.mechanism
+    if mechanism.n_bits and mechanism.sensitive is not None:  # bits, and answers that are revealed
+        share = counts.bit_counts().ones / counts.nobs
+        rare = np.minimum(share, 1.0 - share)
+        return float(rare[rare > 0.0].min(initial=1.0))
     if mechanism.n_cohorts or mechanism.n_bits:
         pair = mechanism._probabilities() if mechanism.n_cohorts else (mechanism.p1, mechanism.p0)
         return float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0))
