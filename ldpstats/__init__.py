@@ -58,6 +58,8 @@ from ldpstats.mechanisms import (
 )
 from ldpstats.models.association import AssociationModel
 from ldpstats.models.frequency import FrequencyModel, two_sample_test
+from ldpstats.models.personalized import PersonalizedModel
+from ldpstats.personalized_results import PersonalizedResults
 from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
 
@@ -101,6 +103,8 @@ __all__ = [
     "NotAvailable",
     "NotIdentified",
     "PUMClient",
+    "PersonalizedModel",
+    "PersonalizedResults",
     "RAPPORClient",
     "Reports",
     "Stacked",

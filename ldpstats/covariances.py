@@ -195,6 +195,8 @@ class Covariance:
             return Covariance.dense(A @ self.matrix() @ A.T)
         # A V A' = V - u w' - w u' + (1'w) u u' with w = V 1: two more factors.
         w = self.diagonal + self.factors @ (self.core @ self.factors.sum(axis=0))
+        size = np.abs(self.factors) @ (np.abs(self.core) @ np.abs(self.factors).sum(axis=0))
+        w[np.abs(w) <= 1e-13 * (np.abs(self.diagonal) + size)] = 0.0  # what sums to a constant
         core = np.pad(self.core, (0, 2))
         core[-2:, -2:] = [[w.sum(), -1.0], [-1.0, 0.0]]
         return Covariance(self.diagonal, core, np.column_stack([self.factors, share, w]))
