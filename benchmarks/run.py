@@ -3,7 +3,8 @@
     python benchmarks/run.py [--quick] [section ...]
 
 The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense,
-associate, associate_million and import; all but associate_million by default.
+associate, associate_million, uldp, uldp_full and import; all but associate_million and uldp_full by
+default.
 """
 
 from __future__ import annotations
@@ -28,9 +29,11 @@ SECTIONS = (
     "dense",
     "associate",
     "associate_million",
+    "uldp",
+    "uldp_full",
     "import",
 )
-ASKED_FOR = {"associate_million"}  # minutes and 4 GB, nearly all of them EM's
+ASKED_FOR = {"associate_million", "uldp_full"}  # minutes and 4 GB, nearly all of them EM's
 PACKAGES = ("ldpstats", "numpy", "pandas", "scipy", "numba", "cvxpy", "clarabel")
 
 
@@ -51,6 +54,7 @@ def main() -> None:
     import hashing
     import imports
     import solve
+    import uldp
     from timing import Scale, print_table, warm_allocator
 
     warm_allocator()
@@ -65,6 +69,8 @@ def main() -> None:
         "dense": solve.dense,
         "associate": associate.associate,
         "associate_million": associate.associate_million,
+        "uldp": uldp.uldp,
+        "uldp_full": uldp.uldp_full,
         "import": imports.importing,
     }
     print(

@@ -13,7 +13,7 @@ import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.problems import Likelihood
 
-__all__ = ["dense", "million", "rappor"]
+__all__ = ["dense", "dense_likelihood", "million", "rappor"]
 
 
 def million(scale: Scale) -> list[Row]:
@@ -47,7 +47,7 @@ def rappor(scale: Scale) -> list[Row]:
         mechanism = ldp.KRAPPOR(k, epsilon)
         reports = mechanism.privatize(codes, rng)
         likelihood = ldp.FrequencyModel(reports).likelihood()
-        W = _dense_likelihood(reports.y, mechanism)  # 3 GB
+        W = dense_likelihood(reports.y, mechanism)  # 3 GB
         jobs: dict[str, Any] = {
             "ours": partial(MLE(tol=1e-6).solve, likelihood),
             "em": partial(plain.em_step, W, np.full(k, 1.0 / k)),
@@ -62,7 +62,7 @@ def rappor(scale: Scale) -> list[Row]:
     return rows
 
 
-def _dense_likelihood(y: np.ndarray, mechanism: ldp.KRAPPOR) -> np.ndarray:
+def dense_likelihood(y: np.ndarray, mechanism: ldp.KRAPPOR) -> np.ndarray:
     """Likelihood of each report under each category, up to a factor per report."""
     k, p1, p0 = mechanism.k, mechanism.p1, mechanism.p0
     W = np.empty((len(y), k))

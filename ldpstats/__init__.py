@@ -14,6 +14,9 @@ intervals, tests, tables and plots.
 
 from __future__ import annotations
 
+from importlib import import_module
+from types import ModuleType
+
 from ldpstats import errors, privacy
 from ldpstats.association_results import AssociationResults
 from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
@@ -121,3 +124,11 @@ __all__ = [
     "two_sample_test",
     "withhold",
 ]
+
+_ON_DEMAND = ("datasets", "io", "plots", "utility")  # imported when they are first named
+
+
+def __getattr__(name: str) -> ModuleType:
+    if name in _ON_DEMAND:
+        return import_module(f"ldpstats.{name}")
+    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}")

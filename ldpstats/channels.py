@@ -92,8 +92,9 @@ class Channel(ABC):
         """
         k, l = self.shape  # noqa: E741
         if k * l > _LARGEST_MATRIX:
+            size = str(l) if l < 1 << 53 else f"2^{l.bit_length() - 1}"
             raise NotAvailable(
-                f"matrix() of a {k} x {l:.4g} channel is too large to enumerate: "
+                f"matrix() of a {k} x {size} channel is too large to enumerate: "
                 "use likelihood(y), which forms only the columns of observed reports"
             )
         return self._matrix()
@@ -321,7 +322,8 @@ class Bits(Channel):
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
             return super().output_classes()
         one = np.ones(1)  # every category can make every report
-        return OutputClasses(self.epsilon() * one, np.array([-1]), 2.0**self.n_bits * one)
+        size = 2.0**self.n_bits if self.n_bits < 1024 else np.inf
+        return OutputClasses(self.epsilon() * one, np.array([-1]), size * one)
 
     def epsilon(self) -> float:
         with np.errstate(divide="ignore"):

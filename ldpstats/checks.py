@@ -117,7 +117,7 @@ def distribution(name: str, value: object, k: int, partial: bool = False) -> Arr
     remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
     try:
         p = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, value, remedy) from None
     if p.shape != (k,):
         raise InvalidArgument(name, f"array of shape {p.shape}", remedy)

@@ -119,7 +119,9 @@ class FittedResults(ABC):
         NotAvailable
             When it was not computed, or is too large to form.
         """
-        cov_type = one_of("cov_type", cov_type or "default", ("default", "linear", "fpe16"))
+        cov_type = one_of(
+            "cov_type", "default" if cov_type is None else cov_type, ("default", "linear", "fpe16")
+        )
         if cov_type == "linear":
             return self.linear_cov
         if self.fitted.covariance is None:
@@ -172,7 +174,10 @@ class FittedResults(ABC):
         if np.any(variance <= 1e-12 * scale):
             row = int(np.argmin(variance))
             raise InvalidArgument(
-                "hypothesis", R[row].tolist(), "is fixed by sum(p) = 1: there is nothing to test"
+                "hypothesis",
+                R[row].tolist(),
+                "is fixed by sum(p) = 1, or about categories that were never reported, of which "
+                "conf_int() tells more: there is nothing to test",
             )
         return ContrastResults(
             effect=effect,
@@ -274,6 +279,6 @@ class FittedResults(ABC):
         """Read what `to_json` wrote."""
         try:
             document = json.loads(text)
-        except json.JSONDecodeError as error:
+        except (json.JSONDecodeError, TypeError) as error:
             raise InvalidArgument("text", text, f"is not JSON ({error})") from None
         return cls.from_dict(document)

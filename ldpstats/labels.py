@@ -152,12 +152,14 @@ def sensitive_codes(
     UnknownCategory
         For what is no label.
     """
-    if isinstance(sensitive, set | frozenset | dict | type({}.keys())):
-        sensitive = list(sensitive)
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
         raise InvalidArgument(
             name, sensitive, "must be a set or list of categories; an empty one protects nothing"
         )
+    if not isinstance(sensitive, np.ndarray | pd.Series | pd.Index | pd.Categorical | pd.DataFrame):
+        sensitive = list(sensitive)
+    if as_series(name, sensitive).isna().any():
+        raise InvalidArgument(name, sensitive, "holds a missing value: name categories only")
     codes = encode(name, sensitive, labels)[0]
     if len(codes) and np.unique(codes).size != codes.size:
         twice = labels[int(np.argmax(np.bincount(codes)))]

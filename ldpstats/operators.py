@@ -181,7 +181,8 @@ def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
     >>> log_noise(np.array([[0b101]], dtype=np.uint8), 0.5, 3).round(6)   # 3 ln(1/2)
     array([-2.079442])
     """
-    ones = np.bitwise_count(packed).sum(axis=1, dtype=np.int64)
+    parts = np.array_split(packed, 1 + packed.size // _BLOCK)
+    ones = np.concatenate([np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts])
     return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))
 
 

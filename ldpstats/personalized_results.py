@@ -199,14 +199,15 @@ class PersonalizedResults(FittedResults):
         return pd.DataFrame(pi, index=self.tags, columns=self.categories)
 
     def loss_bound(self) -> pd.Series[float]:
-        """Bound of the l1 loss of `params` (MK19 Theorem 1), in its two parts.
+        """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.
 
         Returns
         -------
         Series
             "noise": expected l1 loss of the unconstrained estimate of r, at the estimate (MK19
             Propositions 4 and 7). "background": what errors of the background add at most,
-            ``2 sum_t |r(bot_t)|`` over the tags, none where it is exact. "bound": their sum.
+            ``sum_t |r(bot_t)| (1 + |pi_t|_1)`` over the tags, which is twice their share where each
+            pi_t is a distribution; none where it is exact. "bound": their sum.
 
         Notes
         -----
@@ -224,8 +225,9 @@ class PersonalizedResults(FittedResults):
         {'noise': 0.087, 'background': 0.524, 'bound': 0.611}
         """
         noise = float(np.sqrt(2.0 / np.pi) * self.intermediate.linear_bse.sum())
-        bots = np.abs(self.intermediate.fitted.estimate[self.k :]).sum()
-        worst = 0.0 if self.exact else 2.0 * float(bots)
+        bots = np.abs(self.intermediate.fitted.estimate[self.k :])
+        most = 1.0 + np.abs(self.background.to_numpy()).sum(axis=1)
+        worst = 0.0 if self.exact else float(bots @ most)
         parts = {"noise": noise, "background": worst, "bound": noise + worst}
         return pd.Series(parts, name="l1 loss")
 

@@ -506,6 +506,8 @@ def _collapse(
         if n is None:
             return y, np.ones(len(y), dtype=np.int64), cohort
         seen = n > 0
+        if seen.all():
+            return y, n, cohort
         return y[seen], n[seen], None if cohort is None else cohort[seen]
     words = np.zeros((y.shape[0], 8), dtype=np.uint8)
     words[:, : y.shape[1]] = y

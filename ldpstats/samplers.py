@@ -679,6 +679,8 @@ def log_ratio(numerator: int, denominator: int) -> float:
         return 0.0
     if denominator == 0:
         return math.inf
+    if numerator == 0:
+        return -math.inf
     if numerator > 2 * denominator:  # the quotient of two integers is correctly rounded
         return math.log(numerator / denominator)
     return math.log1p((numerator - denominator) / denominator)

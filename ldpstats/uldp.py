@@ -41,7 +41,8 @@ class ULDP:
     sensitive : array of bool, shape (k,)
         Which categories are sensitive.
     n_protected, n_invertible : float
-        Number of reports of either type; a report that no category can make is of neither.
+        Number of reports of either type, inf where beyond floats; a report that no category can
+        make is of neither.
     revealed : array of int, shape (l,), or None
         The category that each report reveals, -1 for protected reports and -2 for those that no
         category can make; None where reports are too many to list.

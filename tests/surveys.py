@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats.covariances import Covariance
+from ldpstats.inference import intervals
 from ldpstats.problems import Equations
 
 Array = npt.NDArray[Any]
@@ -66,27 +67,44 @@ def draw(mechanism: ldp.Mechanism, p: Array, n: int, R: int, rng: np.random.Gene
 
     They have the law of `Mechanism.draw`.
     """
-    if isinstance(mechanism, ldp.KRAPPOR):
-        having = rng.multinomial(n, p, size=R)
-        return rng.binomial(having, mechanism.p1) + rng.binomial(n - having, mechanism.p0)
+    if mechanism.n_bits:
+        problem, having = moments(mechanism, n), rng.multinomial(n, p, size=R)
+        own = np.minimum(problem.offset + problem.A, 1.0)
+        return rng.binomial(having, own) + rng.binomial(n - having, problem.offset)
     return rng.multinomial(n, mechanism.channel().forward(p), size=R)
 
 
-def projected(estimate: Array) -> Array:
+def projected(estimate: Array, variances: Array | None = None) -> Array:
     """Each row's nearest point of the simplex, as `project_simplex` finds it for one."""
-    ordered = np.sort(estimate, axis=1)[:, ::-1]
-    shift = (np.cumsum(ordered, axis=1) - 1.0) / np.arange(1, ordered.shape[1] + 1)
-    last = np.sum(ordered > shift, axis=1, keepdims=True) - 1
-    return np.maximum(estimate - np.take_along_axis(shift, last, axis=1), 0.0)
+    spread = np.ones(estimate.shape) if variances is None else variances
+    held = spread <= 0.0
+    rate = np.where(held, -np.inf, estimate / np.where(held, 1.0, spread))
+    order = np.argsort(-rate, axis=1)
+    ordered, widths, rates = (
+        np.take_along_axis(each, order, axis=1) for each in (estimate, spread, rate)
+    )
+    shift = (np.cumsum(ordered, axis=1) - 1.0) / np.cumsum(widths, axis=1)
+    last = np.sum(rates > shift, axis=1, keepdims=True) - 1
+    return np.maximum(estimate - np.take_along_axis(shift, last, axis=1) * spread, 0.0)
+
+
+def plug_in(problem: Equations, estimate: Array) -> Array:
+    """Where covariances are evaluated: what `Equations.plug_in` is of each row."""
+    precision = np.square(problem.A) * problem.weights if np.ndim(problem.A) < 2 else np.ones(1)
+    if np.ptp(precision) <= 1e-9 * precision.max():
+        return projected(estimate)
+    positive = np.maximum(estimate, 0.0)
+    m = problem.offset + problem.A * positive / positive.sum(axis=1, keepdims=True)
+    return projected(estimate, m * (1 - m) / np.square(problem.A) / problem.nobs)
 
 
 def estimates(mechanism: ldp.Mechanism, counts: Array, n: int) -> tuple[Array, Array]:
     """Linear estimates of R surveys and their plug-in variances, shape (R, k) both."""
     problem, t = moments(mechanism, n), counts / n
     G = problem.inverse
-    if isinstance(G, float):
+    if np.ndim(G) < 2:
         estimate = G * (t - problem.offset)
-        m = problem.offset + problem.A * projected(estimate)
+        m = problem.offset + problem.A * plug_in(problem, estimate)
         return estimate, G**2 * m * (1 - m) / n
     estimate = (t - problem.offset) @ G.T
     m = projected(estimate) @ mechanism.channel().matrix()
@@ -97,3 +115,62 @@ def estimates(mechanism: ldp.Mechanism, counts: Array, n: int) -> tuple[Array, A
 def as_counts(mechanism: ldp.Mechanism, counts: Array, n: int) -> ldp.Counts | ldp.BitCounts:
     """The counts of one survey as `FrequencyModel` takes them."""
     return mechanism.counts(counts, n if mechanism.n_bits else None)
+
+
+# ---- intervals
+
+
+def default_intervals(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
+    """What `conf_int(clip=False)` gives, for counts of shape (R, l): shape (R, k, 2)."""
+    problem = moments(mechanism, n)
+    if np.ndim(problem.A) == 2:
+        estimate, variance = estimates(mechanism, counts, n)
+        return intervals.wald(estimate, np.sqrt(variance))
+    tally, where = np.unique(counts, return_inverse=True)  # few tallies differ
+    ends = intervals.exact_binomial(tally, n)[where.reshape(counts.shape)]
+    offset, scale = (np.broadcast_to(x, mechanism.k) for x in (problem.offset, problem.A))
+    return np.asarray((ends - offset[:, None]) / scale[:, None])
+
+
+def covered(interval: Array, p: Array) -> Array:
+    """Share of surveys, per category, whose interval holds p."""
+    return np.asarray(np.mean((interval[..., 0] <= p) & (p <= interval[..., 1]), axis=0))
+
+
+# ---- covariances of many surveys at once, written out densely
+
+
+def observed_covariances(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
+    """What `wald_test` uses: at the linear estimate, projected onto the simplex."""
+    at = plug_in(moments(mechanism, n), estimates(mechanism, counts, n)[0])
+    return null_covariances(mechanism, at, n)
+
+
+def null_covariances(mechanism: ldp.Mechanism, p: Array, n: int) -> Array:
+    """Covariance of the linear estimate at each row of p, shape (R, k, k)."""
+    if mechanism.n_bits:
+        return bit_covariances(moments(mechanism, n), p)
+    return multinomial_covariances(mechanism, p @ mechanism.channel().matrix(), n)
+
+
+def multinomial_covariances(mechanism: ldp.Mechanism, m: Array, n: int) -> Array:
+    """G (diag(m) - m m') G' / n for each row of m, the laws or frequencies of reports."""
+    G = moments(mechanism, n).inverse
+    G = G * np.eye(mechanism.k) if np.ndim(G) < 2 else G
+    mean = m @ G.T
+    second = np.einsum("iy,ry,jy->rij", G, m, G, optimize=True)
+    return np.asarray((second - mean[:, :, None] * mean[:, None, :]) / n)
+
+
+def bit_covariances(problem: Equations, p: Array) -> Array:
+    """Variances m (1 - m) of the bits, which vary together through p alone."""
+    m = problem.offset + problem.A * p
+    variances = m * (1 - m) / np.square(problem.A)
+    outer = p[:, :, None] * p[:, None, :]
+    return np.asarray(np.where(np.eye(problem.k), variances[:, :, None], -outer) / problem.nobs)
+
+
+def quadratic_forms(d: Array, V: Array, rows: Array) -> Array:
+    """(rows d)' (rows V rows')^-1 (rows d) of each survey."""
+    x = d @ rows.T
+    return np.einsum("ri,ri->r", x, np.linalg.solve(rows @ V @ rows.T, x[..., None])[..., 0])

@@ -20,7 +20,16 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from surveys import MECHANISMS, as_counts, draw, estimates, frequencies, moments
+from surveys import (
+    MECHANISMS,
+    as_counts,
+    covered,
+    default_intervals,
+    draw,
+    estimates,
+    frequencies,
+    moments,
+)
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
@@ -73,22 +82,6 @@ SETTINGS = [
 
 
 # ---- intervals of many surveys at once
-
-
-def default_intervals(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
-    """What `conf_int(clip=False)` gives, for counts of shape (R, l): shape (R, k, 2)."""
-    problem = moments(mechanism, n)
-    if not isinstance(problem.A, float):
-        estimate, variance = estimates(mechanism, counts, n)
-        return intervals.wald(estimate, np.sqrt(variance))
-    tally, where = np.unique(counts, return_inverse=True)  # few tallies differ
-    ends = intervals.exact_binomial(tally, n, problem.offset, problem.A)
-    return np.asarray(ends[where.reshape(counts.shape)])
-
-
-def covered(interval: Array, p: Array) -> Array:
-    """Share of surveys, per category, whose interval holds p."""
-    return np.asarray(np.mean((interval[..., 0] <= p) & (p <= interval[..., 1]), axis=0))
 
 
 def coverage(setting: Setting, R: int) -> pd.DataFrame:

@@ -487,10 +487,52 @@ def test_no_error_of_enrolment_shows_what_was_given(kind: str) -> None:
         assert SECRET not in text and "secret-home" not in text, name
 
 
-def test_the_check_of_errors_finds_an_answer_that_is_shown() -> None:
-    """Control: values that are no categories are shown, as every client does."""
-    with pytest.raises(ldp.UnknownCategory, match="secret-home-7421x"):
+def test_an_answer_that_is_none_is_not_shown() -> None:
+    """Other clients show it, so that this check can fail."""
+    with pytest.raises(ldp.UnknownCategory) as found:
         personal("urr").client({}).report(SECRET + "x")
+    assert SECRET not in str(found.value) and found.value.__context__ is None
+    with pytest.raises(ldp.UnknownCategory, match="secret-home-7421x"):
+        personal("urr").common.client().report(SECRET + "x")
+
+
+def below(error: BaseException) -> str:
+    """What a logger could write of the frames below the caller's, local variables included."""
+    trace = error.__traceback__
+    assert trace is not None
+    stack = traceback.StackSummary.extract(traceback.walk_tb(trace.tb_next), capture_locals=True)
+    return str(error) + "".join(stack.format())
+
+
+@pytest.mark.parametrize("kind", ["urr", "urap"])
+@pytest.mark.parametrize("failure", [KeyboardInterrupt, OSError, MemoryError])
+def test_no_frame_of_a_failure_knows_the_secret(kind: str, failure: type[BaseException]) -> None:
+    """Not even where a logger writes local variables, causes and contexts."""
+
+    def broken(n: int) -> bytes:
+        try:
+            raise ZeroDivisionError
+        except ZeroDivisionError:
+            raise failure from None
+
+    def written(own: str) -> str:
+        device = personal(kind).client({"home": {own}}, entropy=broken)
+        with pytest.raises(failure) as found:
+            device.report("park")
+        assert found.value.__context__ is None and found.value.__cause__ is None
+        return below(found.value)
+
+    assert written(SECRET) == written("park")
+
+
+def test_no_frame_of_a_refused_client_knows_the_secret() -> None:
+    def written(own: str) -> str:
+        with pytest.raises(ldp.InvalidArgument) as found:
+            personal("urr").client({"home": {own, own + "typo"}})
+        return below(found.value)
+
+    text = written(SECRET)
+    assert "typo" not in text and text == written("park")
 
 
 # ---- secrecy: everything that the collector and the analyst write
@@ -687,3 +729,24 @@ def test_tags_may_be_left_out_or_empty() -> None:
     assert PUM3.client({}).report("a") in ("a", "home", "work")
     assert PUM3.client({"home": ()}).report("a") in ("a", "home", "work")
     np.testing.assert_array_equal(PUM3.channel().matrix(), PUM3.common.channel().matrix()[:3])
+
+
+def test_missing_answers_are_counted() -> None:
+    pum, rng = personal("urr"), np.random.default_rng(1)
+    homes = ["park", None, "centre"]
+    with pytest.raises(ldp.InvalidArgument, match="missing='count'"):
+        pum.privatize(["park", None, "centre"], rng, {"home": homes})
+    reports = pum.privatize(["park", None, "centre"], rng, {"home": homes}, missing="count")
+    assert len(reports) == 2 and reports.n_missing == 1
+    common = pum.common.categories[reports.y]
+    assert set(common) <= set(pum.common.sensitive)  # both were at home
+    with pytest.raises(ldp.InvalidArgument, match="must be 3 categories, one each"):
+        pum.privatize(["park", None, "centre"], rng, {"home": homes[:2]}, missing="count")
+
+
+def test_equal_specifications_are_equal() -> None:
+    pum = personal("urr")
+    again = ldp.PUM.from_dict(json.loads(json.dumps(pum.to_dict())))
+    assert again == pum and hash(again) == hash(pum) and again != personal("urap")
+    with pytest.raises(ldp.InvalidArgument, match="tags=3: must be a list"):
+        ldp.PUM.from_dict(pum.to_dict() | {"tags": 3})

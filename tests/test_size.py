@@ -25,7 +25,10 @@ from surveys import (
     estimates,
     frequencies,
     moments,
+    null_covariances,
+    observed_covariances,
     projected,
+    quadratic_forms,
 )
 
 import ldpstats as ldp
@@ -152,43 +155,6 @@ def channel_fits(R: int, fits: int) -> Iterator[Size]:
             same(fit.goodness_of_fit, value)
 
 
-# ---- covariances of many surveys at once, written out densely
-
-
-def multinomial_covariances(mechanism: ldp.Mechanism, m: Array, n: int) -> Array:
-    """G (diag(m) - m m') G' / n for each row of m, the laws or frequencies of reports."""
-    G = moments(mechanism, n).inverse
-    G = G * np.eye(mechanism.k) if isinstance(G, float) else G
-    mean = m @ G.T
-    second = np.einsum("iy,ry,jy->rij", G, m, G, optimize=True)
-    return np.asarray((second - mean[:, :, None] * mean[:, None, :]) / n)
-
-
-def bit_covariances(mechanism: ldp.KRAPPOR, m: Array, p: Array, n: int) -> Array:
-    """Variances m (1 - m) of the bits, which vary together through p alone."""
-    variances = m * (1 - m) / (mechanism.p1 - mechanism.p0) ** 2
-    outer = p[:, :, None] * p[:, None, :]
-    return np.asarray(np.where(np.eye(mechanism.k), variances[:, :, None], -outer) / n)
-
-
-def observed_covariances(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
-    """What `wald_test` uses: at the linear estimate, projected onto the simplex."""
-    return null_covariances(mechanism, projected(estimates(mechanism, counts, n)[0]), n)
-
-
-def null_covariances(mechanism: ldp.Mechanism, p: Array, n: int) -> Array:
-    if not isinstance(mechanism, ldp.KRAPPOR):
-        return multinomial_covariances(mechanism, p @ mechanism.channel().matrix(), n)
-    m = mechanism.p0 + (mechanism.p1 - mechanism.p0) * p
-    return bit_covariances(mechanism, m, p, n)
-
-
-def quadratic_forms(d: Array, V: Array, rows: Array) -> Array:
-    """(rows d)' (rows V rows')^-1 (rows d) of each survey."""
-    x = d @ rows.T
-    return np.einsum("ri,ri->r", x, np.linalg.solve(rows @ V @ rows.T, x[..., None])[..., 0])
-
-
 def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any) -> Array:
     """Equality of two samples, with covariances at the projection of the pooled estimate."""
     problems = [moments(m, n) for m, n in zip(mechanisms, nobs, strict=True)]
@@ -198,18 +164,10 @@ def pooled_wald(mechanisms: list[ldp.Mechanism], surveys: list[Array], nobs: Any
     else:
         whole = pool(problems)
         together = (np.hstack(t) - whole.offset) @ np.asarray(whole.inverse).T
-    p = project(together)
+    p = projected(together)
     V = sum(null_covariances(m, p, n) for m, n in zip(mechanisms, nobs, strict=True))
     a, b = (estimates(*each)[0] for each in zip(mechanisms, surveys, nobs, strict=True))
     return quadratic_forms(a - b, np.asarray(V), np.diff(np.eye(p.shape[1]), axis=0))
-
-
-def project(v: Array) -> Array:
-    """Nearest point of the simplex to each row."""
-    ordered = -np.sort(-v, axis=1)
-    mu = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, v.shape[1] + 1)
-    last = np.sum(ordered > mu, axis=1, keepdims=True) - 1
-    return np.asarray(np.maximum(v - np.take_along_axis(mu, last, axis=1), 0))
 
 
 # ---- sizes

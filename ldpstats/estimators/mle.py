@@ -24,11 +24,12 @@ from ldpstats.estimators.ascent import (
 from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
 from ldpstats.estimators.interior import interior_newton
+from ldpstats.estimators.low_rank import LowRankModel
 from ldpstats.estimators.newton import newton
-from ldpstats.estimators.proximal import DiagonalModel, Model, proximal_newton
+from ldpstats.estimators.proximal import STALE, DiagonalModel, Model, proximal_newton
 from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sampled
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.operators import Rows, UniformRows
+from ldpstats.operators import Rows, StackedRows, UniformRows
 from ldpstats.problems import Likelihood, Solution
 from ldpstats.sensitive_rows import SensitiveRows
 
@@ -150,9 +151,14 @@ def maximise(
         W = prepared(W)
         begin = empirical_start(W, n) if start is None else start
         tries = max_iter if k > _DENSE_K and not table else min(max_iter, _PROXIMAL)
-        model_at: Callable[[Rows, Array], Model] = sampled(W, n) if joint else DiagonalModel.at
         last = STEP if by_step else np.inf
-        found = proximal_newton(W, n, begin, target, last, tries, model_at)
+        model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
+        if joint:
+            model_at = sampled(W, n)
+        elif isinstance(W, StackedRows) and not table:
+            model_at = LowRankModel.at
+        stale = np.inf if joint or table else STALE  # models of joint reports are costly
+        found = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
         name = "Newton with a sampled Hessian" if joint else "proximal Newton"
         steps, how = found.n_iter, f"{name}, {found.n_iter} iterations"
         if table and not found.converged:

@@ -46,6 +46,16 @@ class PackedRows(UnaryRows):
         one, zero, total, sums = self.present, self.absent, float(v.sum()), self._sums(v)
         return zero * total + (one - zero) * sums, zero**2 * total + (one**2 - zero**2) * sums
 
+    def gram(self, v: Array) -> Array:
+        if not self._listed:
+            return super().gram(v)
+        from ldpstats.estimators.packed_kernels import list_gram
+
+        zero, gain = self.absent, self.present - self.absent
+        cross = zero * gain * self._sums(v)
+        pairs = gain**2 * list_gram(*self._listed, v, self.k)
+        return np.asarray(pairs + cross[:, None] + cross + zero**2 * v.sum())
+
     def _sums(self, v: Array) -> Array:
         """Weighted sums of the bits, shape (k,)."""
         from ldpstats.estimators.packed_kernels import bit_sums, list_sums

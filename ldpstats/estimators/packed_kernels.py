@@ -15,14 +15,14 @@ import numpy.typing as npt
 
 from ldpstats.kernels import compiled
 
-__all__ = ["bit_mix", "bit_sums", "list_mix", "list_sums", "listed"]
+__all__ = ["bit_mix", "bit_sums", "list_gram", "list_mix", "list_sums", "listed"]
 
 Array = npt.NDArray[Any]
 
 # Rows of a table are a little longer than 256 entries: at a stride of a power of two the entries
 # of the frequent byte 0 would all compete for the same cache lines (five times slower).
 _STRIDE = 260
-_GROUPS = 4  # groups of eight reports whose tables share a pass over the sums
+_TOGETHER = 32  # reports, in four groups of eight, that share a pass over the sums
 _CHUNK = 4096  # reports whose bits are listed at a time
 
 _BITS = ((np.arange(256)[:, None] >> np.arange(8)) & 1).astype(np.float64)  # bit j of byte c
@@ -71,7 +71,7 @@ def bit_sums(packed: npt.NDArray[np.uint8], v: Array, k: int) -> Array:
     array([ 1., 10., 11.])
     """
     v = np.asarray(v, dtype=np.float64)
-    whole = len(packed) - len(packed) % (8 * _GROUPS)
+    whole = len(packed) - len(packed) % _TOGETHER
     out = v[whole:] @ np.unpackbits(packed[whole:], axis=1, bitorder="little")
     _add_sums(packed[:whole], v[:whole], out)
     return out[:k]
@@ -129,6 +129,13 @@ def list_sums(starts: Array, at: Array, v: Array, k: int) -> Array:
     return out
 
 
+def list_gram(starts: Array, at: Array, v: Array, k: int) -> Array:
+    """Y' diag(v) Y, shape (k, k), for the bits Y that `listed` gives."""
+    upper = np.zeros((k, k))
+    _scatter_pairs(starts, at, np.asarray(v, dtype=np.float64), upper)
+    return upper + np.triu(upper, 1).T
+
+
 @compiled
 def _gather(packed: Any, used: Any, table: Any, out: Any) -> None:
     n = used.shape[0]
@@ -176,7 +183,7 @@ def _partial_sums(v: Any, table: Any) -> None:
 
 @compiled
 def _add_sums(packed: Any, v: Any, out: Any) -> None:
-    """Add Y' v to `out`, shape (8 width,), for a multiple of 8 `_GROUPS` reports.
+    """Add Y' v to `out`, shape (8 width,), for a multiple of `_TOGETHER` reports.
 
     A column of eight reports is a byte, whose table of partial sums stays in the nearest cache.
     """
@@ -186,7 +193,7 @@ def _add_sums(packed: Any, v: Any, out: Any) -> None:
     columns = words.view(np.uint8)
     t0, t1, t2, t3 = tables[0], tables[1], tables[2], tables[3]
     c0, c1, c2, c3 = columns[0], columns[1], columns[2], columns[3]
-    for start in range(0, u, 32):
+    for start in range(0, u, _TOGETHER):
         for group in range(4):
             first = start + 8 * group
             _partial_sums(v[first : first + 8], tables[group])
@@ -227,3 +234,14 @@ def _scatter_listed(starts: Any, at: Any, v: Any, out: Any) -> None:
         weight = v[i]
         for j in at[starts[i] : starts[i + 1]]:
             out[j] += weight
+
+
+@compiled
+def _scatter_pairs(starts: Any, at: Any, v: Any, upper: Any) -> None:
+    for i in range(v.shape[0]):
+        bits = at[starts[i] : starts[i + 1]]
+        weight = v[i]
+        for m in range(bits.shape[0]):
+            row = upper[bits[m]]
+            for j in bits[m:]:
+                row[j] += weight

@@ -10,14 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
-from ldpstats.operators import Rows
+from ldpstats.operators import Rows, UniformRows
 from ldpstats.sensitive_rows import SensitiveRows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
 
 Array = npt.NDArray[Any]
 
-_REFRESH = 1e-2  # root mean square relative change of W p beyond which curvature is recomputed
+STALE = 0.1  # relative change of an entry of W p beyond which curvature is recomputed
+_REFRESH = 1e-2  # root mean square relative change beyond which it is
 _PATIENCE = 25  # iterations without a smaller gap before giving up
 
 
@@ -42,6 +43,8 @@ class DiagonalModel:
     from the means of the columns under the weights v; D holds their variances. What is left out are
     the covariances of different columns, which are small where the outputs that different
     categories produce are nearly independent, as with bits, or mutually exclusive, as with k-RR.
+    Reports that reveal their category have an entry in one column only, which adds to D: where
+    there are such, means are over the other, protected ones.
     """
 
     D: Array
@@ -50,9 +53,7 @@ class DiagonalModel:
     @classmethod
     def at(cls, W: Rows, v: Array) -> DiagonalModel:
         first, second = W.adjoints(v)
-        total = float(v.sum())
-        if isinstance(W, SensitiveRows) and W.bits.shape[0]:
-            first, total = W.noise(v, first)  # revealed answers add to the diagonal alone
+        first, total = _noise(W, v, first)
         # The floors keep the step finite for a category that all reports are equally likely under.
         D = np.maximum(second - first**2 / total, 1e-8 * second.max())
         return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
@@ -85,6 +86,16 @@ class DiagonalModel:
         return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
 
 
+def _noise(W: Rows, v: Array, first: Array) -> tuple[Array, float]:
+    """W'v and 1'v over protected reports alone, if there are any, where W'v over all is `first`."""
+    if isinstance(W, SensitiveRows) and W.bits.shape[0]:
+        return W.noise(v, first)
+    if isinstance(W, UniformRows) and np.any(W.background):
+        noise = np.where(W.background > 0.0, v, 0.0)
+        return W.adjoint(noise), float(noise.sum())
+    return first, float(v.sum())
+
+
 def proximal_newton(
     W: Rows,
     n: Array,
@@ -93,6 +104,7 @@ def proximal_newton(
     max_step: float = np.inf,
     max_iter: int = 200,
     model_at: Callable[[Rows, Array], Model] = DiagonalModel.at,
+    stale: float = STALE,
 ) -> Ascent:
     """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
 
@@ -116,6 +128,9 @@ def proximal_newton(
     max_iter : int
     model_at : callable
         The model of the Hessian from W and the weights ``n / (W p)^2 / N``, shape (u,).
+    stale : float
+        Relative change of an entry of W p beyond which the model is made anew. It always is beyond
+        a root mean square change of 1e-2.
     """
     total = float(n.sum())
     p, d = start, W.mix(start)
@@ -132,7 +147,7 @@ def proximal_newton(
         g, gap = 1.0 - score, max(float(score.max()) - 1.0, 0.0)
         if gap < best.gap:
             best, best_at = Ascent(p, gap, i, False), i
-        if model is None or moved > _REFRESH:
+        if model is None or moved > 1.0:
             model = model_at(W, weight / d)
         x = model.step(p, g)
         if gap <= target and np.sqrt(total) * model.size(x) <= max_step:
@@ -145,7 +160,8 @@ def proximal_newton(
             break
         step = _conjugate(model, p, g, x, last)
         t, change = search(W, n, p, d, step)
-        moved = t * float(np.sqrt(weight @ (change**2 / d)))
+        relative = t * np.abs(change) / d
+        moved = max(np.sqrt(n @ relative**2 / total) / _REFRESH, relative.max() / stale)
         last = (t * step, x, model.size(x) ** 2)
         p, d = np.maximum(p + t * step, 0.0), d + t * change
         size = p.sum()

@@ -52,7 +52,7 @@ def prepared(W: Rows) -> Rows:
     if isinstance(W, SensitiveRows):
         return replace(W, bits=prepared(W.bits))
     if isinstance(W, UnaryRows | LabelRows | BloomRows) and W.shape[0] * W.shape[1] <= _SMALL:
-        return DenseRows(W.dense())
+        return DenseRows(W.dense(), W.log_scale)
     if isinstance(W, UnaryRows) and not isinstance(W, PackedRows):
         held = {field.name: getattr(W, field.name) for field in fields(W)}
         return PackedRows(**held | {"packed": np.ascontiguousarray(W.packed)})

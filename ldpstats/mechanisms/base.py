@@ -277,7 +277,9 @@ class Mechanism(ABC):
             value = getattr(self, item.name)
             if isinstance(value, pd.Index):
                 value = labels_to_json(value)
-            document[item.name] = value.tolist() if isinstance(value, np.ndarray) else value
+            if isinstance(value, np.ndarray):
+                value = value.tolist()
+            document[item.name] = list(value) if isinstance(value, tuple) else value
         return document
 
     @classmethod

@@ -8,11 +8,35 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector
+from ldpstats.checks import counts_vector, probability
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_series
 
-__all__ = ["format_bits", "parse_bits", "sums_of_bits"]
+__all__ = ["check_theta", "format_bits", "other_bit", "parse_bits", "sums_of_bits"]
+
+
+LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold epsilon
+
+
+def other_bit(theta: float, epsilon: float) -> float:
+    """P(bit = 1) of a category that is not the answer, ``theta / ((1 - theta) e^eps + theta)``.
+
+    Rounded up where theta is so near one that rounding it down would leak more than epsilon.
+    """
+    weight = theta * np.exp(-epsilon)
+    total = 1.0 - theta + weight
+    found, clear = weight / total, (1.0 - theta) / total
+    while 1.0 - found > clear * (1.0 + 5e-16):
+        found = np.nextafter(found, 1.0)
+    return float(found)
+
+
+def check_theta(theta: object) -> float:
+    """P(own bit = 1) as a float, in (0, 1) and not too near zero."""
+    value = probability("theta", theta, zero=False, one=False)
+    if value < LEAST_THETA:
+        raise InvalidArgument("theta", value, f"must be at least {LEAST_THETA:g}, such as 0.5")
+    return value
 
 
 def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
@@ -29,7 +53,10 @@ def sums_of_bits(
     if nobs is None:
         raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
     n = align("n", n, labels)
-    shape = (len(labels),) if np.ndim(n) == 1 else (1, len(labels))
+    try:
+        shape = (len(labels),) if np.ndim(n) == 1 else (1, len(labels))
+    except ValueError:  # lists of several lengths
+        raise InvalidArgument("n", n, f"must be {len(labels)} sums of bits") from None
     ones = counts_vector("n", n, shape).reshape(1, len(labels))
     return ones, counts_vector("nobs", np.atleast_1d(nobs), (1,))
 

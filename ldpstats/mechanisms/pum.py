@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Mapped
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.checks import one_of
+from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
@@ -34,7 +35,9 @@ class PUM:
     has her own, under the tags that all share, such as her home and her workplace. Her device first
     maps a category of hers to the bot of its tag (the pre-processor, which never leaves the device)
     and then runs the mechanism `common` to all, for which the bots are sensitive categories too.
-    The collector sees reports of `common`, and cannot tell which categories went to a bot.
+    The collector sees reports of `common`. A protected report tells next to nothing of which
+    categories a respondent sends to a bot (Proposition 10); one that reveals a category tells that
+    it is not among them.
 
     Parameters
     ----------
@@ -118,7 +121,7 @@ class PUM:
         tags : mapping from tag to categories, optional
             As for `client`.
         """
-        return Mapped(self.common.channel(), self._preprocessor(tags or {}))
+        return Mapped(self.common.channel(), self._preprocessor({} if tags is None else tags))
 
     def client(
         self, tags: Mapping[Any, Any], entropy: Callable[[int], bytes] | None = None
@@ -139,7 +142,15 @@ class PUM:
             For an unknown tag, a category that is none, or one that is given to two tags. No
             message shows what she gave: it might be written to a log.
         """
-        return PUMClient(self.common, self._preprocessor(tags), len(self.categories), entropy)
+        failure = None
+        try:
+            preprocessor = self._preprocessor(tags)
+        except InvalidArgument as error:
+            failure = error
+        del tags  # of what a logger may write of this frame
+        if failure is not None:
+            raise _bare(failure)
+        return PUMClient(self.common, preprocessor, len(self.categories), entropy)
 
     def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
         """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
@@ -218,7 +229,11 @@ class PUM:
         return out
 
     def privatize(
-        self, values: object, rng: np.random.Generator, tags: Mapping[Any, Any] | None = None
+        self,
+        values: object,
+        rng: np.random.Generator,
+        tags: Mapping[Any, Any] | None = None,
+        missing: str = "raise",
     ) -> Reports:
         """Simulate the reports of many respondents, each with a pre-processor of her own.
 
@@ -229,6 +244,8 @@ class PUM:
         rng : numpy.random.Generator
         tags : mapping from tag to array-like, shape (n,)
             As for `preprocess`.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
 
         Returns
         -------
@@ -243,10 +260,23 @@ class PUM:
         >>> reports.mechanism == pum.common, len(reports)
         (True, 3)
         """
-        words = simulation_words(rng)
-        return Reports(self.common.sample(self.preprocess(values, tags), words), self.common)
+        words, n_missing = simulation_words(rng), 0
+        if one_of("missing", missing, ("raise", "count")) == "count":
+            series = as_series("values", values)
+            given = series.notna().to_numpy()
+            values, n_missing = series[given], int((~given).sum())
+            if n_missing and isinstance(tags, Mapping):
+                tags = {tag: _those(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+        codes = self.preprocess(values, tags)
+        return Reports(self.common.sample(codes, words), self.common, n_missing)
 
     # -- specification ---------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PUM) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.mechanism, tuple(self.tags)))
 
     def to_dict(self) -> dict[str, Any]:
         """What respondents and the collector share, in JSON types: no one's own categories."""
@@ -283,6 +313,8 @@ class PUM:
         name = kind.get("mechanism") if isinstance(kind, dict) else None
         if name not in ("URR", "URAP"):
             raise InvalidArgument("mechanism", name, "must be a URR or a URAP")
+        if not isinstance(document["tags"], list):
+            raise InvalidArgument("tags", document["tags"], "must be a list of names")
         base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
         return cls(base, labels_from_json("tags", document["tags"]))
 
@@ -327,13 +359,16 @@ class PUMClient:
         UnknownCategory
             For a value that is none of the categories of true answers.
         """
-        code = int(encode("value", [value], self._answers)[0][0])
+        failure: BaseException
         try:
+            code = int(encode("value", [value], self._answers)[0][0])
             return self._report(code)
-        except Exception as error:
+        except (UnknownCategory, InvalidArgument):
+            remedy = f"is none of the {len(self._answers)} categories of answers"
+            failure = UnknownCategory("value", "what was answered", remedy)
+        except BaseException as error:  # an interrupt too
             failure = error
-        # without the frames that know what her answer was mapped to: loggers may write them
-        raise failure.with_traceback(None)
+        raise _bare(failure)
 
     def __repr__(self) -> str:
         return f"PUMClient({self.mechanism})"
@@ -343,6 +378,12 @@ class PUMClient:
             "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
             "secret; make it anew on her device"
         )
+
+
+def _bare(failure: BaseException) -> BaseException:
+    """An error without the frames and causes that know the secret: loggers may write them."""
+    failure.__context__ = failure.__cause__ = None
+    return failure.with_traceback(None)
 
 
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
@@ -356,6 +397,14 @@ def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[
         pass
     # raised out here, where that exception is no context of it
     raise InvalidArgument("tags", tag, "was given something that is none of the categories")
+
+
+def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:
+    """The categories of respondents who gave an answer."""
+    series = as_series(name, own)
+    if len(series) != given.size:
+        raise InvalidArgument(name, len(series), f"must be {given.size} categories, one each")
+    return series[given]
 
 
 def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:

@@ -10,11 +10,17 @@ import numpy.typing as npt
 
 from ldpstats import samplers
 from ldpstats.channels import Bits
-from ldpstats.checks import positive_epsilon, probability
+from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import independent_bits
 from ldpstats.labels import as_labels
 from ldpstats.mechanisms.base import Mechanism, without_cohort
-from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
+from ldpstats.mechanisms.bits import (
+    check_theta,
+    format_bits,
+    other_bit,
+    parse_bits,
+    sums_of_bits,
+)
 from ldpstats.problems import Equations, Moments
 from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts, Reports
@@ -59,9 +65,7 @@ class KRAPPOR(Mechanism):
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
         if self.theta is not None:
-            object.__setattr__(
-                self, "theta", probability("theta", self.theta, zero=False, one=False)
-            )
+            object.__setattr__(self, "theta", check_theta(self.theta))
 
     @property
     def p1(self) -> float:
@@ -75,8 +79,7 @@ class KRAPPOR(Mechanism):
         """P(bit = 1) of any other category."""
         if self.theta is None:
             return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
-        weight = self.theta * np.exp(-self.epsilon)
-        return float(weight / (1.0 - self.theta + weight))
+        return other_bit(self.theta, self.epsilon)
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]

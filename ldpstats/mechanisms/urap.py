@@ -11,12 +11,18 @@ import numpy.typing as npt
 
 from ldpstats import samplers
 from ldpstats.channels import Bits, Channel, OutputClasses
-from ldpstats.checks import positive_epsilon, probability
+from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import as_labels, sensitive_codes, sensitive_labels
 from ldpstats.mechanisms.base import Mechanism, without_cohort
-from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
+from ldpstats.mechanisms.bits import (
+    check_theta,
+    format_bits,
+    other_bit,
+    parse_bits,
+    sums_of_bits,
+)
 from ldpstats.operators import Rows, UnaryRows
 from ldpstats.problems import Equations, Moments
 from ldpstats.randomness import Words
@@ -28,6 +34,7 @@ __all__ = ["URAP"]
 Array = npt.NDArray[Any]
 
 _CODE_TYPES = ("<u1", "<u2", "<u4")  # of the number of an answer that a report reveals
+_ROWS = 1 << 14  # reports whose bits are copied at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,9 +100,7 @@ class URAP(Mechanism):
         object.__setattr__(self, "sensitive", sensitive_labels(codes, self.categories))
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
         if self.theta is not None:
-            object.__setattr__(
-                self, "theta", probability("theta", self.theta, zero=False, one=False)
-            )
+            object.__setattr__(self, "theta", check_theta(self.theta))
 
     @property
     def n_bits(self) -> int:  # type: ignore[override]
@@ -113,8 +118,7 @@ class URAP(Mechanism):
         """P(bit = 1) of a sensitive category that is not the answer."""
         if self.theta is None:
             return float(np.exp(-self.epsilon / 2) / (1.0 + np.exp(-self.epsilon / 2)))
-        weight = self.theta * np.exp(-self.epsilon)
-        return float(weight / (1.0 - self.theta + weight))
+        return other_bit(self.theta, self.epsilon)
 
     @property
     def d2(self) -> float:
@@ -181,7 +185,7 @@ class URAP(Mechanism):
         if told > reports[0]:
             return f"say that {reports[0]} reports reveal {told} answers: each reveals one at most"
         if told < reports[0] and not self._at.size:
-            return f"say that {told} of {reports[0]} reports reveal an answer: all do if none is secret"
+            return f"say that {told} of {reports[0]} reports reveal an answer: all do here"
         return ""
 
     def revealed(self, y: Array) -> Array:
@@ -214,12 +218,12 @@ class URAP(Mechanism):
         sums = np.zeros(self.k, dtype=np.int64)
         told = np.bincount(revealed, weights=n, minlength=self._others.size + 1)[1:]
         sums[self._others] = np.rint(told)
-        if n is None:
-            sums[self._at] = samplers.column_sums(bits, self._at.size)
-            return sums
-        many = (n != 1) & bits.any(axis=1)
-        sums[self._at] = samplers.column_sums(bits[n == 1], self._at.size)
-        sums[self._at] += n[many] @ samplers.unpack(bits[many], self._at.size)
+        for start in range(0, len(y), _ROWS):
+            part = bits[start : start + _ROWS]
+            times = np.ones(len(part), np.int64) if n is None else n[start : start + _ROWS]
+            many = (times != 1) & part.any(axis=1)
+            sums[self._at] += samplers.column_sums(part[times == 1], self._at.size)
+            sums[self._at] += times[many] @ samplers.unpack(part[many], self._at.size)
         return sums
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
@@ -228,16 +232,14 @@ class URAP(Mechanism):
         if not told.any():
             return y, n, None
         times = np.ones(len(y), dtype=np.int64) if n is None else n
-        noise = self.sum_bits(y[told], None if n is None else n[told])
-        noise[self._others] = 0
         counts = np.bincount(revealed[told], weights=times[told], minlength=1).astype(np.int64)
-        seen = np.flatnonzero(counts)
-        plain = self._packed(np.zeros((seen.size, self._width), np.uint8), seen)
-        return (
-            np.concatenate([y[~told], plain]),
-            np.concatenate([times[~told], counts[seen]]),
-            noise if noise.any() else None,
-        )
+        seen, kept = np.flatnonzero(counts), np.flatnonzero(~told)
+        left = np.empty((kept.size + seen.size, y.shape[1]), np.uint8)  # the only copy of reports
+        np.take(y, kept, axis=0, out=left[: kept.size], mode="clip")
+        left[kept.size :] = self._packed(np.zeros((seen.size, self._width), np.uint8), seen)
+        times = np.concatenate([times[kept], counts[seen]])
+        noise = self.sum_bits(y, n) - self.sum_bits(left, times)
+        return left, times, noise if noise.any() else None
 
     # -- what is known of the reports -----------------------------------------------------------
 
@@ -416,7 +418,9 @@ class _SensitiveBits(Channel):
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
         urap = self.urap
         revealed = urap.revealed(y)
-        packed = np.ascontiguousarray(y[revealed == 0, : urap._width])
+        protected = np.count_nonzero(revealed == 0)
+        # counts have these first: part of the same array, whose last bytes, the number, are zero
+        packed = y[:protected] if not revealed[:protected].any() else y[revealed == 0]
         return SensitiveRows(
             UnaryRows(packed, urap.p1, urap.d1, urap._at.size),
             revealed == 0,
@@ -439,7 +443,7 @@ class _SensitiveBits(Channel):
                 set_ = np.log(urap.p1) - np.log(urap.d1) - np.log(urap.d2)
                 clear = np.log1p(-urap.p1) - np.log1p(-urap.d1) - np.log(urap.d2)
                 worst = max(worst, abs(float(set_)), abs(float(clear)))
-            ratios, sole, size = [worst], [-1], [2.0**S]
+            ratios, sole, size = [worst], [-1], [2.0**S if S < 1024 else np.inf]
         return OutputClasses(
             np.append(ratios, np.full(others.size, np.inf)),
             np.append(sole, others).astype(np.int64),

@@ -24,6 +24,7 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
+from ldpstats.estimators.structured import prepared
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
@@ -45,7 +46,6 @@ from ldpstats.operators import FixedEntry, StackedRows
 from ldpstats.problems import Equations, Likelihood, Moments, Solution
 from ldpstats.reports import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
-from ldpstats.simplex import project_simplex
 
 __all__ = ["FrequencyModel", "settings_of", "two_sample_test"]
 
@@ -258,7 +258,8 @@ class FrequencyModel:
         on_simplex = np.all(solution.p >= 0.0) and abs(solution.p.sum() - 1.0) < 1e-9
         if not on_simplex or any(isinstance(counts, BitCounts) for counts in self.sources):
             return float("nan")
-        return sum(part.loglike(solution.p) for part in self._likelihoods)
+        fast = [Likelihood(prepared(part.W), part.n) for part in self._likelihoods]
+        return sum(part.loglike(solution.p) for part in fast)
 
     def _solve(
         self, estimator: Estimator[Any], problem: Moments, linear: Uncertain, cov_type: str
@@ -318,7 +319,7 @@ class FrequencyModel:
         if is_open:
             every = tests_.wald(np.eye(p0.size), p0, estimate, V)
             return chi_square(null, every, "Wald on all candidates, covariance under the null")
-        group, method = rare_categories(self._problems, p0), "Wald, covariance under the null"
+        group, method = rare_categories([self._problems], p0), "Wald, covariance under the null"
         if is_impossible(self._problems, p0):
             how = "a category was reported that p0 rules out"
             return chi_square(null, (np.inf, group.max()), method, how)
@@ -370,9 +371,10 @@ class FrequencyModel:
     ) -> Array:
         """Parametric bootstrap percentile intervals, shape (k, 2).
 
-        Surveys are simulated from `params` (projected to the simplex where needed) through each
-        mechanism, and refitted by the same estimator. Results hold only its name: an estimator
-        with settings of its own, such as ``MLE(constraints=...)``, is passed again.
+        Surveys are simulated from `params`, or where they are no distribution from the projected
+        linear estimate, through each mechanism, and refitted by the same estimator. Results hold
+        only its name: an estimator with settings of its own, such as ``MLE(constraints=...)``, is
+        passed again.
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
@@ -383,7 +385,9 @@ class FrequencyModel:
                 f"bootstrap of {results.method!r} over candidates: the law of the answers that are "
                 "not among them is not known; use the default intervals"
             )
-        p = project_simplex(results.fitted.estimate)
+        p = results.fitted.estimate
+        if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
+            p = self.moments().plug_in()
         estimator = ESTIMATORS[results.method]() if estimator is None else estimator
         if (estimator.name, settings_of(estimator)) != (results.method, results.settings):
             raise InvalidArgument(
@@ -526,7 +530,7 @@ def two_sample_test(
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
         return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
-    group = rare_categories([*models[0]._problems, *models[1]._problems], pooled)
+    group = rare_categories([model._problems for model in models], pooled)
     first_sums, second_sums = (group_sums(estimate, group) for estimate in estimates)
     V = [v.merged(group) for v in V]
     outcome = tests_.two_sample_wald(first_sums, second_sums, *V)

@@ -93,19 +93,61 @@ def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None
     return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
 
-def rare_categories(problems: Sequence[Moments], p: Array) -> npt.NDArray[np.int64]:
+def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
     """Groups of categories that are tested together, because too few reports are expected.
 
-    Where a category has a count of its own in a source it should be expected five times there; see
-    `goodness.rare_groups`. uRR and uRAP report what is not sensitive without noise, so that
-    categories that nearly nobody has are nearly never reported.
+    uRR and uRAP report what is not sensitive without noise, so that categories that nearly nobody
+    has are nearly never reported. What matters of a difference of estimates is its kurtosis beyond
+    the normal law's. One over it is the expected count where that is all there is, and large where
+    other noise prevails. Where p is estimated, what it may well be counts too: categories must not
+    be chosen by an error that is part of the difference. See `goodness.rare_groups`.
+
+    Parameters
+    ----------
+    sides : sequence of sequences of Moments
+        The sources of each estimate that takes part in the difference; of one, if the other is p.
+    p : array, shape (k,)
+        Frequencies under the null, given or estimated from all sources.
     """
-    expected = [
-        np.broadcast_to(q.nobs * (q.offset + q.A * p), p.shape)
-        for q in problems
-        if isinstance(q, Equations) and np.ndim(q.A) < 2
-    ]
-    return goodness.rare_groups(np.min(expected, axis=0)) if expected else np.arange(p.size)
+    counted, noise = [], np.zeros(p.shape)
+    for side in sides:
+        own = [q for q in side if isinstance(q, Equations) and np.ndim(q.A) < 2]
+        if len(own) == len(side):
+            counted.append(own)
+        else:
+            noise += _noise(side, p)
+    if not counted:
+        return np.arange(p.size)
+    expected = _effective_counts(counted, p, noise)
+    if len(sides) > 1:
+        every = joined_moments([problem for side in sides for problem in side])
+        above = p + 2.0 * np.sqrt(every.covariance(p).variances())
+        above = np.maximum(p, np.minimum(above, 0.5))
+        expected = np.minimum(expected, _effective_counts(counted, above, noise))
+    return goodness.rare_groups(expected)
+
+
+def _noise(side: Sequence[Moments], p: Array) -> Array:
+    """Variances of an estimate that is no affine function of binomial counts: it has many terms."""
+    try:
+        return joined_moments(side).covariance(p).variances()
+    except NotIdentified:  # a source that tells sums of categories only
+        return np.zeros(p.shape)
+
+
+def _effective_counts(sides: Sequence[Sequence[Equations]], p: Array, noise: Array) -> Array:
+    """One over the kurtosis of a difference of estimates, at most the reports; `noise` has none."""
+    second, fourth = np.zeros(p.shape) + noise, np.zeros(p.shape)
+    for side in sides:
+        precision = np.array([np.broadcast_to(np.square(q.A) * q.weights, p.shape) for q in side])
+        for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
+            m = q.offset + q.A * p
+            v, slope = m * (1.0 - m), share / q.A
+            second += slope**2 * v / q.nobs
+            fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
+    most = sum(problem.nobs for side in sides for problem in side)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.minimum(np.where(second > 0.0, second**2 / fourth, 0.0), most)
 
 
 def is_impossible(problems: Sequence[Moments], p: Array) -> bool:
@@ -356,7 +398,7 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
     if k * (S - 1) > LARGEST_INFORMATION:
         return None
     pooled = joined_moments(problems).plug_in()
-    group = rare_categories(problems, pooled)
+    group = rare_categories([[problem] for problem in problems], pooled)
     contrasts = np.diff((np.arange(group.max() + 1)[:, None] == group) + 0.0, axis=0)
     told = [_told(problem, pooled, contrasts) for problem in problems]
     first, *others = sorted(told, key=lambda part: part.open)

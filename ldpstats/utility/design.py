@@ -116,9 +116,9 @@ def _one_report_each(mechanism: Mechanism) -> Counts | BitCounts:
     """Counts of one report in every cohort: what it says does not matter."""
     C = mechanism.n_cohorts
     one = np.zeros((C or 1, mechanism.n_bits or mechanism.n_outputs), dtype=np.int64)
+    one[:, 0] = 1
     if mechanism.n_bits:
         return mechanism.counts(one if C else one[0], np.ones(C, dtype=np.int64) if C else 1)
-    one[:, 0] = 1
     return mechanism.counts(one if C else one[0])
 
 

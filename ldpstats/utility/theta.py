@@ -51,7 +51,7 @@ class BestTheta:
 
         For the l2 loss it is the number of respondents that the default needs for one.
         """
-        return self.default_loss / self.loss
+        return max(self.default_loss / self.loss, 1.0)  # but for rounding it is
 
     def __float__(self) -> float:
         return self.theta
