@@ -217,7 +217,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=DATA, help="the table of 400 cells")
     parser.add_argument("--realisations", type=int, default=100)
     parser.add_argument("--seed", type=int, default=2019)
-    parser.add_argument("--quick", action="store_true", help="3 realisations of 1 % of the people")
+    parser.add_argument("--quick", action="store_true", help="3 realisations of 1 %% of the people")
     chosen = parser.parse_args()
     if not chosen.data.exists():
         parser.error(f"there is no {chosen.data}: say with --data where the table of 1990 is")
