@@ -8,18 +8,11 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from ldpstats.summary import one_line, protection_notes, tabulated
+from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["association_summary"]
 
 _LONGEST_LABEL = 40
-_COVARIANCE = {
-    "expected": "expected information",
-    "observed": "observed information",
-    "fpe16": "fpe16 (overstates)",
-    "linear": "linear estimate",
-    "dual": "dual of the likelihood",
-}
 _FEW = 10.0  # reports of a combination, expected, below which normal intervals are too short
 
 
@@ -32,7 +25,7 @@ def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
         shown = frame.iloc[order]
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
     columns.append(f"{1 - alpha / 2:.4g}]")
-    digits = _digits(shown)
+    digits = decimals(shown)
     body = [
         ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in row]
         for row in shown.to_numpy()
@@ -44,13 +37,6 @@ def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     return tabulated(title, _header(results), columns, body, stubs, notes)
 
 
-def _digits(frame: pd.DataFrame) -> int:
-    """Decimals that show two digits of the smallest standard error; at least four."""
-    se = frame["linear_se"].to_numpy()
-    smallest = se[se > 1e-9].min(initial=1.0)
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
-
-
 def _header(results: Any) -> list[list[str]]:
     eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
     llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
@@ -59,7 +45,7 @@ def _header(results: Any) -> list[list[str]]:
     rows = []
     for name, labels, source in zip(results.names, results.labels, results.sources, strict=True):
         rows.append([f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))])
-    kind = _COVARIANCE.get(results.cov_type, results.cov_type)
+    kind = COVARIANCE.get(results.cov_type, results.cov_type)
     return [
         *rows,
         ["Estimator:", method, "No. Respondents:", str(results.nobs)],

@@ -8,16 +8,11 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from ldpstats.summary import one_line, tabulated
+from ldpstats.summary import COVARIANCE, decimals, one_line, tabulated
 
 __all__ = ["personalized_summary"]
 
 _LONGEST_LABEL = 40
-_COVARIANCE = {
-    "expected": "expected information",
-    "observed": "observed information",
-    "linear": "linear estimate",
-}
 
 
 def personalized_summary(results: Any, alpha: float, max_rows: int) -> Summary:
@@ -29,7 +24,7 @@ def personalized_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     shown = frame.iloc[order]
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
     columns += [f"{1 - alpha / 2:.4g}]", "p-value"]
-    digits = _digits(shown)
+    digits = decimals(shown)
     body = [
         [*("-" if np.isnan(v) else f"{v:.{digits}f}" for v in row[:-1]), f"{row[-1]:.3f}"]
         for row in shown.to_numpy()
@@ -40,18 +35,11 @@ def personalized_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     return tabulated(title, _header(results), columns, body, stubs, notes)
 
 
-def _digits(frame: pd.DataFrame) -> int:
-    """Decimals that show two digits of the smallest standard error; at least four."""
-    se = frame["linear_se"].to_numpy()
-    smallest = se[se > 1e-9].min(initial=1.0)
-    return int(np.clip(2 - np.floor(np.log10(smallest)), 4, 9))
-
-
 def _header(results: Any) -> list[list[str]]:
     llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
     gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
     eps = "Epsilon, largest:" if len(results.sources) > 1 else "Epsilon (nats):"
-    kind = _COVARIANCE.get(results.cov_type, results.cov_type)
+    kind = COVARIANCE.get(results.cov_type, results.cov_type)
     method = f"{results.method}, {results.settings}" if results.settings else results.method
     rows = [["Mechanism:" if i == 0 else "", s, "", ""] for i, s in enumerate(results.sources)]
     rows += [

@@ -14,7 +14,14 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-__all__ = ["frequency_summary", "one_line", "protection_notes", "tabulated"]
+__all__ = [
+    "COVARIANCE",
+    "decimals",
+    "frequency_summary",
+    "one_line",
+    "protection_notes",
+    "tabulated",
+]
 
 
 _HEADER_TEXT = {
@@ -24,11 +31,12 @@ _HEADER_TEXT = {
     "table_dec_below": "=",  # Summary drops the last line of every table but one
     "title_align": "c",
 }
-_COVARIANCE = {
+COVARIANCE = {  # what a covariance rests on, in words
     "expected": "expected information",
     "observed": "observed information",
     "fpe16": "fpe16 (overstates)",
     "linear": "linear estimate",
+    "dual": "dual of the likelihood",
 }
 _LONGEST_LABEL = 40
 _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
@@ -83,7 +91,7 @@ def frequency_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
     columns += [f"{1 - alpha / 2:.4g}]", "p-value"]
     shown = _largest(frame.iloc[results.linear.places], max_rows)
-    digits = _digits(shown)
+    digits = decimals(shown)
     body = [_row(values, digits) for values in shown.to_numpy()]
     stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
     title = "Frequencies of a privatised variable"
@@ -125,7 +133,7 @@ def _header(results: Any) -> list[list[str]]:
     llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
     gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
     method = f"{results.method}, {results.settings}" if results.settings else results.method
-    kind = _COVARIANCE.get(results.cov_type, results.cov_type)
+    kind = COVARIANCE.get(results.cov_type, results.cov_type)
     rows = [["Mechanism:" if i == 0 else "", s, "", ""] for i, s in enumerate(results.sources)]
     rows += [
         ["Estimator:", method, "No. Reports:", str(results.nobs)],
@@ -155,7 +163,7 @@ def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
     return frame.iloc[np.argsort(-frame["linear"].to_numpy(), kind="stable")[:max_rows]]
 
 
-def _digits(frame: pd.DataFrame) -> int:
+def decimals(frame: pd.DataFrame) -> int:
     """Decimals that show two digits of the smallest standard error; at least four."""
     se = frame["linear_se"].to_numpy()
     smallest = se[se > 1e-9].min(initial=1.0)
