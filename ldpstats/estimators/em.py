@@ -20,10 +20,12 @@ from ldpstats.estimators.ascent import (
     require_possible,
 )
 from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.merged import maximise_merged
 from ldpstats.estimators.proximal import DiagonalModel
 from ldpstats.estimators.structured import prepared
 from ldpstats.operators import Rows
 from ldpstats.problems import Likelihood, Solution
+from ldpstats.sensitive_rows import SensitiveRows
 
 __all__ = ["EM", "em_step"]
 
@@ -100,8 +102,17 @@ class EM(LikelihoodEstimator):
         """
         W, n = observed(problem)
         target = gap_target(problem.nobs, self.tol)
-        found = squarem(prepared(W), n, target, self.max_iter, STEP if self.tol is None else np.inf)
-        return report(found, problem.nobs, f"EM, {found.n_iter} steps", target)
+        last = STEP if self.tol is None else np.inf
+
+        def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
+            found = squarem(prepared(rows), counts, target, self.max_iter, last)
+            return found, f"EM, {found.n_iter} steps"
+
+        if isinstance(W, SensitiveRows):
+            found, how = maximise_merged(W, n, target, solve)
+        else:
+            found, how = solve(W, n)
+        return report(found, problem.nobs, how, target)
 
 
 def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = np.inf) -> Ascent:

@@ -15,7 +15,6 @@ from ldpstats.estimators.ascent import (
     LAST_STEP,
     STEP,
     Ascent,
-    certified_gap,
     check_tol,
     gap_target,
     observed,
@@ -25,6 +24,7 @@ from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.closed_form import solve_uniform
 from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.low_rank import LowRankModel
+from ldpstats.estimators.merged import maximise_merged
 from ldpstats.estimators.newton import newton
 from ldpstats.estimators.proximal import STALE, DiagonalModel, Model, proximal_newton
 from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sampled
@@ -142,7 +142,12 @@ def maximise(
     if isinstance(W, UniformRows) and W.a > 0.0 and start is None:
         return solve_uniform(W, n), "water-filling in closed form"
     if isinstance(W, SensitiveRows) and start is None:
-        return _maximise_sensitive(W, n, target, by_step, max_iter)
+
+        def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
+            begin = empirical_start(rows, counts) if isinstance(rows, SensitiveRows) else None
+            return maximise(rows, counts, target, by_step, max_iter, begin)
+
+        return maximise_merged(W, n, target, solve)
     small = by_step and k <= _POLISH_K
     how, steps = "", 0
     table = k > _TABLE_K and is_table(W)
@@ -173,23 +178,3 @@ def maximise(
     found = newton(W, n, goal, start, LAST_STEP if by_step else np.inf, max_iter)
     how += f"Newton, {found.n_iter} iterations"
     return Ascent(found.p, found.gap, steps + found.n_iter, found.gap <= target), how
-
-
-def _maximise_sensitive(
-    W: SensitiveRows, n: Array, target: float, by_step: bool, max_iter: int
-) -> tuple[Ascent, str]:
-    """Maximise over the sensitive categories and the total of the others: its shares are known."""
-    W = replace(W, bits=prepared(W.bits))
-    rows, counts, shares = W.merged(n)
-    n_sensitive = rows.shape[1] - 1
-    p = np.zeros(W.shape[1])
-    if not rows.bits.shape[0]:  # nobody made a protected report
-        p[~W.sensitive] = shares
-        return Ascent(p, certified_gap(W, n, p), 0, True), "counts of revealed answers"
-    if not shares.size:  # all categories are sensitive
-        return maximise(rows.bits, counts, target, by_step, max_iter)
-    start = empirical_start(rows, counts)
-    found, how = maximise(rows, counts, target, by_step, max_iter, start)
-    p[W.sensitive], p[~W.sensitive] = found.p[:n_sensitive], found.p[n_sensitive] * shares
-    gap = certified_gap(W, n, p)
-    return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how
