@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from ldpstats.summary import COVARIANCE, decimals, one_line, tabulated
+from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["personalized_summary"]
 
@@ -67,6 +67,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     ]
     if rest:
         notes.append(f"{rest} categories with smaller estimates are not shown.")
+    notes += protection_notes(results.sources)
     notes += _background_notes(results)
     if results.intermediate.on_boundary and results.is_maximum:
         notes.append(
@@ -90,7 +91,7 @@ def _background_notes(results: Any) -> list[str]:
         for case in ("none", "given")
     }
     bound = results.loss_bound()
-    noise = f"The noise of the reports costs {bound['noise']:.3g} in l1 distance, as expected"
+    noise = f"Expected l1 error from the noise of the reports: {bound['noise']:.3g}"
     if results.exact:
         return [f"The background is taken to be exact. {noise}."]
     notes = []
@@ -105,5 +106,5 @@ def _background_notes(results: Any) -> list[str]:
         *notes,
         "Standard errors, intervals and p-values allow for the noise of the reports only, not for "
         "an error of the background.",
-        f"{noise}, an error of the background {bound['background']:.3g} at worst.",
+        f"{noise}; from an error of the background: {bound['background']:.3g} at worst.",
     ]
