@@ -1,0 +1,108 @@
+"""Compiled products with packed bits against plain numpy, and solvers of several mechanisms."""
+
+from __future__ import annotations
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.estimators import MLE
+from ldpstats.estimators.low_rank import LowRankModel
+from ldpstats.estimators.packed import PackedRows
+from ldpstats.estimators.packed_kernels import listed
+from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.operators import StackedRows, UnaryRows
+
+
+def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarray:
+    """Packed random bits, u reports of k, with `spare` bytes of zero behind them."""
+    drawn = np.random.default_rng(seed).random((u, k)) < density
+    packed = np.packbits(drawn, axis=1, bitorder="little")
+    return np.ascontiguousarray(np.pad(packed, ((0, 0), (0, spare))))
+
+
+@pytest.mark.parametrize("spare", [0, 2])
+@pytest.mark.parametrize("density", [0.0, 0.01, 0.05, 0.4, 1.0])
+@pytest.mark.parametrize(("u", "k"), [(1, 1), (5, 9), (31, 64), (33, 70), (200, 129)])
+def test_packed_rows_are_unary_rows(u: int, k: int, density: float, spare: int) -> None:
+    packed = bits(u, k, density, 1, spare)
+    fast, plain = PackedRows(packed, 0.7, 0.2, k), UnaryRows(packed, 0.7, 0.2, k)
+    rng = np.random.default_rng(2)
+    p, v = rng.random(k), rng.random(u)
+    p[rng.random(k) < 0.3] = 0.0  # whose bytes are skipped
+    np.testing.assert_allclose(fast.mix(p), plain.mix(p), rtol=1e-12)
+    np.testing.assert_allclose(fast.adjoint(v), plain.adjoint(v), rtol=1e-12)
+    for found, wanted in zip(fast.adjoints(v), plain.adjoints(v), strict=True):
+        np.testing.assert_allclose(found, wanted, rtol=1e-12)
+    np.testing.assert_allclose(fast.gram(v), plain.gram(v), rtol=1e-12)
+    np.testing.assert_allclose(fast.log_scale, plain.log_scale, rtol=1e-12)
+
+
+def test_few_bits_are_listed_and_many_are_not() -> None:
+    sparse, dense = bits(100, 512, 0.02, 3), bits(100, 512, 0.3, 3)
+    found = listed(sparse)
+    assert found is not None and listed(dense) is None
+    starts, at = found
+    set_ = np.unpackbits(sparse, axis=1, bitorder="little")
+    for i, row in enumerate(set_):
+        np.testing.assert_array_equal(at[starts[i] : starts[i + 1]], np.flatnonzero(row))
+
+
+# -- the model of the Hessian of several sources -------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("rank", [1, 2, 3])
+def test_a_step_of_low_rank_is_the_minimum(rank: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    k = 12
+    model = LowRankModel(rng.random(k) + 0.1, rng.random((k, rank)))
+    p, g = rng.dirichlet(np.ones(k)), rng.normal(size=k)
+    found = model.step(p, g)
+    x = cp.Variable(k)
+    size = cp.sum_squares(cp.multiply(np.sqrt(model.D), x)) + cp.sum_squares(model.U.T @ x)
+    cp.Problem(cp.Minimize(g @ x + size / 2), [x >= -p]).solve(solver=cp.CLARABEL)
+
+    def value(y: np.ndarray) -> float:
+        return float(g @ y + y @ model.times(y) / 2)
+
+    assert (found >= -p).all()
+    assert value(found) <= value(np.maximum(x.value, -p)) + 1e-9
+    slope = g + model.times(found)
+    assert np.abs(slope[found > -p]).max(initial=0.0) < 1e-9 and slope.min() > -1e-9
+    if rank == 1:
+        other = DiagonalModel(model.D, model.U[:, 0]).step(p, g)
+        np.testing.assert_allclose(found, other, atol=1e-9)
+
+
+def test_the_model_of_stacked_rows_is_the_sum_of_theirs() -> None:
+    rng = np.random.default_rng(4)
+    parts = tuple(UnaryRows(bits(40, 10, 0.4, seed), 0.7, 0.2, 10) for seed in (1, 2))
+    v = rng.random(80)
+    model = LowRankModel.at(StackedRows(parts), v)
+    each = [DiagonalModel.at(part, w) for part, w in zip(parts, np.split(v, 2), strict=True)]
+    x = rng.normal(size=10)
+    np.testing.assert_allclose(model.times(x), sum(m.times(x) for m in each), rtol=1e-12)
+
+
+@pytest.mark.parametrize("other", ["krappor", "urr", "urap"])
+def test_large_sources_of_several_mechanisms_converge(other: str) -> None:
+    """More categories than a Hessian is formed for."""
+    k, n = 2600, 3000
+    rng = np.random.default_rng(5)
+    p = rng.dirichlet(np.full(k, 0.02))
+    sensitive = range(0, k, 8)
+    made = {
+        "krappor": ldp.KRAPPOR(k, 2.0),
+        "urr": ldp.URR(k, sensitive, 3.0),
+        "urap": ldp.URAP(k, sensitive, 2.0, theta=0.5),
+    }[other]
+    groups = [
+        mechanism.privatize(rng.choice(k, p=p, size=n), rng)
+        for mechanism in (ldp.URAP(k, sensitive, 2.0), made)
+    ]
+    likelihood = ldp.FrequencyModel(groups).likelihood()
+    solution = MLE(tol=1e-6).solve(likelihood)
+    assert solution.converged and likelihood.gap(solution.p) <= 1e-6
+    assert solution.n_iter <= 40
