@@ -15,6 +15,7 @@ from ldpstats.errors import NotAvailable
 __all__ = [
     "ExactForm",
     "OwnTally",
+    "PooledTallies",
     "Uncertain",
     "Unexplained",
     "number_from_json",
@@ -213,6 +214,64 @@ class ExactForm:
 
 
 @dataclass(frozen=True, eq=False)
+class PooledTallies:
+    """What estimates from several sources rest on: a binomial count of each category in each.
+
+    The estimate is ``sum_s share_s (tally_s/nobs_s - offset_s)/scale_s`` with ``tally_s ~
+    Bin(nobs_s, offset_s + scale_s p)``. Few reports without noise make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    offset, scale : array, shape (S, k)
+        Law of the counts.
+    share : array, shape (S, k)
+        Weight of each source in the estimate; they sum to one.
+
+    Examples
+    --------
+    >>> tallies = PooledTallies(
+    ...     nobs=np.full((2, 1), 100.0),
+    ...     offset=np.array([[0.0], [0.2]]),
+    ...     scale=np.array([[0.5], [0.6]]),
+    ...     share=np.array([[0.8], [0.2]]),
+    ... )
+    >>> [v.round(4) for v in tallies.law(np.array([0.04]))]
+    [array([0.0264]), array([0.4401]), array([0.0127])]
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    share: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        """Standard error and skewness at the frequencies p, and growth of the variance with p.
+
+        A share of reports counts as half a report at least, and at least half a report short of
+        all.
+        """
+        half, unit = 0.5 / self.nobs, self.share / (self.scale * self.nobs)
+        m = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        spread = self.nobs * m * (1.0 - m)
+        variance = (unit**2 * spread).sum(axis=0)
+        third = (unit**3 * spread * (1.0 - 2.0 * m)).sum(axis=0)
+        rate = (unit * self.share * (1.0 - 2.0 * m)).sum(axis=0)
+        return np.sqrt(variance), third / variance**1.5, rate
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> PooledTallies:
+        """Inverse of `to_dict`."""
+        return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))
+
+
+@dataclass(frozen=True, eq=False)
 class OwnTally:
     """What estimates of hashed candidates rest on: the reports of their own cells.
 
@@ -265,6 +324,8 @@ class OwnTally:
         return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> OwnTally:
-        """Inverse of `to_dict`."""
+    def from_dict(cls, document: dict[str, Any]) -> OwnTally | PooledTallies:
+        """Inverse of `to_dict`, of several sources too."""
+        if "share" in document:
+            return PooledTallies.from_dict(document)
         return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))

@@ -20,7 +20,7 @@ from ldpstats.errors import NotIdentified
 from ldpstats.operators import DenseRows, Rows
 from ldpstats.simplex import project_simplex
 
-__all__ = ["Equations", "Likelihood", "Moments", "Solution", "pool"]
+__all__ = ["Equations", "Likelihood", "Moments", "Solution", "pool", "precisions"]
 
 Array = npt.NDArray[Any]
 
@@ -273,12 +273,19 @@ def pool(problems: Sequence[Equations]) -> Equations:
     )
 
 
-def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
+def precisions(problems: Sequence[Equations]) -> tuple[Array, Array]:
+    """Slopes of the equations of several sources, and precision of their estimates at uniform p.
+
+    Both of shape (sources, k); for sources that each have their own equation per category.
+    """
     k = problems[0].weights.size
     slopes = np.array([np.broadcast_to(problem.A, k) for problem in problems], dtype=np.float64)
-    precision = slopes**2 * [problem.weights for problem in problems]
-    share = precision / precision.sum(axis=0)
-    factor = share / slopes  # of each source's t in the average, shape (sources, k)
+    return slopes, slopes**2 * [problem.weights for problem in problems]
+
+
+def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
+    slopes, precision = precisions(problems)
+    factor = precision / precision.sum(axis=0) / slopes  # of each source's t in the average
 
     def combined(covariances: Sequence[Covariance]) -> Covariance:
         parts = [v.stretched(c) for v, c in zip(covariances, factor, strict=True)]

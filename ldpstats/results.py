@@ -20,6 +20,7 @@ from ldpstats.errors import (
 from ldpstats.estimates import (
     ExactForm,
     OwnTally,
+    PooledTallies,
     Uncertain,
     Unexplained,
     number_from_json,
@@ -123,7 +124,7 @@ class FrequencyResults(FittedResults):
     sources: tuple[str, ...]
     epsilon: float
     exact: ExactForm | None = None
-    tally: OwnTally | None = None
+    tally: OwnTally | PooledTallies | None = None
     goodness_of_fit: TestResult | None = None
     settings: str = ""
     unexplained: Unexplained | None = None

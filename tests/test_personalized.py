@@ -131,9 +131,9 @@ def test_groups_with_another_epsilon_are_fitted_together() -> None:
     alone = ldp.PersonalizedModel(groups[0], pum, **CASES["exact"]).fit()
     assert results.nobs == 30_000 and len(results.sources) == 2
     assert (results.linear_bse < alone.linear_bse).all()
-    # noisy counts have no exact law any more: the clinic's interval and p-value are Wald's
+    # noisy counts have no exact law any more: the clinic's interval is Wald's but for its skewness
     exact, wald = (results.conf_int(method=method) for method in ("default", "wald"))
-    np.testing.assert_allclose(exact.loc["clinic"], wald.loc["clinic"], rtol=1e-9)
+    np.testing.assert_allclose(exact.loc["clinic"], wald.loc["clinic"], rtol=2e-3)
     assert np.abs(exact - wald).max().max() < 0.02 * (wald["upper"] - wald["lower"]).max()
     z = results.linear_params / results.linear_bse
     expected = stats.norm.sf(z[["clinic", "school"]])  # no one reported school
@@ -451,7 +451,7 @@ def test_summaries_say_what_is_assumed() -> None:
     assert NOISE_ONLY not in texts["exact"] and "at worst" not in texts["exact"]
     for case in ("none", "mixed", "given"):
         assert NOISE_ONLY in texts[case]
-        assert re.search(r"an error of the background \d\.\d+ at worst", texts[case])
+        assert re.search(r"an error of the background: \d\.\d+ at worst", texts[case])
     assert "NO BACKGROUND of home, work: such reports were discarded" in texts["none"]
     assert "NO BACKGROUND of home: such reports were discarded" in texts["mixed"]
     assert "BACKGROUND of work: taken as it was given" in texts["mixed"]

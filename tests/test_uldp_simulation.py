@@ -10,6 +10,7 @@ or never: every setting has some of probability zero and some that are expected 
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
@@ -33,6 +34,7 @@ from surveys import (
 )
 
 import ldpstats as ldp
+from ldpstats.estimates import OwnTally, PooledTallies
 from ldpstats.estimators.thresholded import null_standard_errors
 from ldpstats.inference import intervals, multiplicity, tests
 from ldpstats.inference.tails import chi2_pvalue
@@ -330,6 +332,69 @@ def test_coverage_of_groups() -> None:
 @pytest.mark.slow
 def test_coverage_of_groups_in_many_surveys(replications: Callable[[int], int]) -> None:
     check_groups(replications(3000), seed=2)
+
+
+def mixed_coverage(R: int, seed: int) -> dict[str, Array]:
+    """Coverage where uRR reports a category 0 to 20 times and k-RR hides it among many others."""
+    urr, krr, n = ldp.URR(10, range(3), 1.0), ldp.KRR(10, 1.0), 1000
+    p = np.array([0.0, 0.0, 0.0, 0.0, 0.0003, 0.001, 0.005, 0.01, 0.02, 0.05])
+    p[:3] = (1 - p.sum()) * np.array([0.5, 0.3, 0.2])
+    rng = np.random.default_rng(seed)
+    found: dict[str, list[Array]] = {"default": [], "wald": []}
+    for _ in range(R):
+        results = ldp.FrequencyModel([urr.draw(p, n, rng), krr.draw(p, n, rng)]).fit("inversion")
+        for method, ends in found.items():
+            ends.append(results.conf_int(method=method, clip=False).to_numpy())
+    return {method: covered(np.array(ends), p) for method, ends in found.items()}
+
+
+def check_mixed(R: int, seed: int) -> None:
+    found, band = mixed_coverage(R, seed), 4 * np.sqrt(0.06 * 0.94 / R)
+    assert found["default"].min() > 0.94 - band
+    assert found["wald"].min() < 0.94 - band / 2  # control: a few reports are skewed
+
+
+def test_coverage_of_noiseless_and_noisy_counts_together() -> None:
+    check_mixed(R=400, seed=3)
+
+
+@pytest.mark.slow
+def test_coverage_of_noiseless_and_noisy_counts_in_many_surveys(
+    replications: Callable[[int], int],
+) -> None:
+    check_mixed(replications(4000), seed=4)
+
+
+def test_the_law_of_pooled_tallies() -> None:
+    """Moments by enumeration of two binomial counts; and JSON."""
+    tallies = PooledTallies(
+        nobs=np.array([[7.0], [9.0]]),
+        offset=np.array([[0.0, 0.1], [0.2, 0.3]]),
+        scale=np.array([[0.5, 0.4], [0.6, 0.5]]),
+        share=np.array([[0.8, 0.3], [0.2, 0.7]]),
+    )
+    p = np.array([0.3, 0.6])
+    se, skewness, rate = tallies.law(p)
+    for x in range(2):
+        values, chances = np.zeros(1), np.ones(1)
+        for s in range(2):
+            n, a, o = int(tallies.nobs[s, 0]), tallies.scale[s, x], tallies.offset[s, x]
+            counts = np.arange(n + 1)
+            one = tallies.share[s, x] * (counts / n - o) / a
+            weight = stats.binom.pmf(counts, n, o + a * p[x])
+            values = (values[:, None] + one).ravel()
+            chances = (chances[:, None] * weight).ravel()
+        mean = chances @ values
+        moments_ = [chances @ (values - mean) ** power for power in (2, 3)]
+        assert mean == pytest.approx(p[x], abs=1e-12)
+        assert se[x] == pytest.approx(np.sqrt(moments_[0]), rel=1e-10)
+        assert skewness[x] == pytest.approx(moments_[1] / moments_[0] ** 1.5, rel=1e-9)
+    step = 1e-6
+    slope = (tallies.law(p + step)[0] ** 2 - tallies.law(p - step)[0] ** 2) / (2 * step)
+    np.testing.assert_allclose(rate, slope, rtol=1e-6)
+    again = OwnTally.from_dict(json.loads(json.dumps(tallies.to_dict())))
+    assert isinstance(again, PooledTallies)
+    np.testing.assert_array_equal(again.law(p), tallies.law(p))
 
 
 # ---- sizes of tests

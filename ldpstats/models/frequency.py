@@ -38,6 +38,7 @@ from ldpstats.models.uncertainty import (
     joined_exact_form,
     joined_moments,
     mle_covariance,
+    pooled_tallies,
     rare_categories,
     together,
     unexplained_share,
@@ -206,7 +207,7 @@ class FrequencyModel:
         else:
             fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
         linear = _linear(problem, solution, len(self.categories), dispersion)
-        tally = None
+        tally: Any = pooled_tallies(self._problems)
         if isinstance(problem, CohortMoments) and linear.covariance is not None and problem.k:
             tally = problem.own_tally(linear.covariance.variances(), dispersion > 1.0)
         if solution is not None:

@@ -14,12 +14,12 @@ from ldpstats.channels import Uniformised
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments, merged
 from ldpstats.covariances import Covariance, block_diagonal, uniformised, uniformised_fpe16
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.estimates import ExactForm, Uncertain, Unexplained
+from ldpstats.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import Rows, UniformRows
-from ldpstats.problems import Equations, Likelihood, Moments, pool
+from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
 from ldpstats.reports import BitCounts, Counts
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "joined_exact_form",
     "joined_moments",
     "mle_covariance",
+    "pooled_tallies",
     "rare_categories",
     "together",
     "unexplained_share",
@@ -219,6 +220,20 @@ def joined_exact_form(problems: Sequence[Moments]) -> ExactForm | None:
     tally = np.sum([form.tally for form in forms], axis=0)
     return ExactForm(
         tally, nobs, np.where(noiseless, 0.0, np.nan), np.where(noiseless, scale, np.nan)
+    )
+
+
+def pooled_tallies(problems: Sequence[Moments]) -> PooledTallies | None:
+    """The counts of several sources, if categories have a count of their own in each."""
+    flat = [q for q in problems if isinstance(q, Equations) and np.ndim(q.A) < 2]
+    if len(flat) < 2 or len(flat) < len(problems):
+        return None
+    slopes, precision = precisions(flat)
+    return PooledTallies(
+        nobs=np.array([[float(q.nobs)] for q in flat]),
+        offset=np.array([np.broadcast_to(q.offset, slopes[0].shape) for q in flat], dtype=float),
+        scale=slopes,
+        share=precision / precision.sum(axis=0),
     )
 
 
