@@ -155,8 +155,9 @@ class FrequencyResults(FittedResults):
             One minus the coverage of each interval (of all together, if `simultaneous`).
         method : str
             "default": "exact" for the categories that have a binomial count of their own (all of
-            them under k-RR, binary designs and unary reports); of hashed candidates a score
-            interval that allows for the skewness of few reports; "wald" for the others.
+            them under k-RR, binary designs and unary reports); of hashed candidates, and of
+            several mechanisms together, a score interval that allows for the skewness of few
+            reports; "wald" for the others.
             "exact": Clopper-Pearson on the tallied report or bit, mapped to the frequency.
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.

@@ -179,11 +179,11 @@ def _row(values: Any, digits: int) -> list[str]:
 def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
     frame = frame.iloc[results.linear.places]
     own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
-    kind = "exact (Clopper-Pearson)" if own.all() else "Wald"
-    if results.tally is not None:
-        kind = "score, with the skewness of the reports"
-    if own.any() and not own.all():
-        kind = "exact (where a category has a count of its own) or Wald"
+    kind = "Wald" if results.tally is None else "score, with the skewness of the reports"
+    if own.all():
+        kind = "exact (Clopper-Pearson)"
+    elif own.any():
+        kind = f"exact (where a category has a count of its own) or {kind}"
     notes = [
         f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
         "cut to [0, 1].",
