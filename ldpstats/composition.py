@@ -187,7 +187,7 @@ def _law_of_processing(R: Any, n_reports: int) -> Array:
     given = R.matrix() if isinstance(R, Channel) else R
     try:
         law = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument("R", R, remedy) from None
     if law.ndim != 2 or len(law) != n_reports or not law.size:
         raise InvalidArgument("R", f"array of shape {law.shape}", remedy)

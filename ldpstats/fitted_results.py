@@ -253,7 +253,8 @@ class FittedResults(ABC):
     def _checked(document: object, form: str, version: int, fields: set[str]) -> dict[str, Any]:
         """What `to_dict` wrote, after a check of its head and of the names of its fields."""
         d = document
-        if not isinstance(d, dict) or d.get("format") != form or d.get("version") != version:
+        head = (d.get("format"), d.get("version")) if isinstance(d, dict) else ()
+        if not isinstance(d, dict) or repr(head) != repr((form, version)):
             raise InvalidArgument(
                 "document", document, f'must have "format": "{form}", "version": {version}'
             )

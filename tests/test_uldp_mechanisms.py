@@ -1156,3 +1156,22 @@ def test_modules_are_there_when_they_are_named() -> None:
     assert ldp.datasets and ldp.io and ldp.plots
     with pytest.raises(AttributeError, match="no attribute 'regression'"):
         ldp.regression  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ldp.privacy.post_process(ldp.URR(3, {0}, 1.0), [[10**400, 0, 0]] * 3),
+        lambda: ldp.utility.personalized_bound([10**400, 0], [1, 0], [[1.0]], [[1.0]]),
+        lambda: ldp.utility.best_theta(2, 1, 1.0, p=[10**400, 0]),
+        lambda: ldp.mechanism_from_dict({"format": np.zeros(3)}),
+        lambda: ldp.PUM.from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_json(None),  # type: ignore[arg-type]
+        lambda: ldp.URAP(3, {0}, 1.0).counts([[1], [2, 3]], 10),
+        lambda: ldp.PUM(ldp.URR(3, {0}, 1.0), ("home",)).channel(np.array([])),
+    ],
+)
+def test_odd_input_is_refused_in_words(call: Callable[[], Any]) -> None:
+    with pytest.raises(ldp.LDPError, match=r"must|is not JSON"):
+        call()

@@ -340,7 +340,8 @@ class Mechanism(ABC):
 
 def check_document(document: object) -> dict[str, Any]:
     """Check the head of a mechanism's specification."""
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
+    # a format that is an array is unequal entry by entry
+    if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
         raise InvalidArgument(
             "specification", document, f'must be an object with "format": "{_FORMAT}"'
         )

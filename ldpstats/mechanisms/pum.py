@@ -296,7 +296,7 @@ class PUM:
         InvalidArgument
             For another document, or one of another version.
         """
-        if not isinstance(document, dict) or document.get("format") != _FORMAT:
+        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
             raise InvalidArgument(
                 "specification", document, f'must be an object with "format": "{_FORMAT}"'
             )

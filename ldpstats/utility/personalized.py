@@ -111,7 +111,7 @@ def _finite(name: str, value: object, shape: tuple[int, ...] | None = None) -> A
     remedy = "must be an array of finite numbers"
     try:
         array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise InvalidArgument(name, value, remedy) from None
     if shape is not None and array.shape != shape:
         raise InvalidArgument(name, f"array of shape {array.shape}", f"must have shape {shape}")
