@@ -26,6 +26,7 @@ __all__ = [
     "OutputClasses",
     "Stacked",
     "Uniformised",
+    "n_patterns",
 ]
 
 Array = npt.NDArray[Any]
@@ -51,6 +52,11 @@ class OutputClasses:
     log_ratio: Array
     sole: Array
     size: Array
+
+
+def n_patterns(n_bits: int) -> float:
+    """Number of patterns of bits; inf where it is beyond floats."""
+    return 2.0**n_bits if n_bits < 1024 else np.inf
 
 
 class Channel(ABC):
@@ -322,8 +328,7 @@ class Bits(Channel):
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
             return super().output_classes()
         one = np.ones(1)  # every category can make every report
-        size = 2.0**self.n_bits if self.n_bits < 1024 else np.inf
-        return OutputClasses(self.epsilon() * one, np.array([-1]), size * one)
+        return OutputClasses(self.epsilon() * one, np.array([-1]), n_patterns(self.n_bits) * one)
 
     def epsilon(self) -> float:
         with np.errstate(divide="ignore"):

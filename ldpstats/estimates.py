@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,6 +17,7 @@ __all__ = [
     "ExactForm",
     "OwnTally",
     "PooledTallies",
+    "Tallies",
     "Uncertain",
     "Unexplained",
     "number_from_json",
@@ -214,7 +216,31 @@ class ExactForm:
 
 
 @dataclass(frozen=True, eq=False)
-class PooledTallies:
+class Tallies(ABC):
+    """Counts that estimates rest on, few enough of them to make estimates skewed."""
+
+    @abstractmethod
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        """Standard error and skewness at the frequencies p, and growth of the variance with p.
+
+        A share of reports counts as half a report at least, and at least half a report short of
+        all.
+        """
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Tallies:
+        """Inverse of `to_dict`; the fields tell of which kind they are."""
+        kind = PooledTallies if "share" in document else OwnTally
+        values = (np.array(document[field.name], dtype=np.float64) for field in fields(kind))
+        return kind(*values)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledTallies(Tallies):
     """What estimates from several sources rest on: a binomial count of each category in each.
 
     The estimate is ``sum_s share_s (tally_s/nobs_s - offset_s)/scale_s`` with ``tally_s ~
@@ -248,11 +274,6 @@ class PooledTallies:
     share: Array
 
     def law(self, p: Array) -> tuple[Array, Array, Array]:
-        """Standard error and skewness at the frequencies p, and growth of the variance with p.
-
-        A share of reports counts as half a report at least, and at least half a report short of
-        all.
-        """
         half, unit = 0.5 / self.nobs, self.share / (self.scale * self.nobs)
         m = np.clip(self.offset + self.scale * p, half, 1.0 - half)
         spread = self.nobs * m * (1.0 - m)
@@ -261,18 +282,9 @@ class PooledTallies:
         rate = (unit * self.share * (1.0 - 2.0 * m)).sum(axis=0)
         return np.sqrt(variance), third / variance**1.5, rate
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> PooledTallies:
-        """Inverse of `to_dict`."""
-        return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))
-
 
 @dataclass(frozen=True, eq=False)
-class OwnTally:
+class OwnTally(Tallies):
     """What estimates of hashed candidates rest on: the reports of their own cells.
 
     To second order an estimate is ``(tally/nobs - offset)/scale`` with ``tally ~ Bin(nobs, offset +
@@ -307,25 +319,9 @@ class OwnTally:
     excess: Array
 
     def law(self, p: Array) -> tuple[Array, Array, Array]:
-        """Standard error and skewness at the frequencies p, and growth of the variance with p.
-
-        A share of own cells counts as half a report at least, and at least half a report short of
-        all.
-        """
         half = 0.5 / self.nobs
         share = np.clip(self.offset + self.scale * p, half, 1.0 - half)
         tilt = (1.0 - 2.0 * share) / (self.scale * self.nobs)
         own = share * (1.0 - share) / (self.scale**2 * self.nobs)
         variance = self.other + own
         return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5, tilt
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain JSON types."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> OwnTally | PooledTallies:
-        """Inverse of `to_dict`, of several sources too."""
-        if "share" in document:
-            return PooledTallies.from_dict(document)
-        return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))

@@ -19,8 +19,7 @@ from ldpstats.errors import (
 )
 from ldpstats.estimates import (
     ExactForm,
-    OwnTally,
-    PooledTallies,
+    Tallies,
     Uncertain,
     Unexplained,
     number_from_json,
@@ -61,7 +60,7 @@ _PARTS: dict[str, Any] = {
     "fitted": Uncertain,
     "linear": Uncertain,
     "exact": ExactForm,
-    "tally": OwnTally,
+    "tally": Tallies,
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
@@ -124,7 +123,7 @@ class FrequencyResults(FittedResults):
     sources: tuple[str, ...]
     epsilon: float
     exact: ExactForm | None = None
-    tally: OwnTally | PooledTallies | None = None
+    tally: Tallies | None = None
     goodness_of_fit: TestResult | None = None
     settings: str = ""
     unexplained: Unexplained | None = None

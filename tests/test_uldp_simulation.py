@@ -34,7 +34,7 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimates import OwnTally, PooledTallies
+from ldpstats.estimates import PooledTallies, Tallies
 from ldpstats.estimators.thresholded import null_standard_errors
 from ldpstats.inference import intervals, multiplicity, tests
 from ldpstats.inference.tails import chi2_pvalue
@@ -392,7 +392,7 @@ def test_the_law_of_pooled_tallies() -> None:
     step = 1e-6
     slope = (tallies.law(p + step)[0] ** 2 - tallies.law(p - step)[0] ** 2) / (2 * step)
     np.testing.assert_allclose(rate, slope, rtol=1e-6)
-    again = OwnTally.from_dict(json.loads(json.dumps(tallies.to_dict())))
+    again = Tallies.from_dict(json.loads(json.dumps(tallies.to_dict())))
     assert isinstance(again, PooledTallies)
     np.testing.assert_array_equal(again.law(p), tallies.law(p))
 

@@ -51,11 +51,7 @@ ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
 
 _ONE_VARIABLE = ("composite", "lasso", "nnls")  # for the bits, or the candidates, of one
 JOINT_ESTIMATORS: dict[str, type[LikelihoodEstimator] | type[MomentsEstimator]] = {
-    **{
-        name: kind
-        for name, kind in ESTIMATORS.items()
-        if name not in ("composite", "lasso", "nnls")
-    },
+    **{name: kind for name, kind in ESTIMATORS.items() if name not in _ONE_VARIABLE},
     "moments": Inversion,
     "moments-gls": MomentsGLS,
     "one_step": OneStep,

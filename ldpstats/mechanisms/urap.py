@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats import samplers
-from ldpstats.channels import Bits, Channel, OutputClasses
+from ldpstats.channels import Bits, Channel, OutputClasses, n_patterns
 from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -412,9 +412,6 @@ class _SensitiveBits(Channel):
         Q[urap._others, patterns + np.arange(urap._others.size)] = urap.told
         return Q
 
-    def forward(self, p: Array) -> Array:
-        return np.asarray(p @ self.matrix())
-
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
         urap = self.urap
         revealed = urap.revealed(y)
@@ -443,7 +440,7 @@ class _SensitiveBits(Channel):
                 set_ = np.log(urap.p1) - np.log(urap.d1) - np.log(urap.d2)
                 clear = np.log1p(-urap.p1) - np.log1p(-urap.d1) - np.log(urap.d2)
                 worst = max(worst, abs(float(set_)), abs(float(clear)))
-            ratios, sole, size = [worst], [-1], [2.0**S if S < 1024 else np.inf]
+            ratios, sole, size = [worst], [-1], [n_patterns(S)]
         return OutputClasses(
             np.append(ratios, np.full(others.size, np.inf)),
             np.append(sole, others).astype(np.int64),
