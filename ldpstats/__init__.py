@@ -20,6 +20,8 @@ from types import ModuleType
 from ldpstats import errors, privacy
 from ldpstats.association_results import AssociationResults
 from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
+from ldpstats.dictionary_reports import DictionaryReports
+from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
 from ldpstats.errors import (
     BoundaryWarning,
     ConvergenceWarning,
@@ -89,6 +91,9 @@ __all__ = [
     "Counts",
     "CustomMechanism",
     "Dense",
+    "DictionaryClient",
+    "DictionaryReports",
+    "DictionarySurvey",
     "Effect",
     "ForcedResponse",
     "FrequencyModel",

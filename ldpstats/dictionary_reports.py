@@ -1,0 +1,147 @@
+"""What a collector holds of strings that nobody listed: two noisy grams and the noisy whole."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import whole_below
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.reports import Reports
+
+__all__ = ["DictionaryReports"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryReports:
+    """Reports of a `DictionarySurvey`: report i of each part is from the same respondent.
+
+    Parameters
+    ----------
+    survey : DictionarySurvey
+        What they were collected with.
+    pair : array of int, shape (n,)
+        Number of the pair of positions, in the order of ``survey.layout.pairs``.
+    first, second : Reports
+        Of the grams at the two positions, by `survey.gram_mechanism`.
+    string : Reports
+        Of the whole strings, by `survey.string_mechanism`.
+    n_missing : int
+        Respondents who gave no answer.
+
+    Raises
+    ------
+    InvalidArgument
+        For parts of different lengths, or pairs that do not exist.
+    MechanismMismatch
+        For parts that other mechanisms made.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+    >>> reports = survey.privatize(["abca", "cc"] * 10, np.random.default_rng(1))
+    >>> len(reports), len(reports + reports)
+    (20, 40)
+    """
+
+    survey: Any
+    pair: npt.NDArray[np.int64]
+    first: Reports
+    second: Reports
+    string: Reports
+    n_missing: int = 0
+
+    def __post_init__(self) -> None:
+        pair = np.asarray(self.pair)
+        n_pairs = len(self.survey.layout.pairs)
+        if pair.ndim != 1 or not whole_below(pair, n_pairs):
+            remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"
+            raise InvalidArgument("pair", self.pair, remedy)
+        object.__setattr__(self, "pair", pair.astype(np.int64, copy=False))
+        survey = self.survey
+        for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
+            part = getattr(self, name)
+            if not isinstance(part, Reports):
+                raise InvalidArgument(name, part, "must be Reports")
+            if part.mechanism != mechanism:
+                raise MechanismMismatch(
+                    f"reports of {part.mechanism} (fingerprint {part.mechanism.fingerprint}) are "
+                    f"not of the survey's {mechanism} ({mechanism.fingerprint})"
+                )
+            if len(part) != pair.size:
+                remedy = f"must be {pair.size}: one of each respondent"
+                raise InvalidArgument(name, f"{len(part)} reports", remedy)
+
+    def __len__(self) -> int:
+        return int(self.pair.size)
+
+    def __add__(self, other: DictionaryReports) -> DictionaryReports:
+        if not isinstance(other, DictionaryReports):
+            return NotImplemented
+        if self.survey != other.survey:
+            raise MechanismMismatch(
+                f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
+                f"to those of {other.survey} ({other.survey.fingerprint})"
+            )
+        parts = [
+            _concatenated(getattr(self, name), getattr(other, name))
+            for name in ("first", "second", "string")
+        ]
+        pair = np.concatenate([self.pair, other.pair])
+        return DictionaryReports(self.survey, pair, *parts, self.n_missing + other.n_missing)
+
+    def __radd__(self, other: int) -> DictionaryReports:
+        # sum() starts from zero
+        return self if other == 0 else NotImplemented
+
+    def select(self, keep: Array) -> DictionaryReports:
+        """Those of some respondents: a mask or positions."""
+        parts = [_selected(part, keep) for part in (self.first, self.second, self.string)]
+        return replace(self, pair=self.pair[keep], first=parts[0], second=parts[1], string=parts[2])
+
+    def at_pair(self, number: int) -> tuple[Reports, Reports]:
+        """Reports of the grams of the respondents with this pair of positions."""
+        here = np.flatnonzero(self.pair == number)
+        return _selected(self.first, here), _selected(self.second, here)
+
+    def to_frame(self) -> pd.DataFrame:
+        """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
+        starts, pairs = self.survey.layout.starts, np.array(self.survey.layout.pairs)
+        text = self.survey.gram_mechanism.report_labels
+        return pd.DataFrame(
+            {
+                "start_1": np.array(starts)[pairs[self.pair, 0]],
+                "gram_1": text(self.first),
+                "start_2": np.array(starts)[pairs[self.pair, 1]],
+                "gram_2": text(self.second),
+                "string": self.survey.string_mechanism.report_labels(self.string),
+            }
+        )
+
+    def __repr__(self) -> str:
+        return f"DictionaryReports({self.survey}; n={len(self)})"
+
+
+def concatenated(parts: list[DictionaryReports]) -> DictionaryReports:
+    """Reports of many chunks together."""
+    return reduce(lambda left, right: left + right, parts)
+
+
+def _concatenated(left: Reports, right: Reports) -> Reports:
+    cohort = None
+    if left.cohort is not None and right.cohort is not None:
+        cohort = np.concatenate([left.cohort, right.cohort])
+    return Reports(np.concatenate([left.y, right.y]), left.mechanism, 0, cohort)
+
+
+def _selected(part: Reports, keep: Array) -> Reports:
+    cohort = None if part.cohort is None else part.cohort[keep]
+    return Reports(part.y[keep], part.mechanism, 0, cohort)

@@ -1,0 +1,536 @@
+"""Collecting strings from a dictionary that the collector does not know (FPE16 section IV)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats import samplers
+from ldpstats.channels import Dense
+from ldpstats.checks import one_of, positive_epsilon
+from ldpstats.dictionary_reports import DictionaryReports
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.grams import GramLayout
+from ldpstats.labels import as_series
+from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.privacy import Audit
+from ldpstats.randomness import Words, simulation_words, system_words
+from ldpstats.reports import Reports
+
+__all__ = ["DictionaryClient", "DictionarySurvey", "gram_mechanism", "string_mechanism"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-dictionary-survey", 1
+_FIELDS = (
+    "format",
+    "version",
+    "length",
+    "gram",
+    "alphabet",
+    "pad",
+    "step",
+    "replace",
+    "gram_mechanism",
+    "string_mechanism",
+)
+_GRAMS = ("krr", "oue", "orr", "rappor")
+_STRINGS = ("orr", "rappor")
+_MOST_BITS = 4096  # of a unary report
+_GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 256, 4096, 64
+_MOST_ENTRIES = 1 << 24  # of a channel that is written out
+
+
+def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
+    """A mechanism for grams by its name.
+
+    Parameters
+    ----------
+    name : {"krr", "oue", "orr", "rappor", "best"}
+        k-RR, or optimised unary encoding, over all grams; O-RR with ``e^eps + 1`` outputs; RAPPOR
+        of 128 bits with two hashes, f = 0, p = .25 and the q that spends epsilon. "best" is that
+        of the smallest variance for a rare gram: k-RR where the grams number less than
+        ``3 e^eps + 2``, else O-RR.
+    epsilon : float
+        Privacy of a report, in nats.
+    layout : GramLayout
+    """
+    one_of("gram_mechanism", name, (*_GRAMS, "best"))
+    size = layout.n_grams
+    if name == "best":
+        name = "krr" if size < 3.0 * np.exp(epsilon) + 2.0 else "orr"
+    if name in ("krr", "oue"):
+        if name == "oue" and size > _MOST_BITS:
+            raise InvalidArgument(
+                "gram_mechanism", name, f"would report {size} bits: use 'orr', of like variance"
+            )
+        grams = layout.grams().tolist()
+        return KRR(grams, epsilon) if name == "krr" else KRAPPOR(grams, epsilon, theta=0.5)
+    return _hashed(name, epsilon, _GRAM_COHORTS)
+
+
+def string_mechanism(name: str, epsilon: float) -> Mechanism:
+    """A mechanism for whole strings by its name, "orr" or "rappor"; see `gram_mechanism`."""
+    return _hashed(one_of("string_mechanism", name, _STRINGS), epsilon, _STRING_COHORTS)
+
+
+def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
+    if name == "rappor":
+        odds = np.exp(epsilon / 2.0) / 3.0  # of q; those of p = 1/4 are 1/3
+        return RAPPOR(128, 2, _BLOOM_COHORTS, f=0.0, p=0.25, q=float(odds / (1.0 + odds)))
+    outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), 1 << 16)
+    return ORR(outputs, n_cohorts, epsilon)
+
+
+@dataclass(frozen=True, eq=False)
+class DictionarySurvey:
+    """Collection of strings that nobody listed (FPE16 section IV).
+
+    A respondent's string is padded or cut to `length` characters. Two distinct positions are drawn
+    evenly among those of its grams, and sent in the clear; the grams that are there, and the whole
+    string, are each privatised. The epsilons of the three reports add up to that of the survey.
+
+    Parameters
+    ----------
+    length : int
+        Characters M of a string, a multiple of `gram`. What is longer loses its end for good: no
+        report tells of it.
+    gram : int
+        Characters n of a gram.
+    alphabet : str
+        The D characters that strings are made of.
+    epsilon : float, optional
+        Privacy of all that a respondent sends, in nats. May be left out where both mechanisms are
+        given.
+    split : sequence of three numbers, optional
+        Shares of epsilon that the string, the first and the second gram get; they add up to one,
+        those of the grams are equal. A third each by default, as in FPE16;
+        `utility.plan_dictionary` recommends better ones.
+    gram_mechanism : Mechanism or {"best", "krr", "oue", "orr", "rappor"}, optional
+        How grams are privatised: over all grams or, hashed, over any strings. By default "best",
+        see `ldpstats.dictionary_survey.gram_mechanism`.
+    string_mechanism : Mechanism or {"orr", "rappor"}, optional
+        How strings are privatised; of an open alphabet. "orr" by default.
+    pad : str
+        The character that fills short strings; not one of the alphabet.
+    step : int, optional
+        Characters from one gram to the next; less than `gram` makes them overlap.
+    replace : str, optional
+        A character of the alphabet that takes the place of those outside. By default they are
+        refused.
+
+    Raises
+    ------
+    InvalidArgument
+        For a length that is no multiple of the gram, an alphabet with the pad, budgets that do not
+        add up, or mechanisms that cannot carry grams or strings.
+
+    Examples
+    --------
+    >>> survey = DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    >>> print(survey.gram_mechanism)
+    KRR(k=31, epsilon=4)
+    >>> survey.client().report("abcade")["positions"] in ([0, 2], [0, 4], [2, 4])
+    True
+    """
+
+    length: int
+    gram: int
+    alphabet: str
+    epsilon: float | None = None
+    split: Any = None
+    gram_mechanism: Any = None
+    string_mechanism: Any = None
+    pad: str = " "
+    step: int | None = None
+    replace: str | None = None
+
+    def __post_init__(self) -> None:
+        layout = self.layout
+        for name in ("length", "gram", "alphabet", "step"):
+            object.__setattr__(self, name, getattr(layout, name))
+        if self.replace is not None and (
+            not isinstance(self.replace, str)
+            or len(self.replace) != 1
+            or self.replace not in layout.alphabet
+        ):
+            remedy = "must be one character of the alphabet, or None to refuse others"
+            raise InvalidArgument("replace", self.replace, remedy)
+        string, gram, total = _budgets(
+            self.epsilon, self.split, self.string_mechanism, self.gram_mechanism
+        )
+        made = self.gram_mechanism
+        if not isinstance(made, Mechanism):
+            made = gram_mechanism("best" if made is None else made, gram, layout)
+        _carries_grams(made, layout)
+        whole = self.string_mechanism
+        if not isinstance(whole, Mechanism):
+            whole = string_mechanism("orr" if whole is None else whole, string)
+        if not isinstance(whole, Hashed) or not whole.is_open:
+            remedy = "must take any string: an ORR, RAPPOR or ORAPPOR without an alphabet"
+            raise InvalidArgument("string_mechanism", whole, remedy)
+        object.__setattr__(self, "gram_mechanism", made)
+        object.__setattr__(self, "string_mechanism", whole)
+        object.__setattr__(self, "epsilon", total)
+        object.__setattr__(self, "split", (string / total, gram / total, gram / total))
+
+    @cached_property
+    def layout(self) -> GramLayout:
+        """Positions, pairs of positions, and grams."""
+        step = self.gram if self.step is None else self.step
+        return GramLayout(self.length, self.gram, self.alphabet, self.pad, step)
+
+    @property
+    def mechanisms(self) -> tuple[Mechanism, Mechanism, Mechanism]:
+        """Of the first gram, the second gram and the string."""
+        return self.gram_mechanism, self.gram_mechanism, self.string_mechanism
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def privatize(
+        self, values: object, rng: np.random.Generator, missing: str = "raise"
+    ) -> DictionaryReports:
+        """Simulate the reports of many respondents.
+
+        For real collection use `client` or `collector`, whose randomness comes from the operating
+        system.
+
+        Parameters
+        ----------
+        values : array-like of str, shape (n,)
+            True strings.
+        rng : numpy.random.Generator
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+
+        Returns
+        -------
+        DictionaryReports
+
+        Raises
+        ------
+        InvalidArgument
+            For characters outside the alphabet (unless `replace` is chosen), empty strings, and
+            missing answers (unless counted).
+        """
+        return self._report(values, simulation_words(rng), missing)
+
+    def _report(self, values: object, words: Words, missing: str) -> DictionaryReports:
+        one_of("missing", missing, ("raise", "count"))
+        series = as_series("values", values)
+        absent = series.isna().to_numpy()
+        n_missing = int(absent.sum())
+        if n_missing and missing == "raise":
+            first = int(np.argmax(absent))
+            raise InvalidArgument(
+                f"values[{first}]",
+                series.iloc[first],
+                "is missing: leave such answers out, or pass missing='count' to have them counted",
+            )
+        if n_missing:
+            series = series[~absent].reset_index(drop=True)
+        layout = self.layout
+        strings = layout.strings("values", series, self.replace)
+        n, pairs = strings.size, np.array(layout.pairs)
+        pair = samplers.sample_krr(np.zeros(n, dtype=np.int64), len(pairs), 0, words)
+        parts = []
+        for side in (0, 1):
+            grams = np.empty(n, dtype=f"<U{layout.gram}")
+            for position in range(layout.n_positions):
+                here = pairs[pair, side] == position
+                grams[here] = layout.grams_at(strings[here], position)
+            parts.append(self.gram_mechanism._report(_objects(grams), words, "raise"))
+        whole = pd.Series(layout.unpadded(strings), dtype=object)
+        string = self.string_mechanism._report(whole, words, "raise")
+        return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
+
+    def collector(self, entropy: Callable[[int], bytes] | None = None) -> DictionaryClient:
+        """Privatises the strings of many respondents, each of whom reports once.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            ``entropy(n)`` returns n random bytes; the operating system's by default.
+
+        Raises
+        ------
+        InvalidArgument
+            Where the audit finds that a sampler would leak more than it claims.
+        """
+        audit = self.audit()
+        if not audit.agrees:
+            raise InvalidArgument("survey", str(self), f"leaks more than it claims\n{audit}")
+        return DictionaryClient(self, system_words(entropy))
+
+    def client(self, entropy: Callable[[int], bytes] | None = None) -> DictionaryClient:
+        """One respondent's client: the same as `collector`, each report costs epsilon."""
+        return self.collector(entropy)
+
+    def no_reports(self) -> DictionaryReports:
+        """Reports of nobody: the start of a sum over chunks."""
+        none = np.empty(0, dtype=np.int64)
+        counts = [mechanism.no_counts() for mechanism in self.mechanisms]
+        parts = [Reports(c.y, c.mechanism, 0, c.cohort) for c in counts]
+        return DictionaryReports(self, none, parts[0], parts[1], parts[2])
+
+    # -- privacy -----------------------------------------------------------------------------
+
+    def audit(self) -> Audit:
+        """Add up the audits of the three reports; positions are drawn without regard to the string.
+
+        Two strings that differ in every gram, and whose hashes are as different as can be, attain
+        the sum.
+        """
+        gram, string = self.gram_mechanism.audit(), self.string_mechanism.audit()
+        assert self.epsilon is not None
+        return Audit(
+            str(self),
+            self.epsilon,
+            2.0 * gram.channel + string.channel,
+            2.0 * gram.sampler + string.sampler,
+        )
+
+    def channel(self, strings: Sequence[str]) -> Dense:
+        """Q of everything that a respondent sends, written out for a few strings.
+
+        Columns run over the pairs of positions, the reports of the first and of the second gram and
+        those of the string, the last fastest. For audits of small instances.
+
+        Parameters
+        ----------
+        strings : sequence of str
+            The rows.
+
+        Raises
+        ------
+        NotAvailable
+            Where there are too many reports to list.
+
+        Examples
+        --------
+        >>> small = ORR(n_outputs=2, n_cohorts=2, epsilon=0.5)
+        >>> survey = DictionarySurvey(4, 2, "ab", epsilon=2.0, split=(0.25, 0.375, 0.375),
+        ...                           string_mechanism=small)
+        >>> Q = survey.channel(["abab", "bb"])
+        >>> Q.matrix().shape, round(Q.epsilon(), 12)
+        ((2, 196), 2.0)
+        """
+        layout = self.layout
+        padded = layout.strings("strings", strings, self.replace)
+        plain = layout.unpadded(padded)
+        whole = self._rows(self.string_mechanism, plain)
+        grams = [
+            self._rows(self.gram_mechanism, layout.grams_at(padded, a).tolist())
+            for a in range(layout.n_positions)
+        ]
+        size = len(plain) * len(layout.pairs) * grams[0].shape[1] ** 2 * whole.shape[1]
+        if size > _MOST_ENTRIES:
+            raise NotAvailable(f"the channel has {size:.3g} entries: write out a smaller instance")
+        blocks = [
+            np.einsum("xi,xj,xk->xijk", grams[a], grams[b], whole).reshape(len(plain), -1)
+            for a, b in layout.pairs
+        ]
+        return Dense(np.hstack(blocks) / len(layout.pairs))
+
+    def _rows(self, mechanism: Mechanism, labels: list[str]) -> Array:
+        """Rows of a mechanism's Q for some labels, which may repeat."""
+        distinct = list(dict.fromkeys(labels))
+        if mechanism.is_open:
+            Q = mechanism.channel(distinct).matrix()
+            return np.asarray(Q[[distinct.index(label) for label in labels]])
+        return np.asarray(mechanism.channel().matrix()[mechanism.categories.get_indexer(labels)])
+
+    # -- specification -----------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """What respondents and the collector share, in JSON types."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "length": self.length,
+            "gram": self.gram,
+            "alphabet": self.alphabet,
+            "pad": self.pad,
+            "step": self.step,
+            "replace": self.replace,
+            "gram_mechanism": self.gram_mechanism.to_dict(),
+            "string_mechanism": self.string_mechanism.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> DictionarySurvey:
+        """Inverse of `to_dict`.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or one of another version.
+        """
+        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
+            raise InvalidArgument(
+                "specification", document, f'must be an object with "format": "{_FORMAT}"'
+            )
+        if document.get("version") != _VERSION or set(document) != set(_FIELDS):
+            remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
+            raise InvalidArgument("specification", sorted(document, key=str), remedy)
+        given = {name: document[name] for name in _FIELDS[2:]}
+        for name in ("gram_mechanism", "string_mechanism"):
+            given[name] = mechanism_from_dict(given[name])
+        return cls(**given)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
+        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DictionarySurvey) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __str__(self) -> str:
+        grams = f"{self.gram}-grams"
+        if self.step != self.gram:
+            grams += f" every {self.step}"
+        return (
+            f"DictionarySurvey(length={self.length}, {grams}, alphabet of {len(self.alphabet)}, "
+            f"epsilon={self.epsilon:.6g})"
+        )
+
+    __repr__ = __str__
+
+
+@dataclass(frozen=True)
+class DictionaryClient:
+    """A respondent's device under a `DictionarySurvey`; made by `client` or `collector`.
+
+    Every report spends the survey's epsilon anew: a device reports once.
+    """
+
+    survey: DictionarySurvey
+    words: Words
+
+    def report(self, value: object) -> dict[str, Any]:
+        """One privatised report in JSON types.
+
+        Returns
+        -------
+        dict
+            "positions" (starts of the two grams, counted from 0), "grams" and "string" (reports in
+            the text form of files).
+
+        Raises
+        ------
+        InvalidArgument
+            For a value that is no string, empty, or has characters outside the alphabet.
+        """
+        row = self.privatize([value]).to_frame().iloc[0]
+        return {
+            "positions": [int(row["start_1"]), int(row["start_2"])],
+            "grams": [str(row["gram_1"]), str(row["gram_2"])],
+            "string": str(row["string"]),
+        }
+
+    def privatize(self, values: object, missing: str = "raise") -> DictionaryReports:
+        """Privatise the strings of many respondents, as `DictionarySurvey.privatize` does."""
+        return self.survey._report(values, self.words, missing)
+
+
+def _objects(text: Array) -> pd.Series[Any]:
+    """Plain strings; as many Python objects as there are distinct ones."""
+    codes, distinct = pd.factorize(text)
+    return pd.Series(np.array([str(t) for t in distinct], dtype=object)[codes], dtype=object)
+
+
+def _carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
+    """Refuse a mechanism that does not know all grams."""
+    if mechanism.is_open:
+        if not isinstance(mechanism, Hashed):
+            raise InvalidArgument("gram_mechanism", mechanism, "must hash strings, or list grams")
+        return
+    grams = layout.grams()
+    lacking = ~np.isin(grams, mechanism.categories.to_numpy().astype(str))
+    if lacking.any() or len(mechanism.categories) != grams.size:
+        shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
+        raise InvalidArgument(
+            "gram_mechanism",
+            str(mechanism),
+            f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
+            "DictionarySurvey(...).layout.grams() lists them",
+        )
+
+
+def _budgets(
+    epsilon: float | None, split: Any, string: Any, gram: Any
+) -> tuple[float, float, float]:
+    """Epsilons of the string, of a gram, and of all three reports."""
+    own_string = string.epsilon if isinstance(string, Mechanism) else None
+    own_gram = gram.epsilon if isinstance(gram, Mechanism) else None
+    for name, value in (("string_mechanism", own_string), ("gram_mechanism", own_gram)):
+        if value is not None and not np.isfinite(value):
+            raise InvalidArgument(name, value, "has no finite epsilon: nothing is protected")
+    if epsilon is None:
+        if own_string is None or own_gram is None:
+            raise InvalidArgument(
+                "epsilon", None, "is needed unless both mechanisms are given, which have their own"
+            )
+        total = own_string + 2.0 * own_gram
+    else:
+        total = positive_epsilon("epsilon", epsilon)
+    if split is None:
+        share = own_string / total if own_string is not None else None
+        if share is None:
+            share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
+    else:
+        share = _checked_split(split)
+    parts = share * total, (1.0 - share) / 2.0 * total
+    for name, part, own in (
+        ("string_mechanism", parts[0], own_string),
+        ("gram_mechanism", parts[1], own_gram),
+    ):
+        if own is not None and abs(part - own) > 1e-9 * total:
+            raise InvalidArgument(
+                name,
+                f"epsilon {own:.6g}",
+                f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and two "
+                "grams must add up to the whole",
+            )
+        if not part > 0.0:
+            raise InvalidArgument(
+                "epsilon", total, f"leaves {part:.6g} for {name}: the budgets do not add up"
+            )
+    string_eps = parts[0] if own_string is None else own_string
+    gram_eps = parts[1] if own_gram is None else own_gram
+    return float(string_eps), float(gram_eps), float(total)
+
+
+def _checked_split(split: Any) -> float:
+    """The string's share, from three that add up to one."""
+    remedy = (
+        "must be three positive shares (string, first gram, second gram) that add up to one, the "
+        "two of the grams equal: for example (0.3, 0.35, 0.35)"
+    )
+    if isinstance(split, str | Mapping) or not np.iterable(split):
+        raise InvalidArgument("split", split, remedy)
+    shares = list(split)
+    if len(shares) != 3 or not all(
+        isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
+        for s in shares
+    ):
+        raise InvalidArgument("split", split, remedy)
+    if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
+        raise InvalidArgument("split", split, f"adds up to {sum(shares):.6g}: {remedy}")
+    if abs(shares[1] - shares[2]) > 1e-9:
+        raise InvalidArgument("split", split, remedy)
+    return float(shares[0])
