@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -91,12 +90,14 @@ class DictionaryReports:
                 f"reports of {self.survey} (fingerprint {self.survey.fingerprint}) cannot be added "
                 f"to those of {other.survey} ({other.survey.fingerprint})"
             )
-        parts = [
-            _concatenated(getattr(self, name), getattr(other, name))
-            for name in ("first", "second", "string")
-        ]
-        pair = np.concatenate([self.pair, other.pair])
-        return DictionaryReports(self.survey, pair, *parts, self.n_missing + other.n_missing)
+        return DictionaryReports(
+            self.survey,
+            np.concatenate([self.pair, other.pair]),
+            _concatenated(self.first, other.first),
+            _concatenated(self.second, other.second),
+            _concatenated(self.string, other.string),
+            self.n_missing + other.n_missing,
+        )
 
     def __radd__(self, other: int) -> DictionaryReports:
         # sum() starts from zero
@@ -104,8 +105,13 @@ class DictionaryReports:
 
     def select(self, keep: Array) -> DictionaryReports:
         """Those of some respondents: a mask or positions."""
-        parts = [_selected(part, keep) for part in (self.first, self.second, self.string)]
-        return replace(self, pair=self.pair[keep], first=parts[0], second=parts[1], string=parts[2])
+        return replace(
+            self,
+            pair=self.pair[keep],
+            first=_selected(self.first, keep),
+            second=_selected(self.second, keep),
+            string=_selected(self.string, keep),
+        )
 
     def at_pair(self, number: int) -> tuple[Reports, Reports]:
         """Reports of the grams of the respondents with this pair of positions."""
@@ -128,11 +134,6 @@ class DictionaryReports:
 
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"
-
-
-def concatenated(parts: list[DictionaryReports]) -> DictionaryReports:
-    """Reports of many chunks together."""
-    return reduce(lambda left, right: left + right, parts)
 
 
 def _concatenated(left: Reports, right: Reports) -> Reports:

@@ -347,7 +347,9 @@ class DictionarySurvey:
         if mechanism.is_open:
             Q = mechanism.channel(distinct).matrix()
             return np.asarray(Q[[distinct.index(label) for label in labels]])
-        return np.asarray(mechanism.channel().matrix()[mechanism.categories.get_indexer(labels)])
+        return np.asarray(
+            mechanism.channel().matrix()[mechanism.categories.get_indexer(pd.Index(labels))]
+        )
 
     # -- specification -----------------------------------------------------------------------
 
