@@ -46,7 +46,7 @@ _FIELDS = (
 _GRAMS = ("krr", "oue", "orr", "rappor")
 _STRINGS = ("orr", "rappor")
 _MOST_BITS = 4096  # of a unary report
-_GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 256, 4096, 64
+_GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
 
 

@@ -21,7 +21,7 @@ from ldpstats.operators import Rows
 from ldpstats.reports import Counts, Reports
 from ldpstats.simplex import project_simplex
 
-__all__ = ["WithOther", "other_law", "other_rows"]
+__all__ = ["WithOther", "other_law", "other_rows", "rows_of_law"]
 
 Array = npt.NDArray[Any]
 
@@ -152,7 +152,14 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     >>> rows.shape == (counts.n.size, 2)
     True
     """
-    law = other_law(data, candidates, p, form)
+    return rows_of_law(other_law(data, candidates, p, form), data)
+
+
+def rows_of_law(law: Array, data: Reports | Counts) -> Array:
+    """Likelihood of reports, (u,), under a law of each cohort's cells, as `other_law` gives it.
+
+    It is in the scale of the candidates' own rows, see `other_rows`.
+    """
     assert data.cohort is not None
     if not data.mechanism.n_bits:
         return np.asarray(law[data.cohort, data.y])

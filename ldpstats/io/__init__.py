@@ -1,4 +1,4 @@
-"""Files: specifications of mechanisms, columns of answers, privatised reports and their counts.
+"""Files: specifications of mechanisms and surveys, columns of answers, reports and their counts.
 
 Tables are CSV (comma, quotes doubled, UTF-8, a header line; ``.csv`` or ``.csv.gz``) or Parquet
 (``.parquet``), read and written in chunks, so that a file may be larger than memory. Nothing is
@@ -21,6 +21,14 @@ from __future__ import annotations
 
 from ldpstats.io.candidates import read_candidates
 from ldpstats.io.counting import read_counts
+from ldpstats.io.dictionary_files import (
+    is_survey,
+    privatize_strings,
+    read_dictionary_reports,
+    read_survey,
+    write_dictionary_reports,
+    write_survey,
+)
 from ldpstats.io.files import replacing
 from ldpstats.io.google_rappor import (
     read_rappor_map,
@@ -40,22 +48,28 @@ from ldpstats.io.specifications import read_mechanism, write_mechanism
 from ldpstats.io.tables import read_column, read_columns
 
 __all__ = [
+    "is_survey",
     "privatize_file",
+    "privatize_strings",
     "read_candidates",
     "read_column",
     "read_columns",
     "read_counts",
+    "read_dictionary_reports",
     "read_joint_counts",
     "read_mechanism",
     "read_rappor_counts",
     "read_rappor_map",
     "read_rappor_params",
     "read_rappor_reports",
+    "read_survey",
     "replacing",
+    "write_dictionary_reports",
     "write_mechanism",
     "write_rappor_counts",
     "write_rappor_map",
     "write_rappor_params",
     "write_rappor_reports",
     "write_reports",
+    "write_survey",
 ]

@@ -1,0 +1,82 @@
+"""Which grams make up whole strings: paths through the graph of pairs (FPE16 IV-A, 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Grown", "grow"]
+
+Array = npt.NDArray[Any]
+Pair = tuple[int, int]
+
+
+@dataclass(frozen=True, eq=False)
+class Grown:
+    """Strings, best first.
+
+    Parameters
+    ----------
+    members : array of int, shape (c, K)
+        Number of the gram of each position.
+    score : array, shape (c,)
+        Sum of the scores of all grams and pairs.
+    n_cut : int
+        Beginnings of strings that were given up because there were too many; zero where the
+        strings are all that there are.
+    """
+
+    members: Array
+    score: Array
+    n_cut: int
+
+
+def grow(
+    allowed: Mapping[Pair, Array],
+    scores: Sequence[Array],
+    pair_scores: Mapping[Pair, Array],
+    width: int,
+) -> Grown:
+    """All strings whose pairs are all allowed: cliques of one gram a position; the best if many.
+
+    Strings grow position by position. A beginning that a pair forbids is dropped at once; where
+    more than `width` are left, those with the highest scores so far go on.
+
+    Parameters
+    ----------
+    allowed : mapping from pairs (a, b), a < b, to arrays of bool, shape (g_a, g_b)
+        Edges of the K-partite graph.
+    scores : sequence of K arrays, shape (g_a,)
+    pair_scores : mapping from pairs to arrays, shape (g_a, g_b)
+    width : int
+        Beginnings that are followed at most.
+
+    Examples
+    --------
+    >>> edges = {(0, 1): np.array([[True, False], [True, True]])}
+    >>> zero = [np.zeros(2), np.zeros(2)]
+    >>> grow(edges, zero, {(0, 1): np.array([[3.0, 9.0], [1.0, 2.0]])}, width=10).members
+    array([[0, 0],
+           [1, 1],
+           [1, 0]])
+    """
+    members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
+    for i, own in enumerate(scores):
+        sums = total[:, None] + own[None, :]
+        possible = np.ones(sums.shape, dtype=bool)
+        for a in range(i):
+            sums += pair_scores[a, i][members[:, a]]
+            possible &= allowed[a, i][members[:, a]]
+        row, gram = np.nonzero(possible)
+        value = sums[row, gram]
+        if value.size > width:
+            best = np.argpartition(-value, width - 1)[:width]
+            cut += value.size - width
+            row, gram, value = row[best], gram[best], value[best]
+        members, total = np.column_stack([members[row], gram]), value
+    order = np.lexsort((*members.T[::-1], -total))
+    return Grown(members[order], total[order], cut)

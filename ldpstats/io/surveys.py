@@ -1,0 +1,118 @@
+"""The specification of a dictionary survey as a JSON file."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from ldpstats.dictionary_survey import DictionarySurvey
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.files import FilePath, reading, refusal, replacing
+
+__all__ = ["check_survey", "is_survey", "read_survey", "write_survey"]
+
+_FORMAT = "ldpstats-dictionary-survey"  # as in `DictionarySurvey.to_dict`
+
+
+def read_survey(path: FilePath) -> DictionarySurvey:
+    """Read the specification of a dictionary survey from a JSON file.
+
+    Parameters
+    ----------
+    path : path-like
+        What `write_survey` wrote.
+
+    Returns
+    -------
+    DictionarySurvey
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, is not JSON, or specifies no survey of this release.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc", epsilon=6.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_survey(survey, f"{folder}/survey.json")
+    ...     print(read_survey(f"{folder}/survey.json"))
+    DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
+    """
+    document = _document(path)
+    if isinstance(document, dict) and document.get("format") == "ldpstats-mechanism":
+        raise refusal(path, "is the specification of a mechanism, not of a survey")
+    try:
+        return DictionarySurvey.from_dict(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is no specification of a survey ({error})") from None
+
+
+def is_survey(path: FilePath) -> bool:
+    """Whether a JSON file is the specification of a dictionary survey, and not of a mechanism.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, or is not JSON.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.io import write_mechanism
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mechanism(ldp.Warner(epsilon=1.0), f"{folder}/spec.json")
+    ...     is_survey(f"{folder}/spec.json")
+    False
+    """
+    document = _document(path)
+    return isinstance(document, dict) and document.get("format") == _FORMAT
+
+
+def _document(path: FilePath) -> Any:
+    """What a JSON file holds."""
+    with reading(path), open(path, encoding="utf-8-sig") as file:
+        text = file.read()
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise refusal(path, f"is no specification ({error})") from None
+
+
+def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    document = dict(pairs)
+    if len(document) < len(pairs):
+        raise InvalidArgument("specification", [key for key, _ in pairs], "repeats a field")
+    return document
+
+
+def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = False) -> None:
+    """Write the specification of a dictionary survey to a JSON file.
+
+    Parameters
+    ----------
+    survey : DictionarySurvey
+    path : path-like
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    InvalidArgument
+        For what is no survey, and for a file that exists or cannot be written.
+
+    Examples
+    --------
+    See `read_survey`.
+    """
+    check_survey(survey)
+    text = json.dumps(survey.to_dict(), indent=2) + "\n"
+    with replacing(path, force) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def check_survey(survey: object) -> None:
+    """Refuse what is no survey."""
+    if not isinstance(survey, DictionarySurvey):
+        raise InvalidArgument("survey", survey, "must be a survey: DictionarySurvey(...)")
