@@ -21,6 +21,7 @@ from ldpstats import errors, privacy
 from ldpstats.association_results import AssociationResults
 from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
 from ldpstats.dictionary_reports import DictionaryReports
+from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
 from ldpstats.errors import (
     BoundaryWarning,
@@ -62,6 +63,7 @@ from ldpstats.mechanisms import (
     withhold,
 )
 from ldpstats.models.association import AssociationModel
+from ldpstats.models.dictionary import DictionaryModel
 from ldpstats.models.frequency import FrequencyModel, two_sample_test
 from ldpstats.models.personalized import PersonalizedModel
 from ldpstats.personalized_results import PersonalizedResults
@@ -92,7 +94,9 @@ __all__ = [
     "CustomMechanism",
     "Dense",
     "DictionaryClient",
+    "DictionaryModel",
     "DictionaryReports",
+    "DictionaryResults",
     "DictionarySurvey",
     "Effect",
     "ForcedResponse",

@@ -1,4 +1,4 @@
-"""The command line: ``ldpstats privatize``, ``fit``, ``associate`` and ``audit``.
+"""The command line: ``ldpstats privatize``, ``fit``, ``associate``, ``survey`` and ``audit``.
 
 Exit status 0 is success; 1, that an audit found a leak; 2, bad input, with one line on standard
 error and nothing on standard output; 130, an interruption; 141, that nobody reads the output.
@@ -33,6 +33,7 @@ from ldpstats.cli_common import (
     output_files,
     progress,
 )
+from ldpstats.cli_discover import add_survey
 from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.io.google_fields import header_of
@@ -120,6 +121,9 @@ Privatise several columns one by one, each with its own epsilon, and --keep a co
 respondents apart: ldpstats associate matches the tables by it. To have one table instead, privatise
 OUTPUT again, with --as for a name of the reports and --keep for those that were made before; until
 the last run, it holds the answers that are kept for the next one.
+
+With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
+start_2, gram_2 and string: see ldpstats survey.
 """
 
 _FIT = """\
@@ -220,6 +224,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_privatize(commands)
     _add_fit(commands)
     add_associate(commands)
+    add_survey(commands)
     _add_audit(commands)
     return parser
 
@@ -233,6 +238,8 @@ def _add_privatize(commands: Any) -> None:
     add("output", metavar="OUTPUT", help="table of reports to write")
     add("--column", required=True, help="column of true answers")
     add("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
+    add("--survey", metavar="FILE", help=words)
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
     names = sorted(_MECHANISMS)
     made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
@@ -241,7 +248,7 @@ def _add_privatize(commands: Any) -> None:
         made.add_argument(*flags, option(name), type=kind, help=text)
     made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
     words = "what to call the column of reports (default: report)"
-    add("--as", dest="name", default="report", metavar="COLUMN", help=words)
+    add("--as", dest="name", metavar="COLUMN", help=words)
     words = "copy another column too, as it is: an identifier, or reports made before"
     add("--keep", action="append", default=[], metavar="COLUMN", help=words)
     add_reading(add, "answers", "write an empty report for each")
@@ -283,7 +290,8 @@ def _add_audit(commands: Any) -> None:
     words = "compare the epsilon declared with the channel's and the sampler's"
     command = commands.add_parser("audit", help=words, description=f"{words}.", **HOW)
     command.set_defaults(run=_audit)
-    command.add_argument("spec", metavar="SPEC", help="specification of a mechanism (JSON)")
+    words = "specification of a mechanism or a survey (JSON)"
+    command.add_argument("spec", metavar="SPEC", help=words)
     command.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -291,28 +299,35 @@ def _add_audit(commands: Any) -> None:
 
 
 def _privatize(given: argparse.Namespace) -> int:
-    distinct(given.input, given.output, given.spec, given.write_spec)
-    mechanism = _mechanism(given)
+    distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
+    how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "missing", "na", "force")}
+    made_by: Any
+    privatize: Any
+    if given.survey is None:
+        made_by, privatize = _mechanism(given), io.privatize_file
+        how["name"] = "report" if given.name is None else given.name
+    else:
+        made_by, privatize = _survey(given), io.privatize_strings
     with ExitStack() as stack:
         if given.write_spec:
             # renamed after the reports are complete: both files appear or none
             path = stack.enter_context(io.replacing(given.write_spec, given.force))
-            io.write_mechanism(mechanism, path)
-        advance = stack.enter_context(progress("privatising"))
-        nobs, n_missing = io.privatize_file(
-            given.input,
-            given.output,
-            given.column,
-            mechanism.collector(),
-            name=given.name,
-            keep=given.keep,
-            missing=given.missing,
-            na=given.na,
-            force=given.force,
-            advance=advance,
-        )
-    print(f"{given.output}: {nobs} reports of {mechanism}, {n_missing} missing")
+            io.write_mechanism(made_by, path)
+        how["advance"] = stack.enter_context(progress("privatising"))
+        paths = given.input, given.output, given.column
+        nobs, n_missing = privatize(*paths, made_by.collector(), **how)
+    print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
     return 0
+
+
+def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
+    """The survey of --survey, which leaves nothing to choose."""
+    for name in ("spec", "mechanism", *_PARAMETERS, "write_spec", "name"):
+        value = getattr(given, name)
+        if value is not None:
+            flag = "--as" if name == "name" else option(name)
+            raise InvalidArgument(flag, value, "goes without --survey only")
+    return io.read_survey(given.survey)
 
 
 def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
@@ -476,7 +491,8 @@ def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
 
 
 def _audit(given: argparse.Namespace) -> int:
-    audit = io.read_mechanism(given.spec).audit()
+    read = io.read_survey if io.is_survey(given.spec) else io.read_mechanism
+    audit = read(given.spec).audit()
     print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
     return 0 if audit.agrees else 1
 

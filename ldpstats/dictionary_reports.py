@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import whole_below
+from ldpstats.checks import positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.reports import Reports
 
@@ -38,7 +38,8 @@ class DictionaryReports:
     Raises
     ------
     InvalidArgument
-        For parts of different lengths, or pairs that do not exist.
+        For parts of different lengths, pairs that do not exist, or a number of missing answers
+        that is none.
     MechanismMismatch
         For parts that other mechanisms made.
 
@@ -65,6 +66,7 @@ class DictionaryReports:
             remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"
             raise InvalidArgument("pair", self.pair, remedy)
         object.__setattr__(self, "pair", pair.astype(np.int64, copy=False))
+        object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
         survey = self.survey
         for name, mechanism in zip(("first", "second", "string"), survey.mechanisms, strict=True):
             part = getattr(self, name)
@@ -114,26 +116,39 @@ class DictionaryReports:
         )
 
     def at_pair(self, number: int) -> tuple[Reports, Reports]:
-        """Reports of the grams of the respondents with this pair of positions."""
+        """Reports of the grams of the respondents with this pair of positions.
+
+        Raises
+        ------
+        InvalidArgument
+            For a pair that does not exist.
+        """
+        n_pairs = len(self.survey.layout.pairs)
+        if positive_integer("number", number, 0) >= n_pairs:
+            raise InvalidArgument("number", number, f"must be from 0 to {n_pairs - 1}")
         here = np.flatnonzero(self.pair == number)
         return _selected(self.first, here), _selected(self.second, here)
 
     def to_frame(self) -> pd.DataFrame:
         """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
         starts, pairs = self.survey.layout.starts, np.array(self.survey.layout.pairs)
-        text = self.survey.gram_mechanism.report_labels
         return pd.DataFrame(
             {
                 "start_1": np.array(starts)[pairs[self.pair, 0]],
-                "gram_1": text(self.first),
+                "gram_1": _text(self.first),
                 "start_2": np.array(starts)[pairs[self.pair, 1]],
-                "gram_2": text(self.second),
-                "string": self.survey.string_mechanism.report_labels(self.string),
+                "gram_2": _text(self.second),
+                "string": _text(self.string),
             }
         )
 
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"
+
+
+def _text(part: Reports) -> pd.Series[Any]:
+    """Reports as a column of text, also where there is none."""
+    return pd.Series(part.mechanism.report_labels(part), dtype=str)
 
 
 def _concatenated(left: Reports, right: Reports) -> Reports:

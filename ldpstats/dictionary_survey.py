@@ -15,7 +15,7 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Dense
-from ldpstats.checks import one_of, positive_epsilon
+from ldpstats.checks import EPSILON_RANGE, one_of, positive_epsilon
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
@@ -67,12 +67,12 @@ def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
     one_of("gram_mechanism", name, (*_GRAMS, "best"))
     size = layout.n_grams
     if name == "best":
-        name = "krr" if size < 3.0 * np.exp(epsilon) + 2.0 else "orr"
+        few = int(3.0 * np.exp(epsilon) + 2.0)  # a size beyond floats compares with integers
+        name = "krr" if size <= few else "orr"
     if name in ("krr", "oue"):
         if name == "oue" and size > _MOST_BITS:
-            raise InvalidArgument(
-                "gram_mechanism", name, f"would report {size} bits: use 'orr', of like variance"
-            )
+            remedy = f"would report more than {_MOST_BITS} bits: use 'orr', of like variance"
+            raise InvalidArgument("gram_mechanism", name, remedy)
         grams = layout.grams().tolist()
         return KRR(grams, epsilon) if name == "krr" else KRAPPOR(grams, epsilon, theta=0.5)
     return _hashed(name, epsilon, _GRAM_COHORTS)
@@ -175,11 +175,15 @@ class DictionarySurvey:
         whole = self.string_mechanism
         if not isinstance(whole, Mechanism):
             whole = string_mechanism("orr" if whole is None else whole, string)
-        if not isinstance(whole, Hashed) or not whole.is_open:
-            remedy = "must take any string: an ORR, RAPPOR or ORAPPOR without an alphabet"
-            raise InvalidArgument("string_mechanism", whole, remedy)
+        if not _hashes_any(whole):
+            remedy = "must hash any string: an ORR, RAPPOR or ORAPPOR without an alphabet"
+            raise InvalidArgument("string_mechanism", str(whole), remedy)
         object.__setattr__(self, "gram_mechanism", made)
         object.__setattr__(self, "string_mechanism", whole)
+        string, gram = whole.epsilon, made.epsilon
+        spent = string + 2.0 * gram  # other than asked for where RAPPOR has almost no noise
+        if abs(spent - total) > 1e-12 * max(total, 1.0):
+            total = spent
         object.__setattr__(self, "epsilon", total)
         object.__setattr__(self, "split", (string / total, gram / total, gram / total))
 
@@ -237,7 +241,7 @@ class DictionarySurvey:
                 "is missing: leave such answers out, or pass missing='count' to have them counted",
             )
         if n_missing:
-            series = series[~absent].reset_index(drop=True)
+            series = series[~absent]  # errors name the others by their places among all
         layout = self.layout
         strings = layout.strings("values", series, self.replace)
         n, pairs = strings.size, np.array(layout.pairs)
@@ -456,13 +460,17 @@ def _objects(text: Array) -> pd.Series[Any]:
 
 
 def _carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
-    """Refuse a mechanism that does not know all grams."""
+    """Refuse a mechanism that does not know all grams, or does not protect them all."""
+    if mechanism.sensitive is not None:
+        remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
+        raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
     if mechanism.is_open:
-        if not isinstance(mechanism, Hashed):
-            raise InvalidArgument("gram_mechanism", mechanism, "must hash strings, or list grams")
+        if not _hashes_any(mechanism):
+            remedy = "must hash any string by a hash that is known here, or list all grams"
+            raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
         return
     grams = layout.grams()
-    lacking = ~np.isin(grams, mechanism.categories.to_numpy().astype(str))
+    lacking = ~pd.Index(grams.tolist(), dtype=object).isin(mechanism.categories)
     if lacking.any() or len(mechanism.categories) != grams.size:
         shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
         raise InvalidArgument(
@@ -471,6 +479,13 @@ def _carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
             f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
             "DictionarySurvey(...).layout.grams() lists them",
         )
+
+
+def _hashes_any(mechanism: Mechanism) -> bool:
+    """Whether a mechanism takes any string, by a hash that is known here."""
+    if not isinstance(mechanism, Hashed) or not mechanism.is_open:
+        return False
+    return not (isinstance(mechanism, RAPPOR) and mechanism.hashing == "given")
 
 
 def _budgets(
@@ -508,7 +523,7 @@ def _budgets(
                 f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and two "
                 "grams must add up to the whole",
             )
-        if not part > 0.0:
+        if own is None and part < EPSILON_RANGE[0]:
             raise InvalidArgument(
                 "epsilon", total, f"leaves {part:.6g} for {name}: the budgets do not add up"
             )

@@ -6,7 +6,8 @@ by pads alone; what is longer than the length is lost.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -24,6 +25,7 @@ __all__ = ["GramLayout"]
 Array = npt.NDArray[Any]
 
 _MOST_GRAMS = 1 << 28  # of an alphabet that are listed in turn
+_MOST_CHARACTERS = 1024  # of a string: half a million pairs of positions at most
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class GramLayout:
     Parameters
     ----------
     length : int
-        Characters M of a string, after padding or truncation.
+        Characters M of a string, after padding or truncation; at most 1024.
     gram : int
         Characters n of a gram, of which `length` is a multiple, at least twice.
     alphabet : str
@@ -48,7 +50,7 @@ class GramLayout:
     ------
     InvalidArgument
         For a length that is no multiple of the gram, or of one gram alone; an alphabet with a
-        character twice, or with the pad; a step that leaves characters out.
+        character twice, with the pad, or without an order; a step that leaves characters out.
 
     Examples
     --------
@@ -74,6 +76,8 @@ class GramLayout:
                 self.length,
                 f"must be a multiple of gram={self.gram}, at least twice: for example {near}",
             )
+        if self.length > _MOST_CHARACTERS:
+            raise InvalidArgument("length", self.length, f"must be at most {_MOST_CHARACTERS}")
         if self.step > self.gram or (self.length - self.gram) % self.step:
             remedy = f"must be at most gram={self.gram}, and divide {self.length - self.gram}"
             raise InvalidArgument("step", self.step, f"{remedy}: some characters would be left out")
@@ -117,6 +121,7 @@ class GramLayout:
         name : str
             What to call the values in an error.
         values : array-like of str, shape (n,)
+            An error names one of a Series by its index.
         replace : str, optional
             The character of the alphabet that takes the place of those outside; None refuses them.
 
@@ -125,30 +130,23 @@ class GramLayout:
         InvalidArgument
             For what is no string, an empty one, and characters outside the alphabet.
         """
-        series = as_series(name, values)
+        series = values if isinstance(values, pd.Series) else as_series(name, values)
         is_text = series.map(lambda v: isinstance(v, str)).to_numpy(bool)
         if not is_text.all():
             first = int(np.argmin(is_text))
-            raise InvalidArgument(f"{name}[{first}]", series.iloc[first], "must be a string")
+            where = f"{name}[{series.index[first]}]"
+            raise InvalidArgument(where, series.iloc[first], "must be a string")
         codes, distinct = pd.factorize(series)
-        texts = [self._fitted(name, codes, i, str(v), replace) for i, v in enumerate(distinct)]
+        known, texts = frozenset(self.alphabet), []
+        for i, text in enumerate(map(str, distinct)):
+            stray = sorted(set(text) - known)
+            if not text or (stray and replace is None):
+                where = f"{name}[{series.index[int(np.argmax(codes == i))]}]"
+                raise InvalidArgument(where, text, _stray_remedy(stray))
+            if stray:
+                text = "".join(c if c in known else str(replace) for c in text)
+            texts.append(text[: self.length].ljust(self.length, self.pad))
         return np.array(texts, dtype=f"<U{self.length}")[codes]
-
-    def _fitted(self, name: str, codes: Array, i: int, text: str, replace: str | None) -> str:
-        """One string at its full length; position i among the distinct ones."""
-        stray = sorted(set(text) - set(self.alphabet))
-        if stray and replace is not None:
-            text = "".join(c if c in self.alphabet else replace for c in text)
-        elif stray or not text:
-            first = int(np.argmax(codes == i))
-            remedy = (
-                f"has characters outside the alphabet ({', '.join(map(repr, stray[:5]))}): add "
-                "them, change the strings, or choose one of the alphabet with replace="
-                if stray
-                else "is empty: leave such answers out"
-            )
-            raise InvalidArgument(f"{name}[{first}]", text, remedy)
-        return text[: self.length].ljust(self.length, self.pad)
 
     def grams_at(self, strings: Array, position: int) -> npt.NDArray[Any]:
         """The gram of each padded string, (n,), at a position from 0 to K - 1."""
@@ -195,8 +193,8 @@ class GramLayout:
             raise InvalidArgument(
                 "gram",
                 self.gram,
-                f"makes {self.n_grams:.3g} grams of an alphabet of {len(self.alphabet)}, more than "
-                f"{_MOST_GRAMS}: use shorter grams",
+                f"makes {len(self.alphabet)}^{self.gram} grams of an alphabet of "
+                f"{len(self.alphabet)}, more than {_MOST_GRAMS}: use shorter grams",
             )
         letters = np.array(list(self.alphabet), dtype="<U1")
         D = letters.size
@@ -231,6 +229,16 @@ class GramLayout:
         return np.asarray(agree & (~ended[:, None] | tail[None, :]))
 
 
+def _stray_remedy(stray: list[str]) -> str:
+    """What to do about a string with characters outside the alphabet, or without any."""
+    if not stray:
+        return "is empty: leave such answers out"
+    return (
+        f"has characters outside the alphabet ({', '.join(map(repr, stray[:5]))}): add them, "
+        "change the strings, or choose one of the alphabet with replace="
+    )
+
+
 def _is_text(character: str) -> bool:
     """Whether a character can be written in UTF-8, and numpy keeps it at the end of a text."""
     return character != "\0" and not "\ud800" <= character <= "\udfff"
@@ -239,6 +247,8 @@ def _is_text(character: str) -> bool:
 def _alphabet(given: Any) -> str:
     """The characters of an alphabet, checked."""
     remedy = 'must be distinct characters, at least two, for example "abc"'
+    if isinstance(given, Set | Mapping):
+        raise InvalidArgument("alphabet", given, f"has no order: {remedy}")
     try:
         characters = list(given)
     except TypeError:
@@ -248,7 +258,7 @@ def _alphabet(given: Any) -> str:
             raise InvalidArgument("alphabet", c, remedy)
     if len(characters) < 2:
         raise InvalidArgument("alphabet", given, remedy)
-    twice = sorted({c for c in characters if characters.count(c) > 1})
+    twice = sorted(c for c, n in Counter(characters).items() if n > 1)
     if twice:
         raise InvalidArgument("alphabet", "".join(twice), f"occurs twice: {remedy}")
     return "".join(characters)

@@ -21,14 +21,8 @@ from __future__ import annotations
 
 from ldpstats.io.candidates import read_candidates
 from ldpstats.io.counting import read_counts
-from ldpstats.io.dictionary_files import (
-    is_survey,
-    privatize_strings,
-    read_dictionary_reports,
-    read_survey,
-    write_dictionary_reports,
-    write_survey,
-)
+from ldpstats.io.dictionary_reading import read_dictionary_reports
+from ldpstats.io.dictionary_writing import privatize_strings, write_dictionary_reports
 from ldpstats.io.files import replacing
 from ldpstats.io.google_rappor import (
     read_rappor_map,
@@ -45,6 +39,7 @@ from ldpstats.io.google_reports import (
 from ldpstats.io.joint_counting import read_joint_counts
 from ldpstats.io.reporting import privatize_file, write_reports
 from ldpstats.io.specifications import read_mechanism, write_mechanism
+from ldpstats.io.surveys import is_survey, read_survey, write_survey
 from ldpstats.io.tables import read_column, read_columns
 
 __all__ = [

@@ -15,7 +15,7 @@ from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch
-from ldpstats.io.dictionary_columns import COLUMNS, FINGERPRINT, by_mechanism
+from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT
 from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.report_columns import fingerprint_of, stored_fingerprint
 from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
@@ -204,6 +204,6 @@ def _write(
             label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
     own = {FINGERPRINT: survey.fingerprint.encode("ascii")}
     stored: dict[str, Mapping[bytes, bytes]] = {**(kept or {}), **dict.fromkeys(COLUMNS, own)}
-    for name, mechanism in zip(COLUMNS[1::2] + COLUMNS[4:], survey.mechanisms, strict=True):
+    for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
         stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone
     write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, force)

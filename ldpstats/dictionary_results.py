@@ -1,0 +1,350 @@
+"""Strings that nobody listed: those that were found, and everything that was tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import level, positive_integer, probability
+from ldpstats.covariances import Covariance
+from ldpstats.estimates import Uncertain, Unexplained, number_from_json, number_to_json
+from ldpstats.fitted_results import FittedResults
+from ldpstats.inference import multiplicity
+from ldpstats.inference.selection import selected_intervals
+from ldpstats.results import FrequencyResults
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["DictionaryResults"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-dictionary-results", 1
+_PLAIN = (
+    "survey",
+    "nobs",
+    "n_missing",
+    "alpha",
+    "n_excluded",
+    "n_untested",
+    "n_cut",
+    "settings",
+)
+_FRAMES = ("grams", "edges")
+_FIELDS = {*_PLAIN, *_FRAMES, "tested", "evidence", "support", "left_out", "pair_se", "critical"}
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryResults(FittedResults):
+    """Strings that were found and their frequencies.
+
+    The reports of the grams proposed the candidates; those of whole strings tested them, with
+    family-wise error at most `alpha` over all of them (Bonferroni). `params` holds the strings that
+    were accepted, `candidates_frame` all that were tested.
+
+    Intervals are those of strings that are only shown because their estimates were large: they
+    cover with probability ``1 - alpha`` given that the string was accepted. The estimates
+    themselves are a little too large on average where a string was just accepted.
+
+    Attributes
+    ----------
+    params : Series
+        Estimated frequencies of the accepted strings, the most frequent first.
+    bse : Series
+        Their standard errors.
+    alpha : float
+        Bound of the probability that any accepted string is held by nobody.
+    nobs, n_missing : int
+        Respondents, and those who gave no answer.
+    grams : DataFrame
+        Grams that were kept: `start` of the position, `gram`, `estimate`, `se` and `z`.
+    edges : DataFrame
+        Pairs of grams that are edges of the graph, with their joint frequency and its standard
+        error.
+    tested : FrequencyResults or None
+        The fit of all candidates to the reports of whole strings; None where there was none.
+    unexplained : Unexplained
+        Share of the respondents whose string was not found.
+    detectable : Series
+        The frequency from which strings are found at this n and epsilon; see `detectable_at`.
+    n_excluded : int
+        Strings that the caller's filter took out.
+    n_untested, n_cut : int
+        Strings beyond the number that is tested, and beginnings that the search gave up.
+    """
+
+    survey: dict[str, Any]
+    n_missing: int
+    alpha: float
+    tested: FrequencyResults | None
+    evidence: Array
+    support: npt.NDArray[np.int64]
+    n_excluded: int
+    n_untested: int
+    n_cut: int
+    settings: str
+    grams: pd.DataFrame
+    edges: pd.DataFrame
+    left_out: tuple[int, ...]
+    pair_se: float
+    critical: float
+
+    @classmethod
+    def of(cls, *, tested: FrequencyResults | None, nobs: int, alpha: float, **rest: Any) -> Any:
+        """Results from the fit of all candidates; its accepted strings come first."""
+        accepted = _accepted(tested, alpha)
+        if tested is None:
+            fitted = Uncertain(np.empty(0), Covariance.dense(np.empty((0, 0))))
+        else:
+            V = tested.linear.known()
+            own = np.zeros((accepted.size, tested.k))
+            own[np.arange(accepted.size), accepted] = 1.0
+            cov = Covariance.dense(V.transform(own))
+            fitted = Uncertain(tested.linear.estimate[accepted], cov)
+        return cls(
+            fitted=fitted,
+            linear=fitted,
+            method="inversion",
+            cov_type="linear",
+            nobs=nobs,
+            llf=float("nan"),
+            gap=float("nan"),
+            n_iter=0,
+            converged=True,
+            message="least squares of the candidates" if tested is not None else "no candidates",
+            tested=tested,
+            alpha=alpha,
+            **rest,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"DictionaryResults({self.k} strings of {self.n_tested} tested, alpha={self.alpha:g}, "
+            f"n={self.nobs}; {self.sources[0]})"
+        )
+
+    @cached_property
+    def _accepted(self) -> npt.NDArray[np.int64]:
+        return _accepted(self.tested, self.alpha)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        if self.tested is None:
+            return pd.Index([], dtype=object)
+        return self.tested.categories[self._accepted]
+
+    @property
+    def n_tested(self) -> int:
+        """Number of candidates that were tested."""
+        return 0 if self.tested is None else self.tested.k
+
+    @cached_property
+    def _survey(self) -> Any:
+        from ldpstats.dictionary_survey import DictionarySurvey
+
+        return DictionarySurvey.from_dict(self.survey)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all that a respondent sent, in nats."""
+        return float(self._survey.epsilon)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The survey and its mechanisms, in words."""
+        survey = self._survey
+        return str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of positions: edges that a string has at most."""
+        return len(self._survey.layout.pairs)
+
+    # -- inference ---------------------------------------------------------------------------
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Adjusted p-values (Bonferroni over all candidates) of the accepted strings."""
+        return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
+
+    def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
+        """Confidence intervals of the accepted strings, cut to [0, 1].
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage.
+        method : {"selected", "wald"}
+            "selected" covers given that the string was accepted (see `selected_intervals`). "wald"
+            would cover if the string had been named beforehand.
+        """
+        from ldpstats.checks import one_of
+        from ldpstats.inference.intervals import wald
+
+        one_of("method", method, ("selected", "wald"))
+        estimate, se = self.fitted.estimate, self.fitted.bse()
+        if method == "wald":
+            bounds = wald(estimate, se, level(alpha))
+        else:
+            bounds = selected_intervals(estimate, se, self._least, alpha)
+        bounds = np.clip(bounds, 0.0, 1.0)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def _least(self) -> Array:
+        """The estimate from which each accepted string would have been accepted."""
+        from scipy.special import ndtri
+
+        if self.tested is None:
+            return np.empty(0)
+        p = self.tested.presence_pvalues().to_numpy()[self._accepted]
+        bound = -float(ndtri(self.alpha / self.n_tested))
+        # the estimate over the z that has its p-value, which knows the skewness, is its noise
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
+
+    @cached_property
+    def unexplained(self) -> Unexplained:
+        """Share of the respondents whose string is not among the accepted ones."""
+        total = np.ones((1, self.k))
+        variance = self.fitted.known().transform(total)[0, 0] if self.k else 0.0
+        return Unexplained(1.0 - float(self.fitted.estimate.sum()), float(np.sqrt(variance)))
+
+    def detectable_at(self, power: float = 0.8) -> pd.Series[float]:
+        """Frequencies from which a string passes each stage with probability `power`, about.
+
+        Parameters
+        ----------
+        power : float
+            In (0, 1).
+
+        Returns
+        -------
+        Series
+            "grams": all its grams are kept, if no other string has them. "pairs": its score is
+            above that of most strings that chance makes of the kept grams. "test": its own reports
+            are significant. "found" is the largest of the three.
+        """
+        from scipy.special import ndtri
+
+        probability("power", power, zero=False, one=False)
+        positions, share = len(self._survey.layout.starts), float(ndtri(power))
+        each = float(ndtri(power ** (1.0 / positions)))
+        kept = self.grams.groupby("start")
+        size = kept.size().to_numpy()
+        se = kept["se"].median()
+        grams = (self.critical + each) * float(se.max()) if len(se) == positions else np.nan
+        chance = max(float(np.log(size).sum()) - np.log(max(self.n_tested, 1)), 0.0)
+        pairs = self.pair_se / np.sqrt(self.n_pairs) * (np.sqrt(2.0 * chance) + share)
+        test = np.nan
+        if self.tested is not None:
+            bound = -float(ndtri(self.alpha / self.n_tested))
+            test = (bound + share) * float(np.median(self.tested.linear.bse()))
+        stages = pd.Series({"grams": grams, "pairs": float(pairs), "test": test})
+        stages["found"] = stages.max(skipna=False)
+        return stages.rename("detectable")
+
+    # -- tables ------------------------------------------------------------------------------
+
+    @cached_property
+    def candidates_frame(self) -> pd.DataFrame:
+        """All strings that were tested, in the order in which the grams proposed them.
+
+        Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`,
+        `accepted`, `evidence` (log odds against chance, from the grams alone; in nats, up to a
+        constant) and `edges` (pairs of grams that support the string).
+        """
+        columns = ["estimate", "se", "pvalue", "pvalue_adjusted", "accepted", "evidence", "edges"]
+        if self.tested is None:
+            return pd.DataFrame({name: pd.Series(dtype=float) for name in columns})
+        p = self.tested.presence_pvalues().to_numpy()
+        accepted = np.zeros(self.n_tested, dtype=bool)
+        accepted[self._accepted] = True
+        values = [
+            self.tested.linear.estimate,
+            self.tested.linear.bse(),
+            p,
+            multiplicity.adjust(p),
+            accepted,
+            self.evidence,
+            self.support,
+        ]
+        return pd.DataFrame(dict(zip(columns, values, strict=True)), index=self.tested.categories)
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
+        bounds = self.conf_int(alpha)
+        tested = self.candidates_frame.loc[list(self.index)]
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+                "pvalue": tested["pvalue_adjusted"],
+                "edges": tested["edges"],
+            }
+        )
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """Lay out the strings that were found, and what was not, as a statsmodels summary.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Strings to show at most.
+        """
+        from ldpstats.dictionary_summary import dictionary_summary
+
+        return dictionary_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+        document = {name: getattr(self, name) for name in _PLAIN}
+        document |= {
+            "tested": None if self.tested is None else self.tested.to_dict(),
+            "evidence": [float(v) for v in self.evidence],
+            "support": [int(v) for v in self.support],
+            "left_out": list(self.left_out),
+            "pair_se": number_to_json(self.pair_se),
+            "critical": self.critical,
+        }
+        document |= {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
+        return {"format": _FORMAT, "version": _VERSION} | document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> DictionaryResults:
+        """Read what `to_dict` wrote."""
+        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
+        given = {name: d[name] for name in _PLAIN}
+        given |= {name: pd.DataFrame(d[name]) for name in _FRAMES}
+        tested = None if d["tested"] is None else FrequencyResults.from_dict(d["tested"])
+        results: DictionaryResults = cls.of(
+            tested=tested,
+            evidence=np.array(d["evidence"], dtype=np.float64),
+            support=np.array(d["support"], dtype=np.int64),
+            left_out=tuple(d["left_out"]),
+            pair_se=number_from_json(d["pair_se"]),
+            critical=d["critical"],
+            **given,
+        )
+        return results
+
+
+def _accepted(tested: FrequencyResults | None, alpha: float) -> npt.NDArray[np.int64]:
+    """Positions of the candidates that the test accepts, the most frequent first."""
+    if tested is None:
+        return np.empty(0, dtype=np.int64)
+    rejected = multiplicity.reject(tested.presence_pvalues().to_numpy(), alpha, "bonferroni")
+    found = np.flatnonzero(rejected)
+    return found[np.argsort(-tested.linear.estimate[found], kind="stable")]

@@ -1,0 +1,106 @@
+"""The summary of strings that nobody listed as statsmodels tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from statsmodels.iolib.summary import Summary
+
+from ldpstats.summary import one_line, tabulated
+
+__all__ = ["dictionary_summary"]
+
+_LONGEST_LABEL = 40
+_POWER = 0.8
+
+
+def dictionary_summary(results: Any, alpha: float, max_rows: int) -> Summary:
+    """Lay out `DictionaryResults` as a header, a table of accepted strings and notes."""
+    frame = results.summary_frame(alpha)
+    shown = frame.iloc[:max_rows]
+    columns = ["estimate", "std err", f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
+    columns += ["adj. p-value", "edges"]
+    body = [
+        [*(f"{v:.4f}" for v in row[:4]), f"{row[4]:.3g}", f"{int(row[5])} of {results.n_pairs}"]
+        for row in shown.to_numpy()
+    ]
+    stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
+    if not body:
+        stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
+    title = "Strings found without a list"
+    notes = _notes(results, alpha, len(frame) - len(shown))
+    return tabulated(title, _header(results), columns, body, stubs, notes)
+
+
+def _header(results: Any) -> list[list[str]]:
+    survey, grams, strings = results.sources
+    split = results._survey.split
+    kept = results.grams.groupby("start").size()
+    spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
+    rest = results.unexplained
+    rows = [
+        ["Survey:", survey, "", ""],
+        ["Grams by:", grams, "Epsilon of a gram:", f"{split[1] * results.epsilon:.4g}"],
+        ["Strings by:", strings, "Epsilon of a string:", f"{split[0] * results.epsilon:.4g}"],
+        ["Search:", results.settings, "Epsilon, all (nats):", f"{results.epsilon:.6g}"],
+        ["Grams kept:", spread, "No. Respondents:", str(results.nobs)],
+        ["Edges:", str(len(results.edges)), "Missing:", str(results.n_missing)],
+        ["Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})", "Strings tested:",
+         str(results.n_tested)],
+    ]  # fmt: skip
+    return rows
+
+
+def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
+    notes = [
+        f"Accepted: strings whose own reports reject a frequency of zero; the probability that any "
+        f"of them is held by nobody is at most {results.alpha:g} (Bonferroni over all tested).",
+        f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
+        "edges: pairs of its grams whose joint frequency is above the threshold.",
+    ]
+    if hidden:
+        notes.append(f"{hidden} accepted strings with smaller estimates are not shown.")
+    notes += _recall(results)
+    if results.n_untested:
+        notes.append(f"{results.n_untested} strings with lower scores were not tested.")
+    if results.n_cut:
+        notes.append(
+            f"The search gave up {results.n_cut} beginnings of strings with low scores: the list "
+            "of candidates is the best of what there could be, not all."
+        )
+    if results.n_excluded:
+        notes.append(f"{results.n_excluded} strings were not what the filter keeps.")
+    if sum(results.left_out):
+        notes.append(f"{sum(results.left_out)} more grams stood out than max_grams allows.")
+    return notes
+
+
+def _recall(results: Any) -> list[str]:
+    """What can be found with so many respondents at such an epsilon, and what is missing."""
+    least = results.detectable_at(_POWER)
+    found, rest = float(least["found"]), results.unexplained.estimate
+    if np.isnan(found):
+        return [
+            "TOO FEW RESPONDENTS: the noise leaves some position without any gram, so that no "
+            f"string could be tested. No frequency is large enough at n = {results.nobs} and "
+            f"epsilon = {results.epsilon:.4g}: collect more reports, or spend more epsilon."
+        ]
+    stage = str(least.drop("found").idxmax())
+    words = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
+    notes = [
+        f"Strings of a frequency from about {found:.2g} on are found with probability {_POWER:g} "
+        f"at this n and epsilon; what limits it is {words[stage]}."
+    ]
+    if not results.k:
+        notes.append(
+            f"TOO FEW RESPONDENTS: no string was found. n = {results.nobs} is too small for "
+            f"strings that are rarer than about {found:.2g}: to find those half as frequent takes "
+            "four times as many."
+        )
+    elif rest > 2.0 * found:
+        notes.append(
+            f"INCOMPLETE: about {100 * rest:.0f}% of the respondents hold strings that were not "
+            "found, because each is too rare for n, or they were cut out by the filter."
+        )
+    return notes

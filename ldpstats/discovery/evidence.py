@@ -1,0 +1,159 @@
+"""What pairs of grams say of whole strings: edges of the graph, and a score for a string."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import probability
+from ldpstats.discovery.pairs import PairTable
+from ldpstats.discovery.screening import ScreenedGrams
+from ldpstats.discovery.search import Grown, Pair, grow
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.grams import GramLayout
+from ldpstats.mechanisms.base import Mechanism
+
+__all__ = ["SEARCHES", "THRESHOLDS", "candidates", "edges", "log_ratio", "printed_threshold"]
+
+Array = npt.NDArray[Any]
+
+SEARCHES = ("likelihood", "cliques")
+THRESHOLDS = ("standard", "fpe16")
+_EDGE = 0.5  # standard errors of a pair from which there is an edge
+_SHARED = 0.01  # density, per standard error, of what other strings add to the frequency of a pair
+_LEVELS = 12  # frequencies at which strings are scored, from one on in equal ratios
+
+
+def edges(
+    tables: Mapping[Pair, PairTable], threshold: str | float, mechanism: Mechanism, nobs: int
+) -> dict[Pair, npt.NDArray[np.bool_]]:
+    """Which pairs of grams are edges of the graph (FPE16 IV-A, step 6).
+
+    Parameters
+    ----------
+    tables : mapping from pairs to PairTable
+    threshold : {"standard", "fpe16"} or float
+        "standard": half a standard error of that pair, with the number of its own reports. "fpe16":
+        the formula as printed, see `printed_threshold`. A number is a frequency.
+    mechanism : Mechanism
+        Of the grams.
+    nobs : int
+        Respondents in all.
+
+    Raises
+    ------
+    InvalidArgument
+        For another threshold.
+    """
+    if threshold == "standard":
+        return {pair: table.estimate > _EDGE * table.se for pair, table in tables.items()}
+    if threshold == "fpe16":
+        least = printed_threshold(mechanism, nobs)
+    elif isinstance(threshold, str):
+        remedy = f"must be one of {', '.join(map(repr, THRESHOLDS))}, or a frequency"
+        raise InvalidArgument("threshold", threshold, remedy)
+    else:
+        least = probability("threshold", threshold)
+    return {pair: table.estimate > least for pair, table in tables.items()}
+
+
+def printed_threshold(mechanism: Any, nobs: int) -> float:
+    """The threshold delta of FPE16 IV-A as printed: ``sqrt(p2 (1 - p2) / ((q2 - p2) N))``.
+
+    p2 and q2 are the probabilities of a bit that the gram does not own, and that it owns. The
+    standard error of a frequency from one bit has the square of ``q2 - p2``, and a pair has fewer
+    than N reports and the noise of two: the formula says nothing of a pair's noise.
+
+    Raises
+    ------
+    NotAvailable
+        For a mechanism that does not report bits.
+
+    Examples
+    --------
+    >>> from ldpstats import RAPPOR
+    >>> round(printed_threshold(RAPPOR(128, 2, 1, 0.0, 0.25, 0.32), 10**6), 5)
+    0.00164
+    """
+    if not mechanism.n_bits or not hasattr(mechanism, "p1"):
+        raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
+    p2, q2 = mechanism.p0, mechanism.p1
+    return float(np.sqrt(p2 * (1.0 - p2) / ((q2 - p2) * nobs)))
+
+
+def log_ratio(z: Array, shift: Array) -> Array:
+    """Log likelihood ratio of a pair: that a string adds `shift` to it, or nothing.
+
+    z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
+    the pair, or else anything from there on, of density `_SHARED`. What is far above says nothing,
+    then: other strings account for it. What is below speaks against the string.
+
+    Examples
+    --------
+    >>> log_ratio(np.array([-1.0, 0.0, 3.0, 30.0]), np.array(3.0)).round(1)
+    array([-7.5, -4.5,  3.3,  0. ])
+    """
+    from scipy.special import log_ndtr
+
+    constant, shared = -0.5 * np.log(2.0 * np.pi), np.log(_SHARED)
+
+    def law(x: Array) -> Array:
+        return np.asarray(np.logaddexp(constant - 0.5 * x**2, shared + log_ndtr(x)))
+
+    return law(z - shift) - law(z)
+
+
+def candidates(
+    screened: Sequence[ScreenedGrams],
+    tables: Mapping[Pair, PairTable],
+    layout: GramLayout,
+    allowed: Mapping[Pair, Array] | None,
+    width: int,
+) -> Grown:
+    """Strings that the pairs speak for, best first.
+
+    The score of a string is its log odds, up to a constant, against grams that met by chance: the
+    log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs
+    (`log_ratio`), at the frequency of the string for which that is largest.
+
+    Parameters
+    ----------
+    screened : sequence of K ScreenedGrams
+    tables : mapping from pairs to PairTable
+    layout : GramLayout
+    allowed : mapping from pairs to arrays of bool, or None
+        Edges that a string must have, all of them: the strings are the cliques of the graph. None
+        asks for none.
+    width : int
+        Beginnings of strings that are followed at most, at each frequency.
+    """
+    possible = {
+        (a, b): layout.may_follow(screened[a].grams, screened[b].grams, b - a)
+        for a, b in layout.pairs
+    }
+    if allowed is not None:
+        possible = {pair: fits & allowed[pair] for pair, fits in possible.items()}
+    prior = [np.log(np.maximum(kept.estimate, kept.se)) for kept in screened]
+    if prior[0].size:  # no string is empty
+        prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
+    best: dict[bytes, float] = {}
+    cut = 0
+    for level in 2.0 ** -np.arange(_LEVELS):
+        pairs = {
+            pair: log_ratio(table.estimate / table.se, level / table.se)
+            for pair, table in tables.items()
+        }
+        grown = grow(possible, prior, pairs, width)
+        cut += grown.n_cut
+        for members, score in zip(grown.members, grown.score, strict=True):
+            key = members.tobytes()
+            if np.isfinite(score) and score > best.get(key, -np.inf):
+                best[key] = float(score)
+    members = np.array([np.frombuffer(key, dtype=np.int64) for key in best], dtype=np.int64)
+    members = members.reshape(len(best), layout.n_positions)
+    score = np.array(list(best.values()))
+    order = np.lexsort((*members.T[::-1], -score))
+    return Grown(members[order], score[order], cut)

@@ -1,0 +1,59 @@
+"""Intervals of estimates that are only reported because they were large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.checks import level
+
+__all__ = ["selected_intervals"]
+
+Array = npt.NDArray[Any]
+
+_STEPS = 80  # of bisection: the width of a double
+
+
+def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -> Array:
+    """Confidence intervals of means whose estimates were selected for being at least `least`.
+
+    Given that it was selected, an estimate x of mean mu has the law of N(mu, se^2) cut at `least`:
+    ``P(X > x | X >= least) = sf((x - mu)/se) / sf((least - mu)/se)``. The ends of the interval are
+    the mu that make this alpha/2 and 1 - alpha/2, so that each selected interval covers with
+    probability 1 - alpha, whatever the mean. Far above `least` it is the usual interval; just above
+    it the lower end falls far below, because nearly any mean could have given such an estimate.
+
+    Parameters
+    ----------
+    estimate, se, least : array, shape (k,)
+        With estimate >= least.
+    alpha : float
+        Level in (0, 1).
+
+    Returns
+    -------
+    array, shape (k, 2)
+
+    Examples
+    --------
+    >>> selected_intervals(np.array([10.0, 4.1]), np.ones(2), np.full(2, 4.0), 0.05).round(2)
+    array([[  8.04,  11.96],
+           [-32.81,   5.15]])
+    """
+    from scipy.special import log_ndtr
+
+    level(alpha)
+    x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
+    bounds = np.empty((x.size, 2))
+    for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):
+        # the lower end is far down where the estimate is just above the bound
+        low, high = x - s * (40.0 + 20.0 * s / np.maximum(x - c, 1e-3 * s)), x + 10.0 * s
+        for _ in range(_STEPS):
+            middle = 0.5 * (low + high)
+            log = log_ndtr((middle - x) / s) - log_ndtr((middle - c) / s)
+            above = log > np.log(tail)
+            low, high = np.where(above, low, middle), np.where(above, middle, high)
+        bounds[:, side] = 0.5 * (low + high)
+    return bounds

@@ -1,0 +1,318 @@
+"""Strings that nobody listed: found in the reports of their grams, tested on those of the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.dictionary_reports import DictionaryReports
+from ldpstats.dictionary_results import DictionaryResults
+from ldpstats.discovery.evidence import SEARCHES, candidates, edges
+from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
+from ldpstats.discovery.screening import ScreenedGrams, screen
+from ldpstats.discovery.search import Pair
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.frequency import FrequencyModel
+from ldpstats.reports import BitCounts, Counts
+from ldpstats.results import FrequencyResults
+
+__all__ = ["DictionaryModel"]
+
+Array = npt.NDArray[Any]
+Progress = Callable[[str, float], None]
+
+_STAGES = ("grams", "pairs", "search", "test")
+
+
+class DictionaryModel:
+    """Frequent strings of a dictionary that is not known (FPE16 section IV).
+
+    The reports of the grams alone say which strings to test: the grams that stand out at each
+    position, their joint frequencies for each pair of positions, and the strings that these speak
+    for. The reports of whole strings, whose noise played no part in that, then test those
+    candidates, with control of the family-wise error over all of them.
+
+    Parameters
+    ----------
+    reports : DictionaryReports
+        What was collected.
+    keep : str, compiled regular expression or callable, optional
+        What strings can be: an expression that must match the whole string, or a function from a
+        string to bool. Candidates that are not are never tested.
+
+    Raises
+    ------
+    InvalidArgument
+        For reports that are none, or of nobody, and an expression that is none.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    >>> reports = survey.privatize(rng.choice(["abcade", "eedabc", "bad"], 6_000), rng)
+    >>> DictionaryModel(reports).fit().params.round(2)
+    abcade    0.34
+    eedabc    0.33
+    bad       0.33
+    Name: params, dtype: float64
+    """
+
+    def __init__(self, reports: DictionaryReports, keep: Any = None) -> None:
+        if not isinstance(reports, DictionaryReports):
+            raise InvalidArgument(
+                "reports", reports, "must be DictionaryReports, as DictionarySurvey.privatize makes"
+            )
+        if not len(reports):
+            raise InvalidArgument("reports", 0, "hold no report: there is nothing to find")
+        self.reports = reports
+        self.keep = keep
+        self._keeps = _predicate(keep)
+
+    def __repr__(self) -> str:
+        return f"DictionaryModel({self.reports.survey}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return len(self.reports)
+
+    @cached_property
+    def _positions(self) -> list[Counts | BitCounts]:
+        """Counts of the grams of each position; sums of bits do."""
+        layout, bits = self.reports.survey.layout, self.reports.survey.gram_mechanism.n_bits
+        counts = [position_counts(self.reports, a) for a in range(layout.n_positions)]
+        return [c.bit_counts() for c in counts] if bits else list(counts)
+
+    @cached_property
+    def _strings(self) -> Counts | BitCounts:
+        string = self.reports.string
+        return string.tally(bits=bool(string.mechanism.n_bits))
+
+    def fit(
+        self,
+        alpha: float = 0.05,
+        threshold: str | float = "standard",
+        search: str = "likelihood",
+        false_grams: float = 50.0,
+        max_grams: int = 200,
+        max_candidates: int = 500,
+        width: int = 10_000,
+        progress: Progress | None = None,
+    ) -> DictionaryResults:
+        """Find strings and test them.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability of accepting any string that no respondent holds, over all candidates.
+        threshold : {"standard", "fpe16"} or float
+            Pairs of grams that are edges of the graph: "standard", half a standard error of the
+            pair; "fpe16", the formula as printed, which has the noise of one bit of all reports; or
+            a frequency.
+        search : {"likelihood", "cliques"}
+            "likelihood" grows strings by their log odds over all pairs (see
+            `ldpstats.discovery.evidence.candidates`), of which none is decisive: edges are only
+            counted. "cliques" takes the strings all of whose pairs are edges (FPE16 IV-A, step 7).
+        false_grams : float
+            Expected number of grams that are kept at a position though they are absent; .05 is
+            Bonferroni's bound, as FPE16 has it.
+        max_grams : int
+            Grams of a position that are kept at most.
+        max_candidates : int
+            Strings that are tested at most, those with the highest scores.
+        width : int
+            Beginnings of strings that the search follows at most. What it gives up is said in
+            `message`.
+        progress : callable, optional
+            ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
+            "search" and "test".
+
+        Returns
+        -------
+        DictionaryResults
+
+        Raises
+        ------
+        InvalidArgument
+            For a level, threshold or search that is none.
+        NotIdentified
+            Where the reports cannot tell grams or candidates apart.
+        """
+        level(alpha)
+        one_of("search", search, SEARCHES)
+        if not (isinstance(false_grams, int | float) and false_grams > 0.0):
+            raise InvalidArgument("false_grams", false_grams, "must be a positive number")
+        for name, value in (("max_grams", max_grams), ("max_candidates", max_candidates)):
+            positive_integer(name, value)
+        positive_integer("width", width, max_candidates)
+        survey = self.reports.survey
+        layout, grams = survey.layout, survey.gram_mechanism
+        with _stage(progress, "grams"):
+            screened = screen(grams, self._positions, layout, false_grams, max_grams)
+        with _stage(progress, "pairs"):
+            tables = pair_tables(self.reports, screened)
+            graph = edges(tables, threshold, grams, self.nobs)
+        with _stage(progress, "search"):
+            allowed = graph if search == "cliques" else None
+            grown = candidates(screened, tables, layout, allowed, width)
+            found = self._named(screened, graph, grown.members, grown.score, max_candidates)
+        with _stage(progress, "test"):
+            tested = self._test(found.strings)
+        results: DictionaryResults = DictionaryResults.of(
+            survey=survey.to_dict(),
+            nobs=self.nobs,
+            n_missing=self.reports.n_missing,
+            alpha=alpha,
+            tested=tested,
+            evidence=found.score,
+            support=found.edges,
+            n_excluded=found.n_excluded,
+            n_untested=found.n_untested,
+            n_cut=grown.n_cut,
+            settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
+            grams=_grams_frame(screened, layout.starts),
+            edges=_edges_frame(screened, tables, graph, layout.starts),
+            left_out=tuple(kept.n_left_out for kept in screened),
+            pair_se=_pair_errors(tables),
+            critical=screened[0].critical,
+        )
+        return results
+
+    def _named(
+        self,
+        screened: list[ScreenedGrams],
+        graph: dict[Pair, Array],
+        members: Array,
+        score: Array,
+        most: int,
+    ) -> _Found:
+        """The strings to test, with the edges that support them."""
+        layout = self.reports.survey.layout
+        strings: list[str] = []
+        if len(members):
+            parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
+            strings = layout.unpadded(layout.joined(parts))
+        kept = np.array([self._keeps(text) for text in strings], dtype=bool)
+        places = np.flatnonzero(kept)
+        tested = places[:most]
+        support = np.zeros(tested.size, dtype=np.int64)
+        for (a, b), present in graph.items():
+            if tested.size:
+                support += present[members[tested, a], members[tested, b]]
+        return _Found(
+            tuple(strings[i] for i in tested),
+            score[tested],
+            support,
+            int((~kept).sum()),
+            int(places.size - tested.size),
+        )
+
+    def _test(self, strings: tuple[str, ...]) -> FrequencyResults | None:
+        if not strings:
+            return None
+        return FrequencyModel(self._strings, candidates=list(strings)).fit("inversion")
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Candidates, best first, and how many there were that are not among them."""
+
+    strings: tuple[str, ...]
+    score: Array
+    edges: npt.NDArray[np.int64]
+    n_excluded: int
+    n_untested: int
+
+
+def _predicate(keep: Any) -> Callable[[str], bool]:
+    if keep is None:
+        return lambda text: True
+    if isinstance(keep, str | re.Pattern):
+        try:
+            pattern = re.compile(keep)
+        except re.error as error:
+            raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
+        return lambda text: pattern.fullmatch(text) is not None
+    if not callable(keep):
+        raise InvalidArgument("keep", keep, "must be a regular expression or a function")
+    return lambda text: bool(keep(text))
+
+
+@contextmanager
+def _stage(progress: Progress | None, name: str) -> Iterator[None]:
+    place = _STAGES.index(name)
+    if progress is not None:
+        progress(name, place / len(_STAGES))
+    yield
+    if progress is not None:
+        progress(name, (place + 1) / len(_STAGES))
+
+
+def _settings(search: str, threshold: str | float, false_grams: float, most: int, keep: Any) -> str:
+    parts = [
+        f"search={search}",
+        f"threshold={threshold if isinstance(threshold, str) else f'{threshold:g}'}",
+        f"false_grams={false_grams:g}",
+        f"max_candidates={most}",
+    ]
+    if keep is not None:
+        pattern = keep.pattern if isinstance(keep, re.Pattern) else keep
+        parts.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
+    return ", ".join(parts)
+
+
+def _grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
+    rows = [
+        pd.DataFrame(
+            {
+                "start": np.full(kept.grams.size, start),
+                "gram": [str(g) for g in kept.grams],
+                "estimate": kept.estimate,
+                "se": kept.se,
+                "z": kept.z,
+            }
+        )
+        for kept, start in zip(screened, starts, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def _edges_frame(
+    screened: list[ScreenedGrams],
+    tables: dict[Pair, PairTable],
+    graph: dict[Pair, Array],
+    starts: tuple[int, ...],
+) -> pd.DataFrame:
+    """The edges of the graph; pairs that are none are not kept."""
+    rows = []
+    for (a, b), present in graph.items():
+        s, t = np.nonzero(present)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "start_1": np.full(s.size, starts[a]),
+                    "gram_1": [str(g) for g in screened[a].grams[s]],
+                    "start_2": np.full(s.size, starts[b]),
+                    "gram_2": [str(g) for g in screened[b].grams[t]],
+                    "estimate": tables[a, b].estimate[s, t],
+                    "se": tables[a, b].se[s, t],
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True)
+
+
+def _pair_errors(tables: dict[Pair, PairTable]) -> float:
+    """The typical standard error of the frequency of a rare pair; nan where there is none."""
+    errors = [np.median(table.se) for table in tables.values() if table.se.size]
+    return float(np.median(errors)) if errors else float("nan")
