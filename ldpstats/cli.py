@@ -1,4 +1,4 @@
-"""The command line: ``ldpstats privatize``, ``fit``, ``associate``, ``survey`` and ``audit``.
+"""The command line of the package, ``ldpstats COMMAND``.
 
 Exit status 0 is success; 1, that an audit found a leak; 2, bad input, with one line on standard
 error and nothing on standard output; 130, an interruption; 141, that nobody reads the output.
@@ -33,7 +33,7 @@ from ldpstats.cli_common import (
     output_files,
     progress,
 )
-from ldpstats.cli_discover import add_survey
+from ldpstats.cli_discover import add_discover, add_survey
 from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
 from ldpstats.io.google_fields import header_of
@@ -225,6 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_fit(commands)
     add_associate(commands)
     add_survey(commands)
+    add_discover(commands)
     _add_audit(commands)
     return parser
 

@@ -1,16 +1,28 @@
-"""The command ``ldpstats survey``: strings that nobody listed."""
+"""The commands ``ldpstats survey`` and ``discover``: strings that nobody listed."""
 
 from __future__ import annotations
 
 import argparse
+import json
+from inspect import signature
 from typing import Any
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli_common import HOW
+from ldpstats.checks import one_of, probability
+from ldpstats.cli_common import (
+    HOW,
+    add_output,
+    add_reading,
+    check_output,
+    option,
+    output_files,
+    progress,
+)
+from ldpstats.discovery.evidence import SEARCHES, THRESHOLDS
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["add_survey"]
+__all__ = ["add_discover", "add_survey"]
 
 _SURVEY = """\
 Write the specification of a survey of strings that nobody listed. A respondent reports two grams of
@@ -26,9 +38,35 @@ examples:
   ldpstats survey hosts.json --length 20 --gram 2 --alphabet "a-z0-9.-" --epsilon 4.4
   ldpstats survey words.json --length 12 --gram 3 --alphabet a-z --epsilon 6 \\
       --split 0.3 0.35 0.35 --string-mechanism rappor
-  ldpstats privatize visits.csv reports.csv --column host --survey hosts.json
   ldpstats audit hosts.json
+  ldpstats privatize visits.csv reports.csv --column host --survey hosts.json
+  ldpstats discover reports.csv --survey hosts.json
 """
+
+_DISCOVER = """\
+Find the frequent strings of a dictionary that nobody listed, and estimate their frequencies. The
+reports of grams propose candidates, those of whole strings test them: the probability that any of
+the strings that are printed is held by nobody is at most --alpha. How many strings can be found
+depends on the number of reports and on epsilon; the notes under the table say how frequent they
+must be.
+
+INPUT is what ldpstats privatize --survey wrote, or a table with the same columns: start_1, gram_1,
+start_2, gram_2 and string.
+"""
+
+_DISCOVER_EXAMPLES = """\
+examples:
+  ldpstats discover reports.csv --survey hosts.json --plot hosts.png
+  ldpstats discover reports.parquet --survey hosts.json --keep "[a-z0-9.-]+[.][a-z]{2,}" --json -
+"""
+
+# the numbers of `DictionaryModel.fit` that are options: what they are parsed by, and their help
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "false_grams": (float, "expected number of absent grams that are kept at a position"),
+    "max_grams": (int, "grams that are kept at a position, at most"),
+    "max_candidates": (int, "strings that are tested, at most"),
+    "width": (int, "beginnings of strings that the search follows, at most"),
+}
 
 _MOST_CHARACTERS = 1 << 16  # of a range
 
@@ -97,3 +135,71 @@ def _characters(text: str) -> str:
             raise InvalidArgument("--alphabet", text, remedy)
         found, i = found + "".join(map(chr, range(first, last + 1))), i + 3
     return found
+
+
+# -- discover --------------------------------------------------------------------------------------
+
+
+def add_discover(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "find frequent strings that nobody listed, from reports"
+    how = HOW | {"description": _DISCOVER, "epilog": _DISCOVER_EXAMPLES}
+    command = commands.add_parser("discover", help=words, **how)
+    command.set_defaults(run=_discover)
+    add = command.add_argument
+    defaults = {
+        name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()
+    }
+    add("input", metavar="INPUT", help="table of reports")
+    words = "specification of the survey (JSON)"
+    add("--survey", metavar="FILE", required=True, help=words)
+    words = "regular expression that a string must match as a whole, or it is not tested"
+    add("--keep", metavar="REGEX", help=words)
+    words = f"likelihood or cliques (default: {defaults['search']})"
+    add("--search", metavar="NAME", default=defaults["search"], help=words)
+    words = "of the frequency of a pair of grams that is an edge: standard, fpe16 or a number"
+    words += f" (default: {defaults['threshold']})"
+    add("--threshold", default=defaults["threshold"], help=words)
+    for name, (kind, words) in _NUMBERS.items():
+        words += f" (default: {defaults[name]:g})"
+        add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
+    words = "probability of finding a string that is not there, and 1 - coverage of intervals"
+    add_output(add, words, "strings", "the strings and their grams")
+    add_reading(add, "reports", "leave such respondents out, and count them")
+
+
+def _discover(given: argparse.Namespace) -> int:
+    check_output(given, (given.input, given.survey))
+    how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
+    how["search"] = one_of("--search", given.search, SEARCHES)
+    how["threshold"] = _threshold(given.threshold)
+    survey = io.read_survey(given.survey)
+    with output_files(given) as write:
+        with progress("reading") as advance:
+            reports = io.read_dictionary_reports(
+                given.input, survey, missing=given.missing, na=given.na, advance=advance
+            )
+        if not len(reports):
+            raise InvalidArgument("input", given.input, "holds no report: nothing can be found")
+        model = ldp.DictionaryModel(reports, keep=given.keep)
+        with progress("discovering") as advance:
+            told = None if advance is None else lambda stage, fraction: advance(fraction)
+            results = model.fit(**how, progress=told)
+        candidates = results.candidates_frame.rename_axis("string").reset_index()
+        document = results.to_dict() | {"candidates": candidates.to_dict(orient="records")}
+        text = json.dumps(document, allow_nan=False)
+        table = str(results.summary(given.alpha, given.max_rows))
+        write(text, lambda: results.plot(alpha=given.alpha))
+    print(text if given.json == "-" else table)
+    return 0
+
+
+def _threshold(text: str) -> str | float:
+    """The name of a threshold, or a frequency."""
+    if text in THRESHOLDS:
+        return text
+    try:
+        return probability("--threshold", float(text))
+    except ValueError:
+        remedy = f"must be {', '.join(THRESHOLDS)} or a frequency from 0 to 1"
+        raise InvalidArgument("--threshold", text, remedy) from None

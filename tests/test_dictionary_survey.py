@@ -15,6 +15,7 @@ from grid import per_cohort, report_codes
 from scipy import stats
 
 import ldpstats as ldp
+from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR, URR
 from ldpstats.dictionary_survey import gram_mechanism
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, UnknownCategory
 from ldpstats.grams import GramLayout
@@ -44,14 +45,12 @@ def make(**changes: Any) -> ldp.DictionarySurvey:
 # ---- padding and cutting, against all strings
 
 LAYOUTS = [
-    GramLayout(4, 2, "ab", " ", 2),
+    GramLayout(4, 2, "abc", " ", 2),
     GramLayout(6, 2, "ba", "_", 2),
     GramLayout(4, 2, "abc", " ", 1),
-    GramLayout(6, 3, "ab", " ", 1),
-    GramLayout(6, 3, "ab", "c", 3),
+    GramLayout(6, 3, "ab", "c", 1),
     GramLayout(8, 4, "ab", " ", 2),
-    GramLayout(4, 1, "abc", " ", 1),
-    GramLayout(4, 2, "é😀", "ß", 2),
+    GramLayout(4, 1, "é😀", "ß", 1),
 ]
 
 
@@ -96,36 +95,23 @@ EPSILON = 2.0 * np.log(9.0)  # of a RAPPOR report with p = .25, q = .75 and two 
 GRAMS = [*"ab", " "]
 
 
-def hashed(**mechanisms: ldp.Mechanism) -> ldp.DictionarySurvey:
+def single(gram: ldp.Mechanism, string: ldp.Mechanism) -> ldp.DictionarySurvey:
     """Three positions of one character each."""
+    mechanisms = {"gram_mechanism": gram, "string_mechanism": string}
     return make(length=3, gram=1, epsilon=None, **mechanisms)
 
 
 SMALL = {
-    "krr": make(gram_mechanism="krr", string_mechanism=ldp.ORR(3, 2, epsilon=0.9)),
-    "oue": hashed(
-        gram_mechanism=ldp.KRAPPOR(GRAMS, 0.8, theta=0.5), string_mechanism=ldp.ORR(2, 3, 0.5)
-    ),
-    "orr": hashed(gram_mechanism=ldp.ORR(4, 2, 1.2), string_mechanism=ldp.ORR(3, 4, 0.4)),
-    "orr-closed": hashed(
-        gram_mechanism=ldp.ORR(3, 2, 1.2, alphabet=GRAMS), string_mechanism=ldp.ORR(3, 4, 0.4)
-    ),
-    "rappor-grams": hashed(
-        gram_mechanism=ldp.RAPPOR(3, 1, 2, f=0.0, p=0.25, q=0.75),
-        string_mechanism=ldp.ORR(3, 2, 0.4),
-    ),
-    "rappor-strings": hashed(
-        gram_mechanism=ldp.KRR(GRAMS, 1.0),
-        string_mechanism=ldp.RAPPOR(5, 2, 3, f=0.1, p=0.25, q=0.75),
-    ),
-    "orappor": hashed(
-        gram_mechanism=ldp.ORAPPOR(3, 1, 1, 1.0), string_mechanism=ldp.ORAPPOR(3, 1, 2, 0.7)
-    ),
-    "overlap": make(step=1, epsilon=6.0, string_mechanism=ldp.ORR(2, 2, epsilon=1.0)),
-    "two-positions": make(length=2, gram=1, string_mechanism=ldp.ORR(2, 3, epsilon=1.0)),
-    "out-of-reach": hashed(
-        gram_mechanism=ldp.KRR(GRAMS, 1.0), string_mechanism=ldp.RAPPOR(6, 3, 1, 0.0, 0.25, 0.75)
-    ),
+    "krr": make(gram_mechanism="krr", string_mechanism=ORR(3, 2, 0.9)),
+    "oue": single(KRAPPOR(GRAMS, 0.8, theta=0.5), ORR(2, 3, 0.5)),
+    "orr": single(ORR(4, 2, 1.2), ORR(3, 4, 0.4)),
+    "orr-closed": single(ORR(3, 2, 1.2, alphabet=GRAMS), ORR(3, 4, 0.4)),
+    "rappor-grams": single(RAPPOR(3, 1, 2, 0.0, 0.25, 0.75), ORR(3, 2, 0.4)),
+    "rappor-strings": single(KRR(GRAMS, 1.0), RAPPOR(5, 2, 3, 0.1, 0.25, 0.75)),
+    "orappor": single(ORAPPOR(3, 1, 1, 1.0), ORAPPOR(3, 1, 2, 0.7)),
+    "overlap": make(step=1, epsilon=6.0, string_mechanism=ORR(2, 2, 1.0)),
+    "two-positions": make(length=2, gram=1, string_mechanism=ORR(2, 3, 1.0)),
+    "out-of-reach": single(KRR(GRAMS, 1.0), RAPPOR(6, 3, 1, 0.0, 0.25, 0.75)),
 }
 
 
@@ -167,32 +153,32 @@ def test_total_epsilon_by_enumeration(name: str) -> None:
     assert survey.epsilon * survey.split[2] == pytest.approx(survey.gram_mechanism.epsilon)
 
 
-class LeakyKRR(ldp.KRR):
+class LeakyKRR(KRR):
     """It claims less than it spends, by one notch."""
 
     def channel(self, candidates: Any = None) -> Any:
-        return ldp.KRR(self.categories, 1.001 * self.epsilon).channel()
+        return KRR(self.categories, 1.001 * self.epsilon).channel()
 
 
-class LeakyORR(ldp.ORR):
+class LeakyORR(ORR):
     """It claims less than it spends, by one notch."""
 
     @property
-    def _krr(self) -> ldp.KRR:
-        return ldp.KRR(self.n_outputs, 1.001 * self.epsilon)
+    def _krr(self) -> KRR:
+        return KRR(self.n_outputs, 1.001 * self.epsilon)
 
 
 @pytest.mark.parametrize(
     ("gram", "string", "excess"),
     [
-        (LeakyKRR(GRAMS, 1.0), ldp.ORR(3, 2, 0.4), 0.002),
-        (ldp.KRR(GRAMS, 1.0), LeakyORR(3, 2, 0.4), 0.0004),
-        (LeakyORR(3, 2, 1.0), ldp.ORR(3, 2, 0.4), 0.002),
+        (LeakyKRR(GRAMS, 1.0), ORR(3, 2, 0.4), 0.002),
+        (KRR(GRAMS, 1.0), LeakyORR(3, 2, 0.4), 0.0004),
+        (LeakyORR(3, 2, 1.0), ORR(3, 2, 0.4), 0.002),
     ],
 )
 def test_enumeration_and_audit_catch_what_leaks(gram: Any, string: Any, excess: float) -> None:
     # negative control
-    survey = hashed(gram_mechanism=gram, string_mechanism=string)
+    survey = single(gram, string)
     assert survey.epsilon == pytest.approx(2.4)  # as claimed
     worst = log_ratio(survey.channel(every_string(3, "ab")).matrix())
     assert worst == pytest.approx(2.4 + excess, abs=1e-12)
@@ -231,13 +217,11 @@ def test_reports_have_the_law_of_the_channel() -> None:
 
 def test_a_report_without_noise_is_the_answer() -> None:
     # epsilon = 30 for each report: another than the true one has a probability below 1e-11
-    string = ldp.ORR(1 << 20, 1, epsilon=30.0)
+    string = ORR(1 << 20, 1, epsilon=30.0)
     layout = GramLayout(6, 2, "aé😀", "x", 1)
     gram = gram_mechanism("krr", 30.0, layout)
-    survey = ldp.DictionarySurvey(
-        6, 2, ["a", "é", "😀"], gram_mechanism=gram, string_mechanism=string, pad="x", step=1,
-        replace="é",
-    )  # fmt: skip
+    chosen = {"gram_mechanism": gram, "string_mechanism": string, "replace": "é"}
+    survey = make(length=6, alphabet=["a", "é", "😀"], epsilon=None, pad="x", step=1, **chosen)
     assert survey.layout == layout
     given = ["a", "é😀", "aaééaaX😀", "a?x!", "😀"] * 40
     kept = ["a", "é😀", "aaééaa", "aééé", "😀"] * 40  # cut; mapped, the pad too
@@ -275,10 +259,8 @@ def test_randomness_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
     first = [str(client.report("ab")) for _ in range(30)]
     assert asked and len(set(first)) > 1
     drawn = len(asked)
-    again = [
-        make().client(np.random.default_rng(3).bytes).report("ab"),
-        make().collector(np.random.default_rng(3).bytes).report("ab"),
-    ]
+    start = (make().client, make().collector)
+    again = [each(np.random.default_rng(3).bytes).report("ab") for each in start]
     assert again[0] == again[1] and len(asked) == drawn  # a function of the entropy alone
     with pytest.raises(InvalidArgument, match="exactly the"):
         make().client(lambda n: b"").report("ab")
@@ -290,13 +272,13 @@ def test_randomness_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
 
 # ---- bad input
 
-KRR7 = ldp.KRR(make().layout.grams().tolist(), epsilon=1.0)
-ORR1 = ldp.ORR(4, 2, epsilon=1.0)
+KRR7 = KRR(make().layout.grams().tolist(), epsilon=1.0)
+ORR1 = ORR(4, 2, epsilon=1.0)
 BOTH = {"gram_mechanism": KRR7, "string_mechanism": ORR1}
-MORE = ldp.KRR([*KRR7.categories, "zz"], epsilon=1.0)
-NUMBERS = {"gram_mechanism": ldp.KRR((0, 1, " "), 1.0), "alphabet": "01", "gram": 1}
-GIVEN = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.25, q=0.75, hashing="given")
-INFINITE = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
+MORE = KRR([*KRR7.categories, "zz"], epsilon=1.0)
+NUMBERS = {"gram_mechanism": KRR((0, 1, " "), 1.0), "alphabet": "01", "gram": 1}
+GIVEN = RAPPOR(8, 1, 2, f=0.0, p=0.25, q=0.75, hashing="given")
+INFINITE = RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
 
 
 @pytest.mark.parametrize(
@@ -304,22 +286,18 @@ INFINITE = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
     [
         ({"length": 5}, "length", "for example 6"),
         ({"length": 2}, "length", "for example 4"),
-        ({"length": 1, "gram": 2}, "length", "at least 2"),
         ({"length": 1026}, "length", "at most 1024"),
         ({"gram": 300, "length": 600, "gram_mechanism": "krr"}, "gram", "shorter grams"),
         ({"step": 3}, "step", "left out"),
         ({"gram": 3, "length": 6, "step": 2}, "step", "divide 3"),
         ({"alphabet": "ab "}, "alphabet", "holds the pad"),
         ({"alphabet": "abca"}, "alphabet", "occurs twice"),
-        ({"alphabet": "a"}, "alphabet", "at least two"),
         ({"alphabet": ["a", "bc"]}, "alphabet", "distinct characters"),
         ({"alphabet": "a\0"}, "alphabet", "distinct characters"),
-        ({"alphabet": 26}, "alphabet", "distinct characters"),
         ({"alphabet": {"a", "b"}}, "alphabet", "no order"),
         ({"pad": "  "}, "pad", "one character"),
         ({"pad": None}, "pad", "one character"),
         ({"replace": "c"}, "replace", "of the alphabet"),
-        ({"replace": "ab"}, "replace", "of the alphabet"),
         ({"epsilon": None}, "epsilon", "is needed"),
         ({"epsilon": None, "gram_mechanism": KRR7}, "epsilon", "is needed"),
         ({"epsilon": np.inf}, "epsilon", "a number from"),
@@ -327,7 +305,6 @@ INFINITE = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
         ({"split": (0.5, 0.3, 0.3)}, "split", "adds up to 1.1"),
         ({"split": (0.2, 0.3, 0.5)}, "split", "the grams equal"),
         ({"split": (1.0, 0.0, 0.0)}, "split", "three positive"),
-        ({"split": (0.5, 0.5)}, "split", "three positive"),
         ({"split": "krr"}, "split", "three positive"),
         ({"split": (0.5, "0.25", 0.25)}, "split", "three positive"),
         ({"gram_mechanism": KRR7, "epsilon": 2.0}, "epsilon", "do not add up"),
@@ -338,18 +315,18 @@ INFINITE = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.75)
         ({"gram_mechanism": INFINITE}, "gram_mechanism", "no finite epsilon"),
         ({"string_mechanism": INFINITE}, "string_mechanism", "no finite epsilon"),
         ({"gram_mechanism": "rr"}, "gram_mechanism", "'best'"),
-        ({"gram_mechanism": ldp.KRR}, "gram_mechanism", "must be one of"),
+        ({"gram_mechanism": KRR}, "gram_mechanism", "must be one of"),
         ({"gram_mechanism": "oue", "length": 24, "gram": 12}, "gram_mechanism", "'orr'"),
-        ({"gram_mechanism": ldp.KRR(("aa", "ab"), 1.0)}, "gram_mechanism", "'ba' is at fault"),
-        ({"gram_mechanism": ldp.KRR(7, 1.0)}, "gram_mechanism", "the 7 grams"),
+        ({"gram_mechanism": KRR(("aa", "ab"), 1.0)}, "gram_mechanism", "'ba' is at fault"),
+        ({"gram_mechanism": KRR(7, 1.0)}, "gram_mechanism", "the 7 grams"),
         ({"gram_mechanism": MORE}, "gram_mechanism", "8 labels"),
         (NUMBERS, "gram_mechanism", "'0' is at fault"),
         # it protects no one who holds another gram
-        ({"gram_mechanism": ldp.URR(KRR7.categories, ["aa"], 1.0)}, "gram_mechanism", "sensitive"),
+        ({"gram_mechanism": URR(KRR7.categories, ["aa"], 1.0)}, "gram_mechanism", "sensitive"),
         ({"gram_mechanism": GIVEN, "epsilon": 9.0}, "gram_mechanism", "must hash any string"),
         ({"string_mechanism": GIVEN}, "string_mechanism", "must hash any string"),
         ({"string_mechanism": KRR7}, "string_mechanism", "without an alphabet"),
-        ({"string_mechanism": ldp.ORR(4, 2, 1.0, alphabet=5)}, "string_mechanism", "alphabet"),
+        ({"string_mechanism": ORR(4, 2, 1.0, alphabet=5)}, "string_mechanism", "alphabet"),
         ({"string_mechanism": "krr"}, "string_mechanism", "'rappor'"),
     ],
 )
@@ -418,23 +395,19 @@ def test_any_kind_of_text(dtype: str) -> None:
 
 
 def test_specification_round_trip() -> None:
-    surveys = [
-        make(),
-        make(length=6),
-        make(gram=1),
-        make(alphabet="ba"),
-        make(alphabet="aé"),
-        make(pad="_"),
-        make(step=1),
-        make(replace="a"),
-        make(replace="b"),
-        make(epsilon=3.1),
-        make(split=(0.3, 0.35, 0.35)),
-        make(gram_mechanism="oue"),
-        make(gram_mechanism="rappor"),
-        make(string_mechanism="rappor"),
-        make(string_mechanism=ORR1),
-    ]
+    changes: dict[str, list[Any]] = {
+        "length": [4, 6],
+        "gram": [1],
+        "alphabet": ["ba", "aé"],
+        "pad": ["_"],
+        "step": [1],
+        "replace": ["a", "b"],
+        "epsilon": [3.1],
+        "split": [(0.3, 0.35, 0.35)],
+        "gram_mechanism": ["oue", "rappor"],
+        "string_mechanism": ["rappor", ORR1],
+    }
+    surveys = [make(**{name: value}) for name, values in changes.items() for value in values]
     assert len({survey.fingerprint for survey in surveys}) == len(set(surveys)) == len(surveys)
     for survey in [*surveys, *SMALL.values()]:
         document = json.loads(json.dumps(survey.to_dict()))
@@ -447,30 +420,27 @@ def test_specification_round_trip() -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("field", "value"),
     [
-        {"format": "ldpstats-mechanism"},
-        {"format": ["ldpstats-dictionary-survey"]},
-        {"version": 2},
-        {"version": None},
-        {"unknown": 1},
-        {"length": 5},
-        {"alphabet": "a "},
-        {"step": "2"},
-        {"replace": 1},
-        {"gram_mechanism": "krr"},
-        {"string_mechanism": {"format": "ldpstats-mechanism"}},
-        {"string_mechanism": KRR7.to_dict()},
+        ("format", "ldpstats-mechanism"),
+        ("format", ["ldpstats-dictionary-survey"]),
+        ("version", 2),
+        ("unknown", 1),
+        ("length", 5),
+        ("alphabet", "a "),
+        ("step", "2"),
+        ("replace", 1),
+        ("gram_mechanism", "krr"),
+        ("string_mechanism", {"format": "ldpstats-mechanism"}),
+        ("string_mechanism", KRR7.to_dict()),
     ],
 )
-def test_malformed_specifications(change: dict[str, Any]) -> None:
-    document = make().to_dict() | change
-    with pytest.raises(InvalidArgument):
-        ldp.DictionarySurvey.from_dict(document)
-    lacking = {k: v for k, v in make().to_dict().items() if k not in change}
-    for other in (lacking, list(document), "survey", None):
-        if other != make().to_dict():
-            with pytest.raises(InvalidArgument, match="specification"):
+def test_malformed_specifications(field: str, value: Any) -> None:
+    document = make().to_dict()
+    lacking = {k: v for k, v in document.items() if k != field}
+    for other in (document | {field: value}, lacking, list(document), "survey", None):
+        if other != document:
+            with pytest.raises(InvalidArgument):
                 ldp.DictionarySurvey.from_dict(other)  # type: ignore[arg-type]
 
 
@@ -528,11 +498,11 @@ def test_budget_of_the_paper() -> None:
     # statistics.md section 4: q = .4095 spends a third of 4.394; the printed .32 less than half
     survey = make(epsilon=EPSILON, gram_mechanism="rappor", string_mechanism="rappor")
     for mechanism in survey.mechanisms:
-        assert isinstance(mechanism, ldp.RAPPOR)
+        assert isinstance(mechanism, RAPPOR)
         assert (mechanism.n_bits, mechanism.n_hashes, mechanism.p) == (128, 2, 0.25)
         assert mechanism.q == pytest.approx(0.4095, abs=5e-5)
         assert mechanism.epsilon == pytest.approx(EPSILON / 3.0, abs=1e-12)
-    printed = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.32)
+    printed = RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.32)
     assert printed.epsilon == pytest.approx(0.690, abs=5e-4)
     survey = make(epsilon=None, gram_mechanism=printed, string_mechanism=printed)
     assert survey.epsilon == pytest.approx(2.07, abs=5e-3)
@@ -545,9 +515,9 @@ def test_best_is_of_the_smaller_variance() -> None:
         for n in range(2, 27):
             krr = n + 1 - 2 + np.exp(epsilon) < 4.0 * np.exp(epsilon)
             best = make(alphabet=letters[:n], gram=1, epsilon=3.0 * epsilon).gram_mechanism
-            assert isinstance(best, ldp.KRR if krr else ldp.ORR)
+            assert isinstance(best, KRR if krr else ORR)
     # grams beyond counting are hashed; what cannot be listed is never listed
-    assert isinstance(make(length=600, gram=300).gram_mechanism, ldp.ORR)
+    assert isinstance(make(length=600, gram=300).gram_mechanism, ORR)
 
 
 @pytest.mark.parametrize("split", [None, (0.9, 0.05, 0.05), (0.02, 0.49, 0.49)])
@@ -557,6 +527,6 @@ def test_declared_is_what_is_asked_for_and_spent(epsilon: float, split: Any) -> 
         survey = make(epsilon=epsilon, split=split, gram_mechanism=gram, string_mechanism="rappor")
         # q of almost one has few digits left
         assert survey.epsilon == pytest.approx(epsilon, rel=1e-8) and survey.audit().agrees
-    one = ldp.ORR(8, 1, epsilon=1.0)
+    one = ORR(8, 1, epsilon=1.0)
     near = make(epsilon=3.0 - 2e-9, gram_mechanism=one, string_mechanism=one)
     assert near.epsilon == 3.0 and near.client()  # not the rounded number, which it exceeds

@@ -24,7 +24,7 @@ SEARCHES = ("likelihood", "cliques")
 THRESHOLDS = ("standard", "fpe16")
 _EDGE = 0.5  # standard errors of a pair from which there is an edge
 _SHARED = 0.01  # density, per standard error, of what other strings add to the frequency of a pair
-_LEVELS = 12  # frequencies at which strings are scored, from one on in equal ratios
+_RATIO = 2.0**0.5  # of two frequencies at which strings are scored, where noise does not matter
 
 
 def edges(
@@ -106,6 +106,26 @@ def log_ratio(z: Array, shift: Array) -> Array:
     return law(z - shift) - law(z)
 
 
+def _levels(tables: Mapping[Pair, PairTable]) -> list[float]:
+    """Frequencies at which strings are scored: so close that no string is far from one of them.
+
+    From the largest that every pair of positions has room for, down to half a standard error, in
+    steps of two standard errors or, where these are smaller, in equal ratios.
+    """
+    known = [
+        table for table in tables.values() if table.estimate.size and np.isfinite(table.se[0, 0])
+    ]
+    if not known:
+        return []
+    step = 2.0 * float(np.median([np.median(table.se) for table in known]))
+    room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
+    level, found = min(room, 1.0), []
+    while level > step / 4.0:
+        found.append(level)
+        level = max(level - step, level / _RATIO)
+    return found
+
+
 def candidates(
     screened: Sequence[ScreenedGrams],
     tables: Mapping[Pair, PairTable],
@@ -141,7 +161,7 @@ def candidates(
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
     best: dict[bytes, float] = {}
     cut = 0
-    for level in 2.0 ** -np.arange(_LEVELS):
+    for level in _levels(tables):
         pairs = {
             pair: log_ratio(table.estimate / table.se, level / table.se)
             for pair, table in tables.items()

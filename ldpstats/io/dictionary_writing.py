@@ -183,12 +183,11 @@ def privatize_strings(
 
 def _spread(reports: DictionaryReports, absent: Array) -> pd.DataFrame:
     """Reports in a table with an empty row where a respondent is `absent`, (n,)."""
-    table = pd.DataFrame(index=range(absent.size), columns=list(COLUMNS), dtype=object)
+    table = {}
     for name, column in reports.to_frame().items():
-        values = np.full(absent.size, None, dtype=object)
-        values[~absent] = column.tolist()
-        table[name] = values
-    return table
+        table[name] = np.full(absent.size, None, dtype=object)
+        table[name][~absent] = column.tolist()
+    return pd.DataFrame(table, dtype=object)
 
 
 def _write(

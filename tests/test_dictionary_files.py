@@ -1,0 +1,574 @@
+"""Dictionary surveys as files: specifications, strings made into reports, and reports read back."""
+
+from __future__ import annotations
+
+import json
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import ldpstats as ldp
+from ldpstats import io
+
+FORMATS = (".csv", ".csv.gz", ".parquet")
+COLUMNS = ["start_1", "gram_1", "start_2", "gram_2", "string"]
+WORDS = ["abcade", "bad", "c", "eedabcde"]  # the last one loses its end
+SHAPE: dict[str, Any] = {"length": 6, "gram": 2, "alphabet": "abcde"}
+SURVEYS = {
+    "k-rr": ldp.DictionarySurvey(**SHAPE, epsilon=9.0),
+    "o-rr": ldp.DictionarySurvey(**SHAPE, epsilon=9.0, gram_mechanism="orr"),
+    "bits": ldp.DictionarySurvey(
+        **SHAPE, epsilon=9.0, gram_mechanism="oue", string_mechanism="rappor"
+    ),
+    "rappor": ldp.DictionarySurvey(
+        **SHAPE, epsilon=9.0, gram_mechanism="rappor", string_mechanism="rappor"
+    ),
+    "overlap": ldp.DictionarySurvey(**SHAPE, epsilon=9.0, step=1, pad="_", replace="e"),
+    "awkward": ldp.DictionarySurvey(4, 1, 'a",\r\n', epsilon=9.0, pad=" "),
+}
+SURVEY = SURVEYS["k-rr"]
+# tells the truth but for one gram in 31 e^-40, and one string in 65,536 e^-40
+HONEST = ldp.DictionarySurvey(
+    **SHAPE,
+    gram_mechanism=ldp.KRR(SURVEY.layout.grams().tolist(), 40.0),
+    string_mechanism=ldp.ORR(65_536, 4, 40.0),
+)
+
+
+def rng(seed: int = 1) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def words(survey: ldp.DictionarySurvey, n: int) -> list[str]:
+    letters = list(survey.alphabet)
+    lengths = rng().integers(1, survey.length + 1, n)
+    return ["".join(rng(i).choice(letters, m)) for i, m in enumerate(lengths)]
+
+
+def reports(survey: ldp.DictionarySurvey, n: int = 200, seed: int = 1) -> ldp.DictionaryReports:
+    return survey.privatize(words(survey, n), rng(seed))
+
+
+def same(a: ldp.DictionaryReports, b: ldp.DictionaryReports) -> bool:
+    """Whether the same reports stand in the same order."""
+    if a.survey != b.survey or a.n_missing != b.n_missing or len(a) != len(b):
+        return False
+    parts = [(a.first, b.first), (a.second, b.second), (a.string, b.string)]
+    cohorts = [(x.cohort, y.cohort) for x, y in parts if x.cohort is not None]
+    arrays = [(a.pair, b.pair), *((x.y, y.y) for x, y in parts), *cohorts]
+    return all(np.array_equal(x, y) for x, y in arrays)  # type: ignore[arg-type]
+
+
+def table_file(path: Path, table: pd.DataFrame) -> Path:
+    if path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        table.to_csv(path, index=False, lineterminator="\n")
+    return path
+
+
+# -- specifications --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_a_specification_comes_back(name: str, tmp_path: Path) -> None:
+    survey = SURVEYS[name]
+    io.write_survey(survey, tmp_path / "s.json")
+    again = io.read_survey(tmp_path / "s.json")
+    assert again == survey and again.fingerprint == survey.fingerprint
+    assert again.epsilon == pytest.approx(9.0, abs=1e-12) and again.audit().agrees
+    assert io.is_survey(tmp_path / "s.json")
+    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
+
+
+def test_a_specification_is_not_overwritten_by_accident(tmp_path: Path) -> None:
+    path = tmp_path / "s.json"
+    io.write_survey(SURVEY, path)
+    with pytest.raises(ldp.InvalidArgument, match="already exists"):
+        io.write_survey(HONEST, path)
+    assert io.read_survey(path) == SURVEY
+    io.write_survey(HONEST, path, force=True)
+    assert io.read_survey(path) == HONEST
+
+
+def test_a_survey_is_no_mechanism(tmp_path: Path) -> None:
+    io.write_survey(SURVEY, tmp_path / "s.json")
+    io.write_mechanism(ldp.Warner(1.0), tmp_path / "m.json")
+    with pytest.raises(ldp.InvalidArgument, match=r"m\.json.*of a mechanism, not of a survey"):
+        io.read_survey(tmp_path / "m.json")
+    with pytest.raises(ldp.InvalidArgument, match=r"s\.json.*no specification of a mechanism"):
+        io.read_mechanism(tmp_path / "s.json")
+    assert not io.is_survey(tmp_path / "m.json")
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "is no specification"),
+        ("[1]", "is no specification of a survey.*must be an object"),
+        ("[" * 100_000, "is no specification"),
+        ('{"format": "x", "format": "y"}', "repeats a field"),
+        ('{"format": ["ldpstats-mechanism"]}', "must be an object"),
+        ('{"format": "ldpstats-dictionary-survey"}', "version 1 and the fields"),
+    ],
+)
+def test_other_documents_are_refused(text: str, says: str, tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text(text)
+    with pytest.raises(ldp.InvalidArgument, match=says) as caught:
+        io.read_survey(tmp_path / "s.json")
+    assert "s.json" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("length", "6"),
+        ("length", 7),
+        ("gram", 0),
+        ("alphabet", "ab "),
+        ("alphabet", 5),
+        ("pad", ""),
+        ("step", 0.5),
+        ("replace", "z"),
+        ("version", 2),
+        ("gram_mechanism", None),
+        ("gram_mechanism", ldp.KRR(3, 3.0).to_dict()),
+        ("string_mechanism", "orr"),
+        ("string_mechanism", ldp.KRR(3, 3.0).to_dict()),
+    ],
+)
+def test_fields_that_cannot_be_are_refused(field: str, value: Any, tmp_path: Path) -> None:
+    document = SURVEY.to_dict() | {field: value}
+    (tmp_path / "s.json").write_text(json.dumps(document))
+    with pytest.raises(ldp.InvalidArgument, match=r"s\.json.*no specification of a survey"):
+        io.read_survey(tmp_path / "s.json")
+
+
+# -- reports there and back ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("name", SURVEYS)
+def test_reports_come_back(name: str, suffix: str, tmp_path: Path) -> None:
+    survey, path = SURVEYS[name], tmp_path / f"r{suffix}"
+    made = reports(survey)
+    io.write_dictionary_reports(made, path)
+    for chunk_rows in (1000, 200, 37):
+        assert same(io.read_dictionary_reports(path, survey, chunk_rows=chunk_rows), made)
+
+
+def test_other_reports_would_be_noticed() -> None:
+    """The negative control of `same`."""
+    for survey in SURVEYS.values():
+        assert not same(reports(survey), reports(survey, seed=2))
+    made = reports(SURVEY)
+    assert not same(made, made.select(np.arange(len(made))[::-1]))
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_table_is_that_of_to_frame(suffix: str, tmp_path: Path) -> None:
+    made = reports(SURVEY)
+    io.write_dictionary_reports(made, tmp_path / f"a{suffix}")
+    written = pd.concat(io.read_columns(tmp_path / f"a{suffix}", COLUMNS))
+    assert written.astype(str).to_numpy().tolist() == made.to_frame().astype(str).values.tolist()
+    path = table_file(tmp_path / f"b{suffix}", made.to_frame())
+    assert same(io.read_dictionary_reports(path, SURVEY), made)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_chunks_of_one_survey_are_one_file(suffix: str, tmp_path: Path) -> None:
+    made, path = reports(SURVEY, 90), tmp_path / f"r{suffix}"
+    pieces = (made.select(np.arange(i, i + 30)) for i in (0, 30, 60))
+    io.write_dictionary_reports(pieces, path)
+    assert same(io.read_dictionary_reports(path, SURVEY), made)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_missing_answers_come_back_as_missing(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"r{suffix}"
+    made = SURVEY.privatize(["abc", None, "de", None], rng(), missing="count")
+    io.write_dictionary_reports([made, made], path)
+    with pytest.raises(ldp.InvalidArgument, match=r"row 3=None: is missing.*missing='count'"):
+        io.read_dictionary_reports(path, SURVEY)
+    for chunk_rows in (100, 3, 2, 1):
+        again = io.read_dictionary_reports(path, SURVEY, missing="count", chunk_rows=chunk_rows)
+        assert same(again, made + made) and again.n_missing == 4
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_a_file_of_nobody(suffix: str, tmp_path: Path) -> None:
+    io.write_dictionary_reports(SURVEY.no_reports(), tmp_path / f"r{suffix}")
+    assert same(io.read_dictionary_reports(tmp_path / f"r{suffix}", SURVEY), SURVEY.no_reports())
+
+
+def test_the_order_of_two_grams_does_not_matter(tmp_path: Path) -> None:
+    for survey in SURVEYS.values():
+        made = reports(survey, 60)
+        table = made.to_frame().astype(object)
+        odd = np.arange(60) % 2 == 1
+        turned = ["start_2", "gram_2", "start_1", "gram_1", "string"]
+        table.loc[odd, COLUMNS] = table.loc[odd, turned].to_numpy()
+        path = table_file(tmp_path / "r.parquet", table)  # pandas leaves "\r" unquoted in CSV
+        assert same(io.read_dictionary_reports(path, survey, chunk_rows=25), made)
+
+
+def test_columns_of_other_names(tmp_path: Path) -> None:
+    made = reports(SURVEY)
+    named = dict(zip(COLUMNS, "abcde", strict=True))
+    path = table_file(tmp_path / "r.csv", made.to_frame().rename(columns=named))
+    assert same(io.read_dictionary_reports(path, SURVEY, columns=list("abcde")), made)
+    with pytest.raises(ldp.InvalidArgument, match="'start_1': no such column"):
+        io.read_dictionary_reports(path, SURVEY)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_whole_numbers_may_be_written_as_floats(suffix: str, tmp_path: Path) -> None:
+    """As pandas does with a column of whole numbers, some of which are missing."""
+    made = reports(SURVEY, 20)
+    table = made.to_frame()
+    table.loc[20] = [None] * 5
+    table[["start_1", "start_2"]] = table[["start_1", "start_2"]].astype(float)
+    path = table_file(tmp_path / f"r{suffix}", table)
+    again = io.read_dictionary_reports(path, SURVEY, missing="count")
+    assert again.n_missing == 1 and same(again.select(np.arange(20)), made + _missing(1))
+
+
+def _missing(n: int) -> ldp.DictionaryReports:
+    return SURVEY.privatize([None] * n, rng(), missing="count")
+
+
+def test_more_text_may_mean_missing(tmp_path: Path) -> None:
+    table = reports(SURVEY, 3).to_frame().astype(object)
+    table.loc[1] = "?"
+    path = table_file(tmp_path / "r.csv", table)
+    again = io.read_dictionary_reports(path, SURVEY, missing="count", na=["?"])
+    assert len(again) == 2 and again.n_missing == 1
+    with pytest.raises(ldp.InvalidArgument, match=r"column 'start_1', row 2='\?'"):
+        io.read_dictionary_reports(path, SURVEY, missing="count")
+    with pytest.raises(ldp.InvalidArgument, match="na='ab': is a label"):
+        io.read_dictionary_reports(path, SURVEY, missing="count", na=["?", "ab"])
+
+
+# -- malformed rows --------------------------------------------------------------------------------
+
+GOOD = "0,ab,2,ca,1:3"
+BAD = {
+    "a start that is none": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is the start of no gram"),
+    "a start beyond the end": ("0,ab,6,ca,1:3", r"'start_2', row 6='6'.*start at 0, 2, 4"),
+    "a start below zero": ("-2,ab,2,ca,1:3", r"'start_1', row 6='-2'"),
+    "a start of text": ("0,ab,two,ca,1:3", r"'start_2', row 6='two'"),
+    "a fractional start": ("0.5,ab,2,ca,1:3", r"'start_1', row 6='0.5'"),
+    "a start in other digits": ("0,ab,٢,ca,1:3", r"'start_2', row 6='٢'"),
+    "a start with a space": ("0,ab, 2,ca,1:3", r"'start_2', row 6=' 2'"),
+    "equal starts": ("2,ab,2,ca,1:3", r"'start_2', row 6=2: is the start of the other gram too"),
+    "no gram": ("0,zz,2,ca,1:3", r"'gram_1', row 6='zz'"),
+    "a pad in front": ("0,ab,2, a,1:3", r"'gram_2', row 6=' a'"),
+    "half a gram": ("0,ab,2,c,1:3", r"'gram_2', row 6='c'"),
+    "no cohort": ("0,ab,2,ca,3", r"'string', row 6='3'"),
+    "a cohort of text": ("0,ab,2,ca,x:3", r"'string', row 6='x:3': must be text such as"),
+    "a cohort too high": ("0,ab,2,ca,4096:3", r"'string', row 6='4096:3'.*no cohort"),
+    "a label too high": ("0,ab,2,ca,1:99", r"'string', row 6='1:99'"),
+    "no label": ("0,ab,2,ca,1:x", r"'string', row 6='1:x'"),
+    "no start": (",ab,2,ca,1:3", r"'start_1', row 6=None.*a report has all five"),
+    "no second gram": ("0,ab,2,,1:3", r"'gram_2', row 6=None.*a report has all five"),
+    "no string": ("0,ab,2,ca,", r"'string', row 6=None.*a report has all five"),
+    "a string alone": (",,,,1:3", r"'start_1', row 6=None.*a report has all five"),
+    "four fields": ("0,ab,2,ca", r"row 6 has 4 fields"),
+}
+
+
+@pytest.mark.parametrize("missing", ["raise", "count"])
+@pytest.mark.parametrize("name", BAD)
+def test_a_malformed_row_is_named(name: str, missing: str, tmp_path: Path) -> None:
+    row, says = BAD[name]
+    lines = [",".join(COLUMNS), *[GOOD] * 5, row, GOOD]
+    lines[3:4] = [",,,,"] if missing == "count" else [GOOD]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    for chunk_rows in (100, 4, 1):
+        with pytest.raises(ldp.InvalidArgument, match=says) as caught:
+            io.read_dictionary_reports(path, SURVEY, missing=missing, chunk_rows=chunk_rows)
+        assert "r.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize("column", ["start_1", "start_2"])
+@pytest.mark.parametrize("value", [True, -2, 7, 0.5, 2**63, b"2"])
+def test_starts_of_parquet_that_are_none(column: str, value: Any, tmp_path: Path) -> None:
+    table = pyarrow.Table.from_pandas(reports(SURVEY, 3).to_frame(), preserve_index=False)
+    kind = pyarrow.uint64() if value == 2**63 else None
+    place = table.column_names.index(column)
+    table = table.set_column(place, column, pyarrow.array([value] * 3, kind))
+    pyarrow.parquet.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(ldp.InvalidArgument, match=f"column '{column}'"):
+        io.read_dictionary_reports(tmp_path / "r.parquet", SURVEY)
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+
+def test_parquet_remembers_its_survey(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    made = reports(SURVEY)
+    io.write_dictionary_reports(made, path)
+    others = [
+        ldp.DictionarySurvey(**SHAPE, epsilon=8.0),
+        ldp.DictionarySurvey(  # with the same mechanisms
+            8, 2, "abcde", gram_mechanism=SURVEY.gram_mechanism,
+            string_mechanism=SURVEY.string_mechanism,
+        ),
+    ]  # fmt: skip
+    for other in others:
+        with pytest.raises(ldp.MechanismMismatch, match=r"r\.parquet.*fingerprint"):
+            io.read_dictionary_reports(path, other)
+    # what another program wrote is taken by what it says
+    bare = table_file(tmp_path / "bare.parquet", made.to_frame())
+    assert len(io.read_dictionary_reports(bare, others[1])) == len(made)
+
+
+def test_a_column_of_parquet_remembers_its_mechanism(tmp_path: Path) -> None:
+    """The reports of strings can be analysed alone, as where the dictionary is known."""
+    path, made = tmp_path / "r.parquet", reports(SURVEY)
+    io.write_dictionary_reports(made, path)
+    counts = io.read_counts(path, SURVEY.string_mechanism, "string")
+    assert counts.nobs == 200 and (counts.vector() == made.string.tally().vector()).all()
+    with pytest.raises(ldp.MechanismMismatch, match="'string'"):
+        io.read_counts(path, ldp.ORR(21, 4096, 2.9), "string")
+
+
+def test_one_file_holds_reports_of_one_survey(tmp_path: Path) -> None:
+    chunks = [reports(SURVEYS[name], 5) for name in ("k-rr", "o-rr")]
+    with pytest.raises(ldp.MechanismMismatch, match="do not go into one file"):
+        io.write_dictionary_reports(chunks, tmp_path / "r.csv")
+    assert list(tmp_path.iterdir()) == []
+
+
+# -- privatising a file ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("target", FORMATS)
+@pytest.mark.parametrize("source", FORMATS)
+def test_rows_keep_their_order(source: str, target: str, tmp_path: Path) -> None:
+    told = np.array(WORDS, dtype=object)[rng().integers(0, 4, 300)]
+    told[::50] = None
+    path = table_file(tmp_path / f"a{source}", pd.DataFrame({"id": range(300), "word": told}))
+    out = tmp_path / f"r{target}"
+    how: dict[str, Any] = {"keep": ["id"], "missing": "count", "chunk_rows": 70}
+    done = io.privatize_strings(path, out, "word", HONEST.collector(), **how)
+    assert done == (294, 6)
+    columns = pd.concat(io.read_columns(out, [*COLUMNS, "id"]), ignore_index=True)
+    assert columns["id"].astype(int).tolist() == list(range(300))
+    assert np.flatnonzero(columns["gram_1"].isna()).tolist() == list(range(0, 300, 50))
+    again = io.read_dictionary_reports(out, HONEST, missing="count")
+    assert len(again) == 294 and again.n_missing == 6
+    padded = [word[:6].ljust(6) for word in told if word is not None]
+    frame = again.to_frame()
+    for side in ("1", "2"):  # each is false with a probability below 31 e^-40 = 2e-16
+        each = zip(padded, frame["start_" + side], frame["gram_" + side], strict=True)
+        for word, start, gram in each:
+            assert gram == word[start : start + 2]
+    # equal strings of a cohort have equal labels, and of the four at most 1 in 65,536 pairs agree
+    labels = frame["string"].groupby([padded, frame["string"].str.split(":").str[0]]).nunique()
+    assert (labels == 1).all()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("secret,sex\n" + "abcade,f\n" * 40)
+    out = tmp_path / f"r{suffix}"
+    io.privatize_strings(path, out, "secret", SURVEY.collector(), keep=["sex"])
+    frame = pd.concat(io.read_columns(out, [*COLUMNS, "sex"]))
+    kept = io.read_columns(out, ["secret"])
+    with pytest.raises(ldp.InvalidArgument, match="no such column"):
+        next(kept)
+    assert not frame.astype(str).isin(["abcade"]).any().any()
+    # without noise there were three grams; k-RR of epsilon 3 lies with probability .6, and so 80
+    # grams are among them with probability .4^80
+    assert not frame["gram_1"].isin(["ab", "ca", "de"]).all()
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+def test_missing_answers_are_empty_rows(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("id,word\n1,bad\n2,\n3,NA\n4,c\n")
+    out = tmp_path / f"r{suffix}"
+    with pytest.raises(ldp.InvalidArgument, match=r"a\.csv, column 'word', row 2=None: is missing"):
+        io.privatize_strings(path, out, "word", HONEST.collector())
+    how: dict[str, Any] = {"missing": "count", "na": ["NA"]}
+    for chunk_rows in (100, 2, 1):  # one row: chunks of missing answers alone
+        how |= {"chunk_rows": chunk_rows, "force": True}
+        assert io.privatize_strings(path, out, "word", HONEST.collector(), **how) == (2, 2)
+        gone = pd.concat(io.read_columns(out, COLUMNS)).isna().to_numpy()
+        assert gone.tolist() == [[False] * 5, [True] * 5, [True] * 5, [False] * 5]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    for row, says in (
+        ("zebra", r"a\.csv, column 'word', row 6='zebra': has characters outside the alphabet"),
+        ("", r"row 6=None: is missing"),
+    ):
+        path.write_text("id,word\n" + "1,bad\n" * 5 + f"6,{row}\n7,c\n")
+        for chunk_rows in (100, 4, 1):
+            with pytest.raises(ldp.InvalidArgument, match=says):
+                io.privatize_strings(
+                    path, tmp_path / "r.csv", "word", SURVEY.collector(), chunk_rows=chunk_rows
+                )
+        assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [(["bad", ""], "row 2='': is empty"), ([1, 2], r"row 1=.*1.*: must be a string")],
+)
+def test_answers_of_parquet_that_are_no_strings(
+    values: list[Any], says: str, tmp_path: Path
+) -> None:
+    pyarrow.parquet.write_table(pyarrow.table({"word": values}), tmp_path / "a.parquet")
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        io.privatize_strings(tmp_path / "a.parquet", tmp_path / "r.csv", "word", SURVEY.collector())
+
+
+def test_given_entropy_gives_given_reports(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("word\n" + "abcade\n" * 500)
+    made = []
+    for seed in (1, 1, 2):
+        client = SURVEY.collector(rng(seed).bytes)
+        io.privatize_strings(path, tmp_path / "r.csv", "word", client, force=True)
+        made.append((tmp_path / "r.csv").read_bytes())
+    assert made[0] == made[1] != made[2]
+
+
+def test_a_kept_column_remembers_its_mechanism(tmp_path: Path) -> None:
+    warner = ldp.Warner(1.0)
+    pd.DataFrame({"word": WORDS, "ill": ["no", "yes"] * 2}).to_parquet(tmp_path / "a.parquet")
+    how: dict[str, Any] = {"name": "ill", "keep": ["word"]}
+    step, path = tmp_path / "step.parquet", tmp_path / "r.parquet"
+    io.privatize_file(tmp_path / "a.parquet", step, "ill", warner.collector(), **how)
+    io.privatize_strings(step, path, "word", SURVEY.collector(), keep=["ill"])
+    assert io.read_counts(path, warner, "ill").nobs == 4
+    with pytest.raises(ldp.MechanismMismatch, match="'ill'"):
+        io.read_counts(path, ldp.Warner(2.0), "ill")
+
+
+# -- size ------------------------------------------------------------------------------------------
+
+
+def test_memory_of_privatising_does_not_grow_with_the_file(tmp_path: Path) -> None:
+    def peak(n: int) -> int:
+        path = tmp_path / f"{n}.csv"
+        path.write_text("word\n" + "abcade\nbad\n" * (n // 2))
+        client = SURVEY.collector()
+        tracemalloc.start()
+        done = io.privatize_strings(path, tmp_path / f"r{n}.csv", "word", client, chunk_rows=1000)
+        used = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert done == (n, 0)
+        return used
+
+    peak(2000)  # whatever is imported or cached at first
+    assert peak(20_000) < 1.5 * peak(5000)
+
+
+def test_progress_is_told(tmp_path: Path) -> None:
+    path = table_file(tmp_path / "a.parquet", pd.DataFrame({"word": ["bad"] * 90}))
+    for call in (
+        lambda **how: io.privatize_strings(
+            path, tmp_path / "r.parquet", "word", SURVEY.collector(), **how
+        ),
+        lambda **how: io.read_dictionary_reports(tmp_path / "r.parquet", SURVEY, **how),
+    ):
+        told: list[float] = []
+        call(chunk_rows=30, advance=told.append)
+        assert told == pytest.approx([1 / 3, 2 / 3, 1.0])
+
+
+# -- arguments -------------------------------------------------------------------------------------
+
+CLIENT = SURVEY.collector()
+MADE = reports(SURVEY, 3)
+WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
+    "a survey for a client": (lambda f: io.privatize_strings(f, "o.csv", "w", SURVEY), "client="),
+    "another client": (
+        lambda f: io.privatize_strings(f, "o.csv", "w", ldp.Warner(1.0).collector()),
+        "client=",
+    ),
+    "keep is text": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep="id"), "keep="),
+    "keep the truth": (
+        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["w"]),
+        "never copied",
+    ),
+    "keep twice": (
+        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["id", "id"]),
+        "must be distinct names",
+    ),
+    "keep a name of the reports": (
+        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["string"]),
+        "none of the reports' own",
+    ),
+    "keep what is not there": (
+        lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, keep=["x"]),
+        "no such column",
+    ),
+    "no such answers": (lambda f: io.privatize_strings(f, "o.csv", "x", CLIENT), "no such column"),
+    "na is text": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, na="NA"), "na='NA'"),
+    "missing": (lambda f: io.privatize_strings(f, "o.csv", "w", CLIENT, missing="no"), "missing="),
+    "in place": (
+        lambda f: io.privatize_strings(f, f, "w", CLIENT, force=True),
+        "is the file that is read",
+    ),
+    "no format": (lambda f: io.privatize_strings(f, "o.txt", "w", CLIENT), "known format"),
+    "only missing": (
+        lambda f: io.privatize_strings(f, "o.csv", "none", CLIENT, missing="count"),
+        "holds no answer",
+    ),
+    "write no survey": (lambda f: io.write_survey(ldp.Warner(1.0), "s.json"), "survey="),
+    "write to a number": (lambda f: io.write_survey(SURVEY, 3), "path=3"),
+    "read a number": (lambda f: io.read_survey(3), "path=3"),
+    "read nothing": (lambda f: io.read_survey("none.json"), "no such file"),
+    "write other reports": (lambda f: io.write_dictionary_reports(MADE.string, "o.csv"), "reports"),
+    "write numbers late": (lambda f: io.write_dictionary_reports([MADE, 2], "o.csv"), "reports=2"),
+    "write no reports": (lambda f: io.write_dictionary_reports([], "o.csv"), "are none"),
+    "a mechanism for a survey": (
+        lambda f: io.read_dictionary_reports(f, ldp.Warner(1.0)),
+        "survey=",
+    ),
+    "four columns": (
+        lambda f: io.read_dictionary_reports(f, SURVEY, columns=list("abcd")),
+        "columns=.*five distinct",
+    ),
+    "a column twice": (
+        lambda f: io.read_dictionary_reports(f, SURVEY, columns=list("abcda")),
+        "columns=.*five distinct",
+    ),
+    "columns of text": (
+        lambda f: io.read_dictionary_reports(f, SURVEY, columns="abcde"),
+        "columns='abcde'",
+    ),
+    "no columns": (lambda f: io.read_dictionary_reports(f, SURVEY, columns=[]), "columns="),
+    "missing reports": (lambda f: io.read_dictionary_reports(f, SURVEY, missing="no"), "missing="),
+    "na of reports": (lambda f: io.read_dictionary_reports(f, SURVEY, na="NA"), "na='NA'"),
+    "no rows": (lambda f: io.read_dictionary_reports(f, SURVEY, chunk_rows=0), "chunk_rows=0"),
+    "no such table": (lambda f: io.read_dictionary_reports("x.csv", SURVEY), "no such file"),
+    "answers for reports": (lambda f: io.read_dictionary_reports(f, SURVEY), "no such column"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_arguments_are_refused(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("id,w,none,string\n1,bad,,x\n2,c,,y\n")
+    call, says = WRONG[name]
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        call(Path("a.csv"))
+    assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
