@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from inspect import signature
 from typing import Any
 
@@ -124,17 +125,15 @@ def _survey(given: argparse.Namespace) -> int:
 
 def _characters(text: str) -> str:
     """The characters of an alphabet that is written with ranges, such as "a-z0-9.-"."""
-    found, i = "", 0
-    while i < len(text):
-        if text[i + 1 : i + 2] != "-" or i + 2 == len(text):
-            found, i = found + text[i], i + 1
-            continue
-        first, last = ord(text[i]), ord(text[i + 2])
-        if not 0 <= last - first < _MOST_CHARACTERS:
-            remedy = f"{text[i : i + 3]!r} must be a range upwards; a hyphen itself stands last"
-            raise InvalidArgument("--alphabet", text, remedy)
-        found, i = found + "".join(map(chr, range(first, last + 1))), i + 3
-    return found
+    return re.sub("(.)-(.)", _range, text, flags=re.DOTALL)
+
+
+def _range(found: re.Match[str]) -> str:
+    first, last = map(ord, found.groups())
+    if not 0 <= last - first < _MOST_CHARACTERS:
+        remedy = "is no range upwards: write it as a-z; a hyphen that is a character stands last"
+        raise InvalidArgument("--alphabet", found[0], remedy)
+    return "".join(map(chr, range(first, last + 1)))
 
 
 # -- discover --------------------------------------------------------------------------------------

@@ -167,7 +167,7 @@ def candidates(
             for pair, table in tables.items()
         }
         grown = grow(possible, prior, pairs, width)
-        cut += grown.n_cut
+        cut = max(cut, grown.n_cut)
         for members, score in zip(grown.members, grown.score, strict=True):
             key = members.tobytes()
             if np.isfinite(score) and score > best.get(key, -np.inf):
