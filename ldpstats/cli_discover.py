@@ -57,7 +57,7 @@ start_2, gram_2 and string.
 
 _DISCOVER_EXAMPLES = """\
 examples:
-  ldpstats discover reports.csv --survey hosts.json --plot hosts.png
+  ldpstats discover reports.csv --survey hosts.json --plot hosts.png --plot-kind graph
   ldpstats discover reports.parquet --survey hosts.json --keep "[a-z0-9.-]+[.][a-z]{2,}" --json -
 """
 
@@ -70,6 +70,8 @@ _NUMBERS: dict[str, tuple[type, str]] = {
 }
 
 _MOST_CHARACTERS = 1 << 16  # of a range
+
+_PLOTS = ("strings", "graph")
 
 
 # -- survey ----------------------------------------------------------------------------------------
@@ -163,12 +165,16 @@ def add_discover(commands: Any) -> None:
         words += f" (default: {defaults[name]:g})"
         add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
     words = "probability of finding a string that is not there, and 1 - coverage of intervals"
-    add_output(add, words, "strings", "the strings and their grams")
+    add_output(add, words, "strings", "the strings or the graph of their grams")
+    words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
+    add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
     add_reading(add, "reports", "leave such respondents out, and count them")
 
 
 def _discover(given: argparse.Namespace) -> int:
     check_output(given, (given.input, given.survey))
+    if given.plot is None and given.plot_kind is not None:
+        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
     how["search"] = one_of("--search", given.search, SEARCHES)
     how["threshold"] = _threshold(given.threshold)
@@ -188,7 +194,8 @@ def _discover(given: argparse.Namespace) -> int:
         document = results.to_dict() | {"candidates": candidates.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
         table = str(results.summary(given.alpha, given.max_rows))
-        write(text, lambda: results.plot(alpha=given.alpha))
+        graph = given.plot_kind == "graph"
+        write(text, lambda: results.plot_graph() if graph else results.plot(alpha=given.alpha))
     print(text if given.json == "-" else table)
     return 0
 

@@ -19,6 +19,7 @@ from ldpstats.inference.selection import selected_intervals
 from ldpstats.results import FrequencyResults
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["DictionaryResults"]
@@ -305,6 +306,48 @@ class DictionaryResults(FittedResults):
         from ldpstats.dictionary_summary import dictionary_summary
 
         return dictionary_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    def plot(
+        self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None, most: int = 25
+    ) -> Axes:
+        """Draw the strings that were found with their intervals, beside the truth where known.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series, optional
+            True frequencies by string; those that were missed are drawn too.
+        most : int
+            Strings to draw at most, the most frequent ones.
+
+        Raises
+        ------
+        InvalidArgument
+            For a truth that is no Series of frequencies by string, or an `ax` that is no Axes.
+        """
+        from ldpstats.dictionary_plots import plot_dictionary
+
+        return plot_dictionary(self, ax, alpha, truth, most)
+
+    def plot_graph(self, ax: Axes | None = None, max_strings: int | None = None) -> Axes:
+        """Draw the graph of grams, with the strings that were found as paths through it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_strings : int, optional
+            Strings to draw at most, the most frequent ones; ten by default.
+
+        Raises
+        ------
+        InvalidArgument
+            For a number of strings that is none, or an `ax` that is no Axes.
+        """
+        from ldpstats.dictionary_plots import plot_graph
+
+        return plot_graph(self, ax, max_strings)
 
     # -- storage -----------------------------------------------------------------------------
 

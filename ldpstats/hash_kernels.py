@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from ldpstats.kernels import LANES, compiled
 
-__all__ = ["cells", "own_cells", "sha256_words"]
+__all__ = ["cells", "own_cells", "owner_sums", "sha256_words"]
 
 U32 = npt.NDArray[np.uint32]
 U64 = npt.NDArray[np.uint64]
@@ -211,3 +211,79 @@ def own_cells(hashes: U64, cohort: U64, j: np.uint64, n_cells: np.uint64, out: A
         number = (cohort[i] << np.uint64(16)) + j + np.uint64(1)
         key = _mix(np.uint64(0x9E3779B97F4A7C15) * number)
         out[i] = _cell(_mix(hashes[i] ^ key), n_cells)
+
+
+_PART = 512  # strings whose cells and sums stay in the nearest cache
+
+
+@compiled
+def _own(hashes: U64, keys: U64, n_cells: np.uint64, own: Any) -> None:
+    """Fill own[j, x] with the cell of hashes[x] under keys[j]."""
+    for j in range(keys.shape[0]):
+        key, row = keys[j], own[j]
+        for x in range(hashes.shape[0]):
+            row[x] = np.uint32(_cell(_mix(hashes[x] ^ key), n_cells))
+
+
+@compiled
+def _join(own: Any, size: int, n_cells: np.uint64) -> None:
+    """Write the number whose digits, in base m, are own[:, x] to own[0, x]."""
+    first = own[0]
+    for j in range(1, own.shape[0]):
+        digit = own[j]
+        for x in range(size):
+            first[x] = np.uint32(first[x] * n_cells + digit[x])
+
+
+@compiled
+def _keep_distinct(own: Any, size: int, n_cells: np.uint64) -> None:
+    """Write m to own[j, x] where it repeats one of the rows before."""
+    for j in range(1, own.shape[0]):
+        row = own[j]
+        for i in range(j):
+            before = own[i]
+            for x in range(size):
+                row[x] = n_cells if row[x] == before[x] else row[x]
+
+
+@compiled
+def owner_sums(
+    hashes: U64, keys: U64, n_cells: np.uint64, joined: bool, tables: Any, out: Any
+) -> None:
+    """Sum the entries of several tables at the cells that strings own; no cell is stored.
+
+    Parameters
+    ----------
+    hashes : (S,) uint64
+    keys : (U, r) uint64
+        Joined: of U groups of r cohorts of one hash each. Else: of U cohorts of r hashes.
+    n_cells : uint64
+        m.
+    joined : bool
+        Whether the cells of a group are digits, in base m, of one entry of its tables; or entries
+        themselves, of which a repeated one counts once.
+    tables : (U, K, m**r) or (U, K, m + 1) float64
+        Not joined, the last entry is zero: it takes the place of a repetition.
+    out : (K, S) float64
+        Filled in place.
+    """
+    U, r = keys.shape
+    K, S = out.shape
+    own, total = np.empty((r, _PART), dtype=np.uint32), np.empty((K, _PART))
+    for start in range(0, S, _PART):
+        part = hashes[start : start + _PART]
+        size = part.shape[0]
+        total[:] = 0.0
+        for u in range(U):
+            _own(part, keys[u], n_cells, own)
+            if joined:
+                _join(own, size, n_cells)
+            else:
+                _keep_distinct(own, size, n_cells)
+            for k in range(K):
+                table, row = tables[u, k], total[k]
+                for j in range(1 if joined else r):
+                    places = own[j]
+                    for x in range(size):
+                        row[x] += table[places[x]]
+        out[:, start : start + size] = total[:, :size]

@@ -475,7 +475,7 @@ def test_memory_of_privatising_does_not_grow_with_the_file(tmp_path: Path) -> No
         return used
 
     peak(2000)  # whatever is imported or cached at first
-    assert peak(20_000) < 1.5 * peak(5000)
+    assert peak(12_000) < 1.5 * peak(3000)
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from inspect import signature
 from pathlib import Path
 from typing import Any
 
@@ -44,8 +45,12 @@ def drawn(n: int = 3000) -> ldp.DictionaryReports:
     return SURVEY.privatize(np.repeat(WORDS, (SHARES * n).astype(int)), rng)
 
 
-def discover(*arguments: str) -> int:
-    return main(["discover", "reports.csv", "--survey", "survey.json", *arguments])
+FEW: dict[str, Any] = {"false_grams": 1.0, "max_candidates": 20}  # which is quicker
+QUICK = ["--false-grams", "1", "--max-candidates", "20"]
+
+
+def discover(*arguments: str, table: str = "reports.csv") -> int:
+    return main(["discover", table, "--survey", "survey.json", *QUICK, *arguments])
 
 
 def refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -177,7 +182,7 @@ def test_from_strings_to_a_list(
     options = ["--column", "word", "--survey", "survey.json", "--keep", "who"]
     assert main(["privatize", *paths, *options]) == 0
     assert capsys.readouterr() == (f"{paths[1]}: 10000 reports of {SURVEY}, 0 missing\n", "")
-    assert main(["discover", paths[1], "--survey", "survey.json", "--json", "-"]) == 0
+    assert discover("--json", "-", table=paths[1]) == 0
     out, err = capsys.readouterr()
     assert err == ""
     results = ldp.DictionaryResults.from_json(out)
@@ -238,16 +243,24 @@ def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 def test_the_summary_is_that_of_the_api(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = ldp.DictionaryModel(drawn()).fit()
+    results = ldp.DictionaryModel(drawn()).fit(**FEW)
     assert discover() == 0
     assert capsys.readouterr() == (f"{results.summary()}\n", "")
     assert set(results.params.index) >= set(WORDS)
 
 
+def test_the_defaults_are_those_of_the_api() -> None:
+    given = vars(cli._parser().parse_args(["discover", "r.csv", "--survey", "s.json"]))
+    parameters = signature(ldp.DictionaryModel.fit).parameters
+    names = set(parameters) & set(given)
+    assert names == {*cli_discover._NUMBERS, "alpha", "search", "threshold"}
+    assert all(given[name] == parameters[name].default for name in names)
+    assert set(parameters) - names == {"self", "progress"}  # there is an option for all the others
+
+
 OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "alpha": ("--alpha 0.01", {"alpha": 0.01}),
     "cliques": ("--search cliques", {"search": "cliques"}),
-    "fpe16": ("--search cliques --threshold fpe16", {"search": "cliques", "threshold": "fpe16"}),
     "a frequency": ("--threshold 0.02", {"threshold": 0.02}),
     "grams": ("--false-grams 0.5 --max-grams 9", {"false_grams": 0.5, "max_grams": 9}),
     "candidates": ("--max-candidates 5 --width 20", {"max_candidates": 5, "width": 20}),
@@ -259,7 +272,7 @@ def test_every_option_of_discover(
     name: str, folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options, how = OPTIONS[name]
-    results = ldp.DictionaryModel(drawn()).fit(**how)
+    results = ldp.DictionaryModel(drawn()).fit(**FEW | how)
     assert discover(*options.split(), "--json", "-") == 0
     document = json.loads(capsys.readouterr().out)
     candidates = document.pop("candidates")
@@ -268,7 +281,7 @@ def test_every_option_of_discover(
 
 
 def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    results = ldp.DictionaryModel(drawn()).fit()
+    results = ldp.DictionaryModel(drawn()).fit(**FEW)
     assert discover("--json", "out.json") == 0
     assert capsys.readouterr().out == f"{results.summary()}\n"
     text = Path("out.json").read_text()
@@ -292,7 +305,7 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     Path("reports.csv").write_text("\n".join(lines) + "\n")
     given = ["discover", "reports.csv", "--survey", "survey.json", "--na", "?"]
     refused(given, "reports.csv, row 2=None: is missing", capsys)
-    assert main([*given, "--missing", "count", "--json", "-"]) == 0
+    assert discover("--na", "?", "--missing", "count", "--json", "-") == 0
     found = json.loads(capsys.readouterr().out)
     assert (found["nobs"], found["n_missing"]) == (3000, 2)
 
@@ -308,12 +321,39 @@ def test_a_plot_is_written(suffix: str, magic: bytes, folder: Path) -> None:
     assert drawings[0] == drawings[1] and drawings[0].startswith(magic)
 
 
+def test_kinds_of_plots(folder: Path) -> None:
+    drawings = {}
+    for kind in ("strings", "graph"):
+        assert discover("--plot", f"{kind}.svg", "--plot-kind", kind) == 0
+        drawings[kind] = Path(f"{kind}.svg").read_text()
+    assert discover("--plot", "default.svg") == 0
+    assert Path("default.svg").read_text() == drawings["strings"] != drawings["graph"]
+
+
+def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused_ = ["discover", "reports.csv", "--survey", "survey.json", "--threshold", "fpe16"]
+    refused(refused_, "is about bits", capsys)
+    options = ["--gram-mechanism", "rappor", "--string-mechanism", "rappor", "--force"]
+    assert main(["survey", "survey.json", *SHAPE, *options]) == 0
+    survey = files.read_survey("survey.json")
+    reports = survey.privatize(WORDS * 400, np.random.default_rng(1))
+    files.write_dictionary_reports(reports, "reports.csv", force=True)
+    capsys.readouterr()
+    assert discover("--search", "cliques", "--threshold", "fpe16") == 0
+    how = FEW | {"search": "cliques", "threshold": "fpe16"}
+    assert capsys.readouterr().out == f"{ldp.DictionaryModel(reports).fit(**how).summary()}\n"
+
+
 def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    files.write_dictionary_reports(drawn(10), "reports.csv", force=True)
-    assert discover("--alpha", "1e-9") == 0
+    files.write_dictionary_reports(drawn(300), "reports.csv", force=True)
+    assert discover("--alpha", "1e-300") == 0
     out, err = capsys.readouterr()
     assert "TOO FEW RESPONDENTS" in out and err == ""
-    assert discover("--alpha", "1e-9", "--json", "-", "--plot", "p.png") == 0
+    for kind in ("strings", "graph"):
+        assert discover("--alpha", "1e-300", "--plot", f"{kind}.png", "--plot-kind", kind) == 0
+    capsys.readouterr()
+    assert discover("--alpha", "1e-300", "--json", "-") == 0
+    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["candidates"])
 
 
 REFUSED = {
@@ -334,6 +374,14 @@ REFUSED = {
     "half a candidate": ("reports.csv --survey survey.json --max-candidates 0.5", "candidates"),
     "alpha": ("reports.csv --survey survey.json --alpha 1", "alpha=1.0"),
     "rows": ("reports.csv --survey survey.json --max-rows 0", "max_rows=0"),
+    "a plot of no kind": (
+        "reports.csv --survey survey.json --plot p.png --plot-kind pie",
+        "--plot-kind",
+    ),
+    "a kind of no plot": (
+        "reports.csv --survey survey.json --plot-kind graph",
+        "--plot-kind='graph': goes with --plot",
+    ),
     "a plot of no format": ("reports.csv --survey survey.json --plot p.jpg", "must end in .png"),
     "json over the survey": (
         "reports.csv --survey survey.json --json survey.json --force",

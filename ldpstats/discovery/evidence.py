@@ -16,7 +16,15 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms.base import Mechanism
 
-__all__ = ["SEARCHES", "THRESHOLDS", "candidates", "edges", "log_ratio", "printed_threshold"]
+__all__ = [
+    "SEARCHES",
+    "THRESHOLDS",
+    "candidates",
+    "edges",
+    "least_frequency",
+    "log_ratio",
+    "printed_threshold",
+]
 
 Array = npt.NDArray[Any]
 
@@ -24,7 +32,8 @@ SEARCHES = ("likelihood", "cliques")
 THRESHOLDS = ("standard", "fpe16")
 _EDGE = 0.5  # standard errors of a pair from which there is an edge
 _SHARED = 0.01  # density, per standard error, of what other strings add to the frequency of a pair
-_RATIO = 2.0**0.5  # of two frequencies at which strings are scored, where noise does not matter
+_TOLERANCE = 1.0 / 16.0  # of a frequency, by which those of its pairs may differ without noise
+_RATIO = 2.0**0.5  # of two frequencies at which strings are scored, at most
 
 
 def edges(
@@ -48,16 +57,23 @@ def edges(
     InvalidArgument
         For another threshold.
     """
+    least = least_frequency(threshold, mechanism, nobs)
+    return {
+        pair: table.estimate > (_EDGE * table.se if least is None else least)
+        for pair, table in tables.items()
+    }
+
+
+def least_frequency(threshold: str | float, mechanism: Mechanism, nobs: int) -> float | None:
+    """The frequency of an edge by `edges`; None where each pair has its own."""
     if threshold == "standard":
-        return {pair: table.estimate > _EDGE * table.se for pair, table in tables.items()}
+        return None
     if threshold == "fpe16":
-        least = printed_threshold(mechanism, nobs)
-    elif isinstance(threshold, str):
+        return printed_threshold(mechanism, nobs)
+    if isinstance(threshold, str):
         remedy = f"must be one of {', '.join(map(repr, THRESHOLDS))}, or a frequency"
         raise InvalidArgument("threshold", threshold, remedy)
-    else:
-        least = probability("threshold", threshold)
-    return {pair: table.estimate > least for pair, table in tables.items()}
+    return probability("threshold", threshold)
 
 
 def printed_threshold(mechanism: Any, nobs: int) -> float:
@@ -110,19 +126,20 @@ def _levels(tables: Mapping[Pair, PairTable]) -> list[float]:
     """Frequencies at which strings are scored: so close that no string is far from one of them.
 
     From the largest that every pair of positions has room for, down to half a standard error, in
-    steps of two standard errors or, where these are smaller, in equal ratios.
+    steps of two standard errors, or of what stands for them where there is next to no noise.
     """
     known = [
-        table for table in tables.values() if table.estimate.size and np.isfinite(table.se[0, 0])
+        table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
     ]
     if not known:
         return []
-    step = 2.0 * float(np.median([np.median(table.se) for table in known]))
+    se = float(np.median([np.median(table.se) for table in known]))
     room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
+    least = max(se / 2.0, 1.0 / max(table.nobs for table in known))  # of one respondent
     level, found = min(room, 1.0), []
-    while level > step / 4.0:
+    while level > least:
         found.append(level)
-        level = max(level - step, level / _RATIO)
+        level = max(level - 2.0 * max(se, _TOLERANCE * level), level / _RATIO)
     return found
 
 
@@ -162,10 +179,10 @@ def candidates(
     best: dict[bytes, float] = {}
     cut = 0
     for level in _levels(tables):
-        pairs = {
-            pair: log_ratio(table.estimate / table.se, level / table.se)
-            for pair, table in tables.items()
-        }
+        pairs = {}
+        for pair, table in tables.items():
+            noise = np.hypot(table.se, _TOLERANCE * level)
+            pairs[pair] = log_ratio(table.estimate / noise, level / noise)
         grown = grow(possible, prior, pairs, width)
         cut = max(cut, grown.n_cut)
         for members, score in zip(grown.members, grown.score, strict=True):

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.discovery.screening import ScreenedGrams
-from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.base import Enumerated, Mechanism
+from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.other import other_law, rows_of_law
 from ldpstats.reports import Counts, Reports
-from ldpstats.simplex import project_subsimplex
+from ldpstats.simplex import project_simplex, project_subsimplex
 
 __all__ = ["PairTable", "pair_tables"]
 
@@ -24,6 +25,7 @@ Array = npt.NDArray[Any]
 
 _OTHER = "every other gram of the position"  # longer than a gram can be, to be told from them
 _CHUNK = 1 << 15  # reports whose likelihoods are formed at a time
+_RANK = 1e-10  # pivots of the scaled information below which grams are not told apart
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,16 +50,19 @@ class PairTable:
 
 @dataclass(frozen=True, eq=False)
 class _Variable:
-    """A position as a variable: its kept grams and, last, all others."""
+    """A position as a variable: its kept grams and, last, all others if there are any.
 
-    mechanism: Mechanism
-    grams: Array
+    `rows` gives the likelihoods of reports, (n, g + 1), up to a factor each. `channel`, (g + 1, l),
+    is Q where the reports can be listed.
+    """
+
+    rows: Callable[[Reports], Array]
     reference: Array
-    law: Array | None
+    channel: Array | None
 
     def scores(self, reports: Reports) -> Array:
         """Likelihood of each report under each gram over that at the reference, (n, g + 1)."""
-        W = _likelihoods(self, reports)
+        W = self.rows(reports)
         return np.asarray(W / (W @ self.reference)[:, None])
 
 
@@ -69,8 +74,9 @@ def pair_tables(
     Products of the scores of the two reports, at the marginal estimates, have the mean
     ``J_a P J_b`` whatever the joint distribution P is, with J the information of a report
     (the dual estimator of an association, fully efficient where P is near independence). Their
-    covariance is taken over the respondents of the pair, the margins and J over all reports of a
-    position.
+    covariance is taken over the respondents of the pair, the margins over all reports of a
+    position; so is J, where the reports are too many to list. Where these are too few to tell the
+    kept grams apart, the tables say so by standard errors that are infinite.
 
     Parameters
     ----------
@@ -81,40 +87,30 @@ def pair_tables(
     -------
     dict
         From pairs of positions to tables.
-
-    Raises
-    ------
-    NotIdentified
-        Where the reports cannot tell the kept grams of a position apart.
     """
     layout = reports.survey.layout
     variables = [
         _variable(reports, a, kept) if kept.grams.size else None for a, kept in enumerate(screened)
     ]
-    total = [_Sums.none(kept.grams.size + 1) for kept in screened]
+    total = [_Sums.none(0 if v is None else v.reference.size) for v in variables]
     products = {}
     for number, (a, b) in enumerate(layout.pairs):
         products[a, b] = _products(reports, number, variables[a], variables[b], total[a], total[b])
     inverses = [
-        None if v is None else _inverse(sums, a)
-        for a, (v, sums) in enumerate(zip(variables, total, strict=True))
+        None if v is None else _inverse(v, sums) for v, sums in zip(variables, total, strict=True)
     ]
     tables = {}
     for a, b in layout.pairs:
         n, cross = products[a, b]
-        size = screened[a].grams.size, screened[b].grams.size
-        if not n or inverses[a] is None or inverses[b] is None:
-            tables[a, b] = PairTable(np.zeros(size), np.full(size, np.inf), n)
-            continue
-        left, right = inverses[a], inverses[b]
-        covariance = (left @ cross @ right)[:-1, :-1]
         margins = screened[a].estimate, screened[b].estimate
-        variances = [
-            np.diag(inverse)[:-1] - np.clip(margin, 0.0, 1.0) ** 2
-            for inverse, margin in zip((left, right), margins, strict=True)
-        ]
-        estimate = np.outer(*margins) + covariance
-        tables[a, b] = PairTable(estimate, np.sqrt(np.outer(*variances) / n), n)
+        estimate, left, right = np.outer(*margins), inverses[a], inverses[b]
+        se = np.full(estimate.shape, np.inf)
+        if n and left is not None and right is not None:
+            own = tuple(slice(margin.size) for margin in margins)
+            estimate = estimate + (left @ cross @ right)[own]
+            variances = [_variances(J)[s] for J, s in zip((left, right), own, strict=True)]
+            se = np.sqrt(np.outer(*variances) / n)
+        tables[a, b] = PairTable(estimate, se, n)
     return tables
 
 
@@ -149,10 +145,11 @@ def _products(
         A = first.scores(_rows(parts[0], start, start + _CHUNK))
         B = second.scores(_rows(parts[1], start, start + _CHUNK))
         cross += A.T @ B
-        for sums, mean, X in ((left, means[0], A), (right, means[1], B)):
-            sums.products += X.T @ X
-            sums.n += len(X)
+        for variable, sums, mean, X in ((first, left, means[0], A), (second, right, means[1], B)):
             mean += X.sum(axis=0)
+            if variable.channel is None:
+                sums.products += X.T @ X
+                sums.n += len(X)
     if n:
         cross = cross / n - np.outer(means[0] / n, means[1] / n)
     return n, cross
@@ -163,32 +160,79 @@ def _rows(reports: Reports, start: int, stop: int) -> Reports:
     return Reports(reports.y[start:stop], reports.mechanism, 0, cohort)
 
 
-def _inverse(sums: _Sums, position: int) -> Array:
-    """Inverse of the information of a report about the grams of a position."""
-    J = sums.products / sums.n
+def _inverse(variable: _Variable, sums: _Sums) -> Array | None:
+    """Inverse of the information of a report about a position; None where there is none."""
+    if variable.channel is not None:
+        Q = variable.channel
+        J = (Q / (variable.reference @ Q)) @ Q.T
+    elif sums.n:
+        J = sums.products / sums.n
+    else:
+        return None
+    root = 1.0 / np.sqrt(np.diag(J))
     try:
-        factor = np.linalg.cholesky(J)
+        factor = np.linalg.cholesky(root[:, None] * J * root)
     except np.linalg.LinAlgError:
-        raise NotIdentified(
-            f"the reports cannot tell apart the {J.shape[0] - 1} grams that were kept at position "
-            f"{position}: keep fewer (false_grams=), or collect with more cohorts or bits"
-        ) from None
-    half = np.linalg.inv(factor)
+        return None
+    if np.diag(factor).min() ** 2 < _RANK:
+        return None
+    half = np.linalg.inv(factor) * root
     return np.asarray(half.T @ half)
 
 
+def _variances(inverse: Array) -> Array:
+    """Variances, for one report, of the frequencies of grams, which sum to one."""
+    mean = inverse.sum(axis=1)  # the reference, where the information is exact
+    return np.asarray(np.maximum(np.diag(inverse) - mean**2 / mean.sum(), 0.0))
+
+
 def _variable(reports: DictionaryReports, position: int, kept: ScreenedGrams) -> _Variable:
+    """How the reports of a position tell its kept grams apart, and from all others."""
     mechanism: Any = reports.survey.gram_mechanism
+    grams = kept.grams.tolist()
+    if not mechanism.is_open and len(grams) == mechanism.k:  # there are no others
+        p = project_simplex(kept.estimate)
+        return _listed(mechanism, grams, p, lambda part: part)
     p = project_subsimplex(kept.estimate)
     # noise may leave nothing for the others, whose law is then unknown: about a standard error
     p = p * min(1.0, (1.0 - max(kept.nobs, 2) ** -0.5) / max(float(p.sum()), 1e-9))
-    law = None
-    if mechanism.is_open:
-        counts = position_counts(reports, position)
-        law = other_law(counts, kept.grams.tolist(), p)
-    elif kept.grams.size == mechanism.k:
-        raise NotAvailable("every gram was kept at a position: choose a smaller false_grams")
-    return _Variable(mechanism, kept.grams, np.append(p, 1.0 - p.sum()), law)
+    reference = np.append(p, 1.0 - p.sum())
+    if mechanism.n_cohorts:
+        return _hashed(position_counts(reports, position), grams, reference)
+    lumped = lump(_rows(reports.first, 0, 0), grams, _OTHER).mechanism
+    return _listed(lumped, [*grams, _OTHER], reference, lambda part: lump(part, grams, _OTHER))
+
+
+def _listed(
+    mechanism: Mechanism, labels: list[str], p: Array, seen: Callable[[Reports], Reports]
+) -> _Variable:
+    """A variable whose categories are all known, once the reports are `seen` as those of them."""
+    order = mechanism.categories.get_indexer(pd.Index(labels, dtype=object))
+
+    def rows(part: Reports) -> Array:
+        counts = Counts(seen(part).y, np.ones(len(part), dtype=np.int64), mechanism)
+        return np.asarray(mechanism.likelihood(counts).W.take(0, len(part))[:, order])
+
+    enumerated = isinstance(mechanism, Enumerated)
+    return _Variable(rows, p, mechanism.channel().matrix()[order] if enumerated else None)
+
+
+def _hashed(counts: Counts, grams: list[str], reference: Array) -> _Variable:
+    """A variable of hashed grams: the law of the others is what the kept grams leave."""
+    mechanism: Any = counts.mechanism
+    candidates: Any = grams
+    if not mechanism.is_open:  # seen as open, with the cells that permutations gave
+        at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
+        candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))
+        mechanism = replace(mechanism, alphabet=None)
+    law = other_law(replace(counts, mechanism=mechanism), candidates, reference[:-1])
+
+    def rows(part: Reports) -> Array:
+        own = Counts(part.y, np.ones(len(part), dtype=np.int64), mechanism, cohort=part.cohort)
+        W = mechanism.likelihood(own, candidates).W.take(0, len(part))
+        return np.column_stack([W, rows_of_law(law, own)])
+
+    return _Variable(rows, reference, None)
 
 
 def position_counts(reports: DictionaryReports, position: int) -> Counts:
@@ -200,21 +244,3 @@ def position_counts(reports: DictionaryReports, position: int) -> Counts:
         cohort = None if part.cohort is None else part.cohort[here]
         counts = counts + Reports(part.y[here], part.mechanism, 0, cohort).tally()
     return counts
-
-
-def _likelihoods(variable: _Variable, reports: Reports) -> Array:
-    """Likelihoods of reports under the kept grams and the others, (n, g + 1)."""
-    mechanism: Any = variable.mechanism
-    n, size = len(reports), variable.grams.size
-    if mechanism.is_open:
-        ones = np.ones(n, dtype=np.int64)
-        counts = Counts(reports.y, ones, mechanism, cohort=reports.cohort)
-        W = mechanism.likelihood(counts, variable.grams.tolist()).W.take(0, n)
-        assert variable.law is not None
-        return np.column_stack([W, rows_of_law(variable.law, reports)])
-    lumped = lump(reports, variable.grams.tolist(), _OTHER)
-    whole = Counts(lumped.y, np.ones(n, dtype=np.int64), lumped.mechanism)
-    W = lumped.mechanism.likelihood(whole).W.take(0, n)
-    order = lumped.mechanism.categories.get_indexer([*variable.grams.tolist(), _OTHER])
-    assert order.size == size + 1
-    return np.asarray(W[:, order])

@@ -11,17 +11,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.cohorts import CohortSource
-from ldpstats.designs import HashDesign
+from ldpstats.discovery.owners import OwnerSums
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashing import distinct_cells
 from ldpstats.reports import BitCounts, Counts
 
 __all__ = ["ScreenedGrams", "screen"]
 
 Array = npt.NDArray[Any]
 
-_BLOCK = 1 << 24  # cells that a block of grams takes at a time
 _HEAVY = 5.0  # standard errors from which a gram's collisions are taken off those of the others
 _FRACTION = 0.3  # of the most significant gram, from which others are taken along with it
 _SCANS = 4
@@ -124,11 +122,16 @@ def _hashed(
     """As `_listed`, for all positions at once: the grams are hashed for all of them together."""
     positions = [_Position.of(mechanism, c, layout) for c in counts]
     least = min(critical, _HEAVY)
+    changed = positions
     for _ in range(_SCANS):
-        _scan(positions, layout, least, max(_SHORTLIST, 10 * most))
-        grew = [position.explain(most) for position in positions]
-        if not any(grew):
+        _scan(changed, layout, least, max(_SHORTLIST, 10 * most))
+        before = [set(position.heavy.tolist()) for position in changed]
+        for position in changed:
+            position.explain(most)
+        after = [set(position.heavy.tolist()) for position in changed]
+        if all(new <= old for new, old in zip(after, before, strict=True)):
             break
+        changed = [p for p, old, new in zip(changed, before, after, strict=True) if new != old]
     return [position.kept(critical, most) for position in positions]
 
 
@@ -165,11 +168,16 @@ class _Position:
         own = problem.sources[0]
         return np.asarray(own.weights * (own.moved - own.design.times(problem.estimate()[0])))
 
-    def test(self, cells: Array, residual: Array) -> Array:
-        """z of grams with these cells, (C, S, h), each alone on what is left."""
+    def test(self, grams: Array, residual: Array) -> Array:
+        """z of grams, each alone on what is left."""
+        if not grams.size:
+            return np.empty(0)
+        return self.scaled(_sums([self], [residual]).of(grams)[0], residual)
+
+    def scaled(self, owned: Array, residual: Array) -> Array:
+        """z of grams from the sums of what is left over the cells that they own."""
         design = self.source.design
-        own = HashDesign(cells, self.mechanism.n_cells, design.slope, design.background)
-        return np.asarray(own.adjoint(residual) / self.noise)
+        return np.asarray(design.slope / self.noise * (owned - design.background * residual.sum()))
 
     def z_together(self, grams: Array) -> Array:
         """Estimates over their standard errors, of grams that are estimated together."""
@@ -178,16 +186,14 @@ class _Position:
         problem = self.mechanism.moments(self.counts, grams.tolist())
         return np.asarray(problem.estimate()[0] / np.sqrt(problem.covariance().variances()))
 
-    def explain(self, most: int) -> bool:
-        """Find the frequent grams among those that stood out; whether there were new ones.
+    def explain(self, most: int) -> None:
+        """Find the frequent grams among those that stood out.
 
         A collision looks like a fraction of the gram that it is with: the most significant come
         first, and what is nothing once it is estimated together with the others is dropped.
         """
-        before = set(self.heavy.tolist())
-        cells = _cells(self.mechanism, self.grams) if self.grams.size else None
-        while cells is not None:
-            z = self.test(cells, self.residual())
+        while self.grams.size:
+            z = self.test(self.grams, self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
             new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
             if not new.size or self.heavy.size >= most:
@@ -198,31 +204,30 @@ class _Position:
             if set(after.tolist()) == set(self.heavy.tolist()):
                 break
             self.heavy = after
-        return not set(self.heavy.tolist()) <= before
 
     def kept(self, critical: float, most: int) -> tuple[Array, Array, int]:
         light = ~np.isin(self.grams, self.heavy)
-        cells = _cells(self.mechanism, self.grams[light]) if light.any() else None
-        z = np.empty(0) if cells is None else self.test(cells, self.residual())
+        z = self.test(self.grams[light], self.residual())
         grams = np.append(self.heavy, self.grams[light])
         return _best(grams, np.append(self.z_together(self.heavy), z), critical, most)
 
 
-def _cells(mechanism: Any, grams: Array) -> Array:
-    return distinct_cells(mechanism.hashes("grams", pd.Index(grams)), mechanism.n_cells)
+def _sums(positions: Sequence[_Position], residuals: Sequence[Array]) -> OwnerSums:
+    mechanism = positions[0].mechanism
+    shape = len(positions), mechanism.n_cohorts, mechanism.n_cells
+    return OwnerSums(mechanism, np.array(residuals).reshape(shape))
 
 
 def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most: int) -> None:
     """Test all grams at every position, and keep those whose z is at least `least`."""
-    mechanism = positions[0].mechanism
     residuals = [position.residual() for position in positions]
     names: list[list[Array]] = [[] for _ in positions]
     values: list[list[Array]] = [[] for _ in positions]
-    size = max(_BLOCK // (mechanism.n_cohorts * mechanism.n_owned), 1)
-    for block in layout.gram_blocks(size):
-        cells = _cells(mechanism, block)
+    sums = _sums(positions, residuals)
+    for block in layout.gram_blocks(sums.block):
+        owned = sums.of(block)
         for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
-            z = position.test(cells, residual)
+            z = position.scaled(owned[i], residual)
             beyond = np.flatnonzero(z >= least)
             names[i].append(block[beyond])
             values[i].append(z[beyond])

@@ -74,9 +74,17 @@ def grow(
         row, gram = np.nonzero(possible)
         value = sums[row, gram]
         if value.size > width:
-            best = np.argpartition(-value, width - 1)[:width]
+            best = _largest(value, width)
             cut += value.size - width
             row, gram, value = row[best], gram[best], value[best]
         members, total = np.column_stack([members[row], gram]), value
     order = np.lexsort((*members.T[::-1], -total))
     return Grown(members[order], total[order], cut)
+
+
+def _largest(values: Array, size: int) -> npt.NDArray[np.int64]:
+    """Places of the largest values, in order of place; of equal ones those that come first."""
+    least = np.partition(values, values.size - size)[values.size - size]
+    above = np.flatnonzero(values > least)
+    ties = np.flatnonzero(values == least)[: size - above.size]
+    return np.sort(np.concatenate([above, ties]))

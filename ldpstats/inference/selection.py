@@ -14,6 +14,7 @@ __all__ = ["selected_intervals"]
 Array = npt.NDArray[Any]
 
 _STEPS = 80  # of bisection: the width of a double
+_CLOSEST = 1e-3  # standard errors above the bound; from there on down the ends hardly matter
 
 
 def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -> Array:
@@ -23,7 +24,8 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     ``P(X > x | X >= least) = sf((x - mu)/se) / sf((least - mu)/se)``. The ends of the interval are
     the mu that make this alpha/2 and 1 - alpha/2, so that each selected interval covers with
     probability 1 - alpha, whatever the mean. Far above `least` it is the usual interval; just above
-    it the lower end falls far below, because nearly any mean could have given such an estimate.
+    it the lower end falls far below, because nearly any mean could have given such an estimate;
+    within a few hundredths of a standard error so does the upper one.
 
     Parameters
     ----------
@@ -42,14 +44,15 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     array([[  8.04,  11.96],
            [-32.81,   5.15]])
     """
-    from scipy.special import log_ndtr
+    from scipy.special import log_ndtr, ndtri
 
     level(alpha)
     x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
-    bounds = np.empty((x.size, 2))
+    bounds, usual = np.empty((x.size, 2)), -float(ndtri(alpha / 2.0))
+    # the lower end is far down where the estimate is just above the bound
+    far = np.log(2.0 / alpha) / np.maximum((x - c) / s, _CLOSEST)
     for side, tail in enumerate((alpha / 2.0, 1.0 - alpha / 2.0)):
-        # the lower end is far down where the estimate is just above the bound
-        low, high = x - s * (40.0 + 20.0 * s / np.maximum(x - c, 1e-3 * s)), x + 10.0 * s
+        low, high = x - s * (usual + 1.0 + far), x + s * (usual + 1.0)
         for _ in range(_STEPS):
             middle = 0.5 * (low + high)
             log = log_ndtr((middle - x) / s) - log_ndtr((middle - c) / s)

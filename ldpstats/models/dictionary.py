@@ -16,11 +16,11 @@ import pandas as pd
 from ldpstats.checks import level, one_of, positive_integer
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
-from ldpstats.discovery.evidence import SEARCHES, candidates, edges
+from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequency
 from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.results import FrequencyResults
@@ -129,7 +129,8 @@ class DictionaryModel:
         max_grams : int
             Grams of a position that are kept at most.
         max_candidates : int
-            Strings that are tested at most, those with the highest scores.
+            Strings that are tested at most, those with the highest scores; half as many, or less,
+            where the reports of whole strings cannot tell so many apart.
         width : int
             Beginnings of strings that the search follows at most. What it gives up is said in
             `message`.
@@ -146,17 +147,17 @@ class DictionaryModel:
         InvalidArgument
             For a level, threshold or search that is none.
         NotIdentified
-            Where the reports cannot tell grams or candidates apart.
+            Where the reports cannot tell grams apart.
         """
         level(alpha)
         one_of("search", search, SEARCHES)
-        if not (isinstance(false_grams, int | float) and false_grams > 0.0):
-            raise InvalidArgument("false_grams", false_grams, "must be a positive number")
+        false_grams = _expected_number(false_grams)
         for name, value in (("max_grams", max_grams), ("max_candidates", max_candidates)):
             positive_integer(name, value)
         positive_integer("width", width, max_candidates)
         survey = self.reports.survey
         layout, grams = survey.layout, survey.gram_mechanism
+        least_frequency(threshold, grams, self.nobs)  # refused before the work begins
         with _stage(progress, "grams"):
             screened = screen(grams, self._positions, layout, false_grams, max_grams)
         with _stage(progress, "pairs"):
@@ -167,17 +168,17 @@ class DictionaryModel:
             grown = candidates(screened, tables, layout, allowed, width)
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
-            tested = self._test(found.strings)
+            tested, n_tested = self._test(found.strings)
         results: DictionaryResults = DictionaryResults.of(
             survey=survey.to_dict(),
             nobs=self.nobs,
             n_missing=self.reports.n_missing,
             alpha=alpha,
             tested=tested,
-            evidence=found.score,
-            support=found.edges,
+            evidence=found.score[:n_tested],
+            support=found.edges[:n_tested],
             n_excluded=found.n_excluded,
-            n_untested=found.n_untested,
+            n_untested=found.n_untested + len(found.strings) - n_tested,
             n_cut=grown.n_cut,
             settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
             grams=_grams_frame(screened, layout.starts),
@@ -217,10 +218,16 @@ class DictionaryModel:
             int(places.size - tested.size),
         )
 
-    def _test(self, strings: tuple[str, ...]) -> FrequencyResults | None:
-        if not strings:
-            return None
-        return FrequencyModel(self._strings, candidates=list(strings)).fit("inversion")
+    def _test(self, strings: tuple[str, ...]) -> tuple[FrequencyResults | None, int]:
+        """The fit of the strings with the highest scores, and how many can be told apart."""
+        size = len(strings)
+        while size:
+            try:
+                model = FrequencyModel(self._strings, candidates=list(strings[:size]))
+                return model.fit("inversion"), size
+            except NotIdentified:  # few reports, or few cohorts
+                size //= 2
+        return None, 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,10 +249,21 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
             pattern = re.compile(keep)
         except re.error as error:
             raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
+        if not isinstance(pattern.pattern, str):
+            raise InvalidArgument("keep", keep, "matches bytes: compile a pattern of text")
         return lambda text: pattern.fullmatch(text) is not None
     if not callable(keep):
         raise InvalidArgument("keep", keep, "must be a regular expression or a function")
     return lambda text: bool(keep(text))
+
+
+def _expected_number(value: Any) -> float:
+    """How many false grams to expect, as a float."""
+    if not isinstance(value, bool | np.bool_ | str) and np.isscalar(value):
+        number = float(value)  # type: ignore[arg-type]
+        if 1e-9 <= number < np.inf:
+            return number
+    raise InvalidArgument("false_grams", value, "must be a number from 1e-9 on, for example 50.0")
 
 
 @contextmanager
@@ -314,5 +332,6 @@ def _edges_frame(
 
 def _pair_errors(tables: dict[Pair, PairTable]) -> float:
     """The typical standard error of the frequency of a rare pair; nan where there is none."""
-    errors = [np.median(table.se) for table in tables.values() if table.se.size]
+    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
+    errors = [np.median(se) for se in known]
     return float(np.median(errors)) if errors else float("nan")

@@ -2,7 +2,8 @@
 
 For hashed answers see `recommend_design`, which compares O-RR and O-RAPPOR by their `expected_loss`
 (modules `design` and `recommendation`), and `cells_needed` for what keeps candidates apart (module
-`hashing`). What follows is about k-RR and k-RAPPOR (KBR16 section 4).
+`hashing`). For strings that nobody listed see `plan_dictionary` (module `dictionary`). What follows
+is about k-RR and k-RAPPOR (KBR16 section 4).
 
 Both mechanisms are estimated category by category: category i is reported T_i ~ Bin(n, m_i) times,
 with m_i = q p_i + r (1 - p_i), and ``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Here q is the
@@ -35,6 +36,7 @@ from ldpstats.utility.comparison import (
     excess_ratio,
 )
 from ldpstats.utility.design import expected_loss, random_design_loss
+from ldpstats.utility.dictionary import DictionaryPlan, plan_dictionary
 from ldpstats.utility.hashing import (
     cells_needed,
     cohorts_needed,
@@ -78,6 +80,7 @@ from ldpstats.utility.worst_case import (
 
 __all__ = [
     "BestTheta",
+    "DictionaryPlan",
     "PersonalizedBound",
     "Recommendation",
     "best_theta",
@@ -107,6 +110,7 @@ __all__ = [
     "nonprivate_worst_l1",
     "nonprivate_worst_l2",
     "personalized_bound",
+    "plan_dictionary",
     "random_design_loss",
     "recommend_design",
     "uldp_high_privacy_loss",

@@ -1,0 +1,296 @@
+"""Which grams, mechanisms and split of epsilon, for a survey of strings that nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import EPSILON_RANGE, one_of, positive_integer, probability
+from ldpstats.dictionary_survey import DictionarySurvey
+from ldpstats.errors import InvalidArgument
+from ldpstats.grams import GramLayout
+from ldpstats.utility.gram_design import GramDesign, Setting
+
+__all__ = ["DictionaryPlan", "plan_dictionary"]
+
+Array = npt.NDArray[Any]
+
+_GRAMS = ("krr", "oue", "orr", "rappor")
+_STRINGS = ("orr", "rappor")
+_WORDS = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
+_CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
+_MOST_BITS = 4096  # of a unary report, as DictionarySurvey has it
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryPlan:
+    """Surveys that were compared, and the recommended one; made by `plan_dictionary`.
+
+    Parameters
+    ----------
+    setting : Setting
+        `length`, `alphabet`, `epsilon`, `n`, `pad`, `alpha`, `power`, `false_grams` and
+        `max_candidates`.
+    table : DataFrame
+        The best split for each size of grams and mechanisms, by rising `found`. Columns: `gram`,
+        `gram_mechanism`, `string_mechanism`; `share` of epsilon for the string, the two grams have
+        half of the rest each; the frequency from which a string passes each stage, `grams`, `pairs`
+        and `test`, and all of them, `found`; which stage `limit`s that; `n_grams`, to be scanned at
+        each position; and `bits`, sent by a respondent. A frequency above one is out of reach.
+    row : int
+        Where the recommended survey stands in the table: of the surveys that have the size of grams
+        with the least `found`, and are within 2 per cent of it, the one that sends the fewest bits.
+    curve : DataFrame
+        `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
+    comparison : DataFrame
+        From the paper's survey to the recommended one; columns of `table`. "paper": bigrams (or the
+        shortest grams, where length is odd), RAPPOR, a third of epsilon each. "paper, best split".
+        "recommended, thirds". "recommended".
+    left_out : dict
+        From sizes of grams that divide the length, but were not compared, to the reason.
+
+    Examples
+    --------
+    >>> plan = plan_dictionary(length=6, alphabet="abcdefgh", epsilon=6.0, n=50_000)
+    >>> plan.survey()
+    DictionarySurvey(length=6, 3-grams, alphabet of 8, epsilon=6)
+    """
+
+    setting: Setting
+    table: pd.DataFrame
+    row: int
+    curve: pd.DataFrame
+    comparison: pd.DataFrame
+    left_out: dict[int, str]
+
+    @property
+    def best(self) -> pd.Series[Any]:
+        """The recommended row of the table."""
+        return self.table.iloc[self.row]
+
+    def survey(self, replace: str | None = None) -> DictionarySurvey:
+        """The recommended survey; `replace` as in `DictionarySurvey`."""
+        best, s = self.best, self.setting
+        share = float(best["share"])
+        return DictionarySurvey(
+            s.length,
+            int(best["gram"]),
+            s.alphabet,
+            s.epsilon,
+            split=(share, (1.0 - share) / 2.0, (1.0 - share) / 2.0),
+            gram_mechanism=str(best["gram_mechanism"]),
+            string_mechanism=str(best["string_mechanism"]),
+            pad=s.pad,
+            replace=replace,
+        )
+
+    @property
+    def gain(self) -> float:
+        """Respondents that the paper's survey needs to find the same strings, for one of these."""
+        return float((self.comparison["found"]["paper"] / self.best["found"]) ** 2)
+
+    def __str__(self) -> str:
+        s, best = self.setting, self.best
+        share, found = float(best["share"]), float(best["found"])
+        shares = f"{share:.3g}, {(1 - share) / 2:.3g}, {(1 - share) / 2:.3g}"
+        lines = [
+            f"Surveys of unknown strings of {s.length} characters, alphabet of "
+            f"{len(s.alphabet)}, {s.n} respondents, epsilon {s.epsilon:.6g}",
+            f"recommended: {best['gram']}-grams by {best['gram_mechanism']}, strings by "
+            f"{best['string_mechanism']}, split {shares} (string, gram, gram)",
+            f"strings are found with probability {s.power:g} from a frequency of {found:.2g}; "
+            f"what limits it is {_WORDS[best['limit']]}",
+        ]
+        if found > 1.0:
+            lines.append(
+                f"TOO FEW RESPONDENTS: no string is that frequent; {found**2:.2g} times as many "
+                "would find one that all respondents hold"
+            )
+        lines += [
+            f"the paper's survey needs {self.gain:.2g} times as many respondents for the same",
+            f"\n{_shown(self.comparison)}",
+            f"\nBest split of each:\n{_shown(self.table.head(6), index=False)}",
+        ]
+        lines += [f"\n{gram}-grams were left out: {why}" for gram, why in self.left_out.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _shown(frame: pd.DataFrame, index: bool = True) -> str:
+    return str(frame.to_string(index=index, float_format="{:.3g}".format))
+
+
+def plan_dictionary(
+    length: int,
+    alphabet: str,
+    epsilon: float,
+    n: int,
+    *,
+    grams: Iterable[int] | int | None = None,
+    shares: Iterable[float] | None = None,
+    gram_mechanisms: Sequence[str] = _GRAMS,
+    string_mechanisms: Sequence[str] = _STRINGS,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    false_grams: float = 50.0,
+    max_candidates: int = 500,
+    most_grams: int = 1 << 24,
+    pad: str = " ",
+) -> DictionaryPlan:
+    """Compare surveys of strings that nobody listed, by the rarest strings that they find.
+
+    Parameters
+    ----------
+    length : int
+        Characters of a string.
+    alphabet : str
+        Its characters.
+    epsilon : float
+        Privacy of all that a respondent sends, in nats.
+    n : int
+        Respondents.
+    grams : int or sequence of int, optional
+        Sizes of grams; by default all that divide `length`.
+    shares : sequence of float, optional
+        Shares of epsilon for the string; by default from .05 to .9 in steps of .01.
+    gram_mechanisms : sequence of {"krr", "oue", "orr", "rappor"}
+        How grams are privatised, see `ldpstats.dictionary_survey.gram_mechanism`.
+    string_mechanisms : sequence of {"orr", "rappor"}
+    alpha : float
+        Probability of accepting any string that nobody holds.
+    power : float
+        Probability in (0, 1) of finding a string.
+    false_grams : float
+        Expected number of absent grams that are kept at a position, as in `DictionaryModel.fit`.
+    max_candidates : int
+        Strings that are tested.
+    most_grams : int
+        Grams that a position can be scanned for; sizes with more are left out.
+    pad : str
+        The character that fills short strings.
+
+    Returns
+    -------
+    DictionaryPlan
+
+    Raises
+    ------
+    InvalidArgument
+        For arguments out of their range, and where no survey is left to compare.
+
+    Notes
+    -----
+    A string of frequency f is found if all its grams are kept, if its pairs score above chance, and
+    if its own reports reject a frequency of zero (see `ldpstats.discovery.detection`). With K
+    positions a gram has 2n/K reports and a pair n / (K (K - 1) / 2); the standard error of a pair
+    is the product of those of one report about its grams, over the root of its reports. The mean
+    over all pairs then has the standard error of n reports, whatever K is: long grams are better,
+    because fewer combinations compete, and what limits them is how many must be scanned. All
+    frequencies shrink as the root of n.
+
+    The string is one whose grams are as frequent as the average gram. Where others have them too,
+    they are kept sooner, but say less of it: short grams, which many strings share, lose by that.
+    Where a position has few frequent grams, its pairs are known a little better than this. The kept
+    grams are taken to be twice `false_grams` a position, or all if these are fewer.
+
+    Examples
+    --------
+    >>> plan = plan_dictionary(6, "abcdefgh", epsilon=6.0, n=50_000, gram_mechanisms="orr")
+    >>> print(plan)
+    """
+    s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
+    layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
+    grid = _shares(shares, epsilon)
+    grams_by = _names("gram_mechanisms", gram_mechanisms, _GRAMS)
+    strings_by = _names("string_mechanisms", string_mechanisms, _STRINGS)
+    designs = [
+        GramDesign(s, layout, gram, string)
+        for layout in layouts
+        for gram in grams_by
+        if gram != "oue" or layout.n_grams <= _MOST_BITS
+        for string in strings_by
+    ]
+    if not designs:
+        remedy = f"would report more than {_MOST_BITS} bits: compare 'orr' too, of like variance"
+        raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
+    rows = [design.row(grid) for design in designs]
+    order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
+    table = pd.DataFrame([rows[i] for i in order])
+    close = (table["gram"] == table["gram"][0]) & (table["found"] <= _CLOSE * table["found"][0])
+    row = int(table["bits"][close].idxmin())
+    best = designs[order[row]]
+    return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
+
+
+def _comparison(best: GramDesign, shares: Array) -> pd.DataFrame:
+    """From the survey of FPE16 to the recommended one."""
+    s, third = best.setting, np.array([1.0 / 3.0])
+    bigrams = s.layout(2 if s.length % 2 == 0 and s.length > 2 else 1)
+    paper = GramDesign(s, bigrams, "rappor", "rappor")
+    rows = {
+        "paper": paper.row(third),
+        "paper, best split": paper.row(shares),
+        "recommended, thirds": best.row(third),
+        "recommended": best.row(shares),
+    }
+    return pd.DataFrame(rows.values(), index=list(rows))
+
+
+def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
+    """How strings are cut, for every size of grams; and why some sizes are left out."""
+    if grams is None:
+        sizes = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
+    else:
+        sizes = _listed("grams", grams, "must be a size of grams, or several, for example [2, 4]")
+    layouts, left_out = [], {}
+    for size in dict.fromkeys(sizes):
+        layout = s.layout(size)
+        if layout.n_grams <= most_grams:
+            layouts.append(layout)
+        else:
+            left_out[size] = f"{layout.n_grams:.3g} to scan are more than most_grams={most_grams}"
+    if not layouts:
+        least = min(left_out)
+        remedy = f"leaves no size of grams: the shortest, {least}, has {left_out[least]}"
+        raise InvalidArgument("most_grams", most_grams, remedy)
+    return layouts, left_out
+
+
+def _listed(name: str, values: Any, remedy: str) -> list[Any]:
+    """One value or several, at least one."""
+    if isinstance(values, str):
+        raise InvalidArgument(name, values, remedy)
+    found = list(values) if np.iterable(values) else [values]
+    if not found:
+        raise InvalidArgument(name, values, remedy)
+    return found
+
+
+def _shares(shares: Any, epsilon: float) -> Array:
+    """Shares of epsilon for the string, of which every part is an epsilon."""
+    if shares is None:
+        grid = np.arange(5, 91) / 100.0
+    else:
+        found = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
+        checked = [probability("shares", value, zero=False, one=False) for value in found]
+        grid = np.array(sorted(set(checked)))
+    least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
+    if least < EPSILON_RANGE[0]:
+        remedy = f"leaves {least:.3g} for one of the three reports: spend more, or name shares"
+        raise InvalidArgument("epsilon", epsilon, remedy)
+    return np.asarray(grid)
+
+
+def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
+    """Distinct names; one alone may be given without a list."""
+    found = [values] if isinstance(values, str) else values
+    if not np.iterable(found) or not list(found):
+        remedy = f"must be names from {', '.join(map(repr, choices))}"
+        raise InvalidArgument(name, values, remedy)
+    return list(dict.fromkeys(one_of(name, value, choices) for value in found))
