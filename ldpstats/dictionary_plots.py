@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,7 @@ _MOST_POSITIONS = 5  # of which all pairs have their edges drawn, not those of n
 _LARGEST_NODE = 300.0  # points squared
 _WIDEST_LINE = 5.0  # points
 _GREY = "0.8"
+_SHARED = "0.5"  # edges that several of the drawn strings have
 
 
 # -- frequencies ---------------------------------------------------------------------------
@@ -168,8 +170,10 @@ def plot_graph(results: Any, ax: Axes | None = None, max_strings: int | None = N
     """Draw the graph of grams (FPE16 Figure 5), with the accepted strings as paths through it.
 
     Positions are columns, grams are nodes whose area is their frequency, lines are edges as wide as
-    their joint frequency. Beside the grams of the strings the most frequent others are drawn, and
-    of their edges the most frequent ones; how many are left out is written below.
+    their joint frequency. A string's path has its colour, dark grey where it shares an edge with
+    another, dashed where a pair is no edge. Beside the grams of the strings the most frequent
+    others are drawn, and in light grey the most frequent edges (of neighbouring positions alone, if
+    there are more than five); how many are left out is written below.
 
     Parameters
     ----------
@@ -298,17 +302,16 @@ def _draw_paths(
 
     widths = np.maximum(_widths(strings.to_numpy(), nodes), 1.2)
     last = float(nodes.grams["x"].max()) if len(nodes.grams) else 0.0
+    shared = Counter(pair for path in nodes.paths for pair in pairwise(path))
     for i, (string, path) in enumerate(zip(strings.index, nodes.paths, strict=True)):
         colour = _colour(i, len(strings))
         pairs = list(pairwise(path))
         lines = [_curve(nodes.grams, a, b) for a, b in pairs]
-        styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
         lines.append(np.vstack([_place(nodes.grams, path[-1]), [last + 0.45, float(i)]]))
-        ax.add_collection(
-            LineCollection(
-                lines, colors=[colour], linewidths=widths[i], linestyles=[*styles, "-"], zorder=2
-            )
-        )
+        colours = [colour if shared[pair] == 1 else _SHARED for pair in pairs]
+        styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
+        how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
+        ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
         label = f"{_labels(pd.Index([string]))[0]}  {strings.iloc[i]:.3f}"
         ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
 
@@ -359,7 +362,7 @@ def _name_columns(ax: Axes, results: Any, nodes: _Nodes, n_edges: int, n_strings
     hidden = {
         "strings": results.k - n_strings,
         "grams": len(results.grams) - len(nodes.grams),
-        "edges": len(results.edges) - n_edges,
+        "edges": results.n_edges - n_edges,
     }
     rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
     notes = ["first character of the gram", *([f"not drawn: {rest}"] if rest else [])]

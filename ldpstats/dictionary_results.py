@@ -12,10 +12,13 @@ import pandas as pd
 
 from ldpstats.checks import level, positive_integer, probability
 from ldpstats.covariances import Covariance
+from ldpstats.dictionary_survey import DictionarySurvey
+from ldpstats.discovery.detection import detectable, gram_stage, pair_stage, string_stage
 from ldpstats.estimates import Uncertain, Unexplained, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
+from ldpstats.inference.tests import TestResult
 from ldpstats.results import FrequencyResults
 
 if TYPE_CHECKING:
@@ -35,10 +38,13 @@ _PLAIN = (
     "n_excluded",
     "n_untested",
     "n_cut",
+    "n_edges",
     "settings",
+    "critical",
 )
 _FRAMES = ("grams", "edges")
-_FIELDS = {*_PLAIN, *_FRAMES, "tested", "evidence", "support", "left_out", "pair_se", "critical"}
+_FIELDS = {*_PLAIN, *_FRAMES, "strings", "candidates", "fitted", "goodness_of_fit", "left_out"}
+_FIELDS.add("pair_se")
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,10 +72,10 @@ class DictionaryResults(FittedResults):
     grams : DataFrame
         Grams that were kept: `start` of the position, `gram`, `estimate`, `se` and `z`.
     edges : DataFrame
-        Pairs of grams that are edges of the graph, with their joint frequency and its standard
-        error.
-    tested : FrequencyResults or None
-        The fit of all candidates to the reports of whole strings; None where there was none.
+        Pairs of grams that are edges of the graph and in one of the strings that were tested, with
+        their joint frequency and its standard error. `n_edges` counts all edges.
+    goodness_of_fit : TestResult or None
+        Whether the candidates, and answers that hash evenly, explain the reports of strings.
     unexplained : Unexplained
         Share of the respondents whose string was not found.
     detectable : Series
@@ -83,12 +89,12 @@ class DictionaryResults(FittedResults):
     survey: dict[str, Any]
     n_missing: int
     alpha: float
-    tested: FrequencyResults | None
-    evidence: Array
-    support: npt.NDArray[np.int64]
+    candidates: pd.DataFrame
+    goodness_of_fit: TestResult | None
     n_excluded: int
     n_untested: int
     n_cut: int
+    n_edges: int
     settings: str
     grams: pd.DataFrame
     edges: pd.DataFrame
@@ -97,29 +103,54 @@ class DictionaryResults(FittedResults):
     critical: float
 
     @classmethod
-    def of(cls, *, tested: FrequencyResults | None, nobs: int, alpha: float, **rest: Any) -> Any:
-        """Results from the fit of all candidates; its accepted strings come first."""
-        accepted = _accepted(tested, alpha)
+    def of(
+        cls,
+        tested: FrequencyResults | None,
+        evidence: Array,
+        support: npt.NDArray[np.int64],
+        alpha: float,
+        **rest: Any,
+    ) -> DictionaryResults:
+        """Results from the fit of all candidates to the reports of whole strings.
+
+        Parameters
+        ----------
+        tested : FrequencyResults or None
+            None where there was no candidate.
+        evidence, support : array, shape (c,)
+            What the grams say of each candidate: the score, and the number of its edges.
+        alpha : float
+        **rest
+            The other fields.
+        """
         if tested is None:
-            fitted = Uncertain(np.empty(0), Covariance.dense(np.empty((0, 0))))
-        else:
-            V = tested.linear.known()
-            own = np.zeros((accepted.size, tested.k))
-            own[np.arange(accepted.size), accepted] = 1.0
-            cov = Covariance.dense(V.transform(own))
-            fitted = Uncertain(tested.linear.estimate[accepted], cov)
+            none = np.empty(0)
+            frame = _candidates(pd.Index([], dtype=object), none, none, none, none, support)
+            fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
+            return cls._of(fitted, frame, alpha, goodness_of_fit=None, **rest)
+        linear, p = tested.linear, tested.presence_pvalues().to_numpy()
+        frame = _candidates(tested.categories, linear.estimate, linear.bse(), p, evidence, support)
+        at = _accepted(frame, alpha)
+        own = np.zeros((at.size, tested.k))
+        own[np.arange(at.size), at] = 1.0
+        fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
+        return cls._of(fitted, frame, alpha, goodness_of_fit=tested.goodness_of_fit, **rest)
+
+    @classmethod
+    def _of(
+        cls, fitted: Uncertain, candidates: pd.DataFrame, alpha: float, **rest: Any
+    ) -> DictionaryResults:
         return cls(
             fitted=fitted,
             linear=fitted,
             method="inversion",
             cov_type="linear",
-            nobs=nobs,
             llf=float("nan"),
             gap=float("nan"),
             n_iter=0,
             converged=True,
-            message="least squares of the candidates" if tested is not None else "no candidates",
-            tested=tested,
+            message="least squares of the candidates" if len(candidates) else "no candidates",
+            candidates=candidates,
             alpha=alpha,
             **rest,
         )
@@ -131,30 +162,26 @@ class DictionaryResults(FittedResults):
         )
 
     @cached_property
-    def _accepted(self) -> npt.NDArray[np.int64]:
-        return _accepted(self.tested, self.alpha)
+    def _at(self) -> npt.NDArray[np.int64]:
+        return _accepted(self.candidates, self.alpha)
 
     @property
     def index(self) -> pd.Index[Any]:
-        if self.tested is None:
-            return pd.Index([], dtype=object)
-        return self.tested.categories[self._accepted]
+        return self.candidates.index[self._at]
 
     @property
     def n_tested(self) -> int:
         """Number of candidates that were tested."""
-        return 0 if self.tested is None else self.tested.k
+        return len(self.candidates)
 
     @cached_property
-    def _survey(self) -> Any:
-        from ldpstats.dictionary_survey import DictionarySurvey
-
+    def _survey(self) -> DictionarySurvey:
         return DictionarySurvey.from_dict(self.survey)
 
     @property
     def epsilon(self) -> float:
         """Privacy of all that a respondent sent, in nats."""
-        return float(self._survey.epsilon)
+        return float(self._survey.epsilon or 0.0)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -202,10 +229,8 @@ class DictionaryResults(FittedResults):
         """The estimate from which each accepted string would have been accepted."""
         from scipy.special import ndtri
 
-        if self.tested is None:
-            return np.empty(0)
-        p = self.tested.presence_pvalues().to_numpy()[self._accepted]
-        bound = -float(ndtri(self.alpha / self.n_tested))
+        p = self.candidates["pvalue"].to_numpy()[self._at]
+        bound = -float(ndtri(self.alpha / max(self.n_tested, 1)))
         # the estimate over the z that has its p-value, which knows the skewness, is its noise
         with np.errstate(divide="ignore"):
             return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
@@ -230,26 +255,23 @@ class DictionaryResults(FittedResults):
         Series
             "grams": all its grams are kept, if no other string has them. "pairs": its score is
             above that of most strings that chance makes of the kept grams. "test": its own reports
-            are significant. "found" is the largest of the three.
+            are significant. "found": it passes all three. nan where a position has no gram, or no
+            string was tested.
         """
-        from scipy.special import ndtri
-
         probability("power", power, zero=False, one=False)
-        positions, share = len(self._survey.layout.starts), float(ndtri(power))
-        each = float(ndtri(power ** (1.0 / positions)))
-        kept = self.grams.groupby("start")
-        size = kept.size().to_numpy()
-        se = kept["se"].median()
-        grams = (self.critical + each) * float(se.max()) if len(se) == positions else np.nan
-        chance = max(float(np.log(size).sum()) - np.log(max(self.n_tested, 1)), 0.0)
-        pairs = self.pair_se / np.sqrt(self.n_pairs) * (np.sqrt(2.0 * chance) + share)
-        test = np.nan
-        if self.tested is not None:
-            bound = -float(ndtri(self.alpha / self.n_tested))
-            test = (bound + share) * float(np.median(self.tested.linear.bse()))
-        stages = pd.Series({"grams": grams, "pairs": float(pairs), "test": test})
-        stages["found"] = stages.max(skipna=False)
-        return stages.rename("detectable")
+        kept, n_tested = self.grams.groupby("start"), self.n_tested
+        size, se = kept.size().to_numpy(), kept["se"].median()
+        positions = self._survey.layout.n_positions
+        if not n_tested or len(se) < positions:
+            return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
+        test = float(self.candidates["se"].median())
+        stages = {
+            "grams": gram_stage(float(se.max()), self.critical, positions),
+            "pairs": pair_stage(self.pair_se, self.n_pairs, np.log(size).sum(), n_tested),
+            "test": string_stage(test, self.alpha, n_tested),
+        }
+        found = {name: float(value) for name, value in detectable(stages, power).items()}
+        return pd.Series(found, name="detectable")
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -261,22 +283,13 @@ class DictionaryResults(FittedResults):
         `accepted`, `evidence` (log odds against chance, from the grams alone; in nats, up to a
         constant) and `edges` (pairs of grams that support the string).
         """
-        columns = ["estimate", "se", "pvalue", "pvalue_adjusted", "accepted", "evidence", "edges"]
-        if self.tested is None:
-            return pd.DataFrame({name: pd.Series(dtype=float) for name in columns})
-        p = self.tested.presence_pvalues().to_numpy()
-        accepted = np.zeros(self.n_tested, dtype=bool)
-        accepted[self._accepted] = True
-        values = [
-            self.tested.linear.estimate,
-            self.tested.linear.bse(),
-            p,
-            multiplicity.adjust(p),
-            accepted,
-            self.evidence,
-            self.support,
-        ]
-        return pd.DataFrame(dict(zip(columns, values, strict=True)), index=self.tested.categories)
+        frame = self.candidates.copy()
+        p = frame["pvalue"].to_numpy()
+        frame.insert(3, "pvalue_adjusted", multiplicity.adjust(p) if p.size else p)
+        accepted = np.zeros(len(frame), dtype=bool)
+        accepted[self._at] = True
+        frame.insert(4, "accepted", accepted)
+        return frame
 
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
@@ -355,12 +368,12 @@ class DictionaryResults(FittedResults):
         """The results as plain JSON types; no report is in them."""
         document = {name: getattr(self, name) for name in _PLAIN}
         document |= {
-            "tested": None if self.tested is None else self.tested.to_dict(),
-            "evidence": [float(v) for v in self.evidence],
-            "support": [int(v) for v in self.support],
+            "strings": self.candidates.index.tolist(),
+            "candidates": self.candidates.to_dict(orient="list"),
+            "fitted": self.fitted.to_dict(),
+            "goodness_of_fit": None if (g := self.goodness_of_fit) is None else g.to_dict(),
             "left_out": list(self.left_out),
             "pair_se": number_to_json(self.pair_se),
-            "critical": self.critical,
         }
         document |= {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
         return {"format": _FORMAT, "version": _VERSION} | document
@@ -371,23 +384,34 @@ class DictionaryResults(FittedResults):
         d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         given = {name: d[name] for name in _PLAIN}
         given |= {name: pd.DataFrame(d[name]) for name in _FRAMES}
-        tested = None if d["tested"] is None else FrequencyResults.from_dict(d["tested"])
-        results: DictionaryResults = cls.of(
-            tested=tested,
-            evidence=np.array(d["evidence"], dtype=np.float64),
-            support=np.array(d["support"], dtype=np.int64),
+        columns = [d["candidates"][name] for name in _COLUMNS]
+        strings = pd.Index(d["strings"], dtype=object)
+        fit = d["goodness_of_fit"]
+        return cls._of(
+            Uncertain.from_dict(d["fitted"]),
+            _candidates(strings, *columns),
+            goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
             left_out=tuple(d["left_out"]),
             pair_se=number_from_json(d["pair_se"]),
-            critical=d["critical"],
             **given,
         )
-        return results
 
 
-def _accepted(tested: FrequencyResults | None, alpha: float) -> npt.NDArray[np.int64]:
+_COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")
+
+
+def _candidates(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
+    """The strings that were tested; the last of the columns counts, the others measure."""
+    kinds = [np.float64] * 4 + [np.int64]
+    values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
+    return pd.DataFrame(dict(zip(_COLUMNS, values, strict=True)), index=strings)
+
+
+def _accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
     """Positions of the candidates that the test accepts, the most frequent first."""
-    if tested is None:
+    if candidates.empty:
         return np.empty(0, dtype=np.int64)
-    rejected = multiplicity.reject(tested.presence_pvalues().to_numpy(), alpha, "bonferroni")
+    rejected = multiplicity.reject(candidates["pvalue"].to_numpy(), alpha, "bonferroni")
     found = np.flatnonzero(rejected)
-    return found[np.argsort(-tested.linear.estimate[found], kind="stable")]
+    estimate = candidates["estimate"].to_numpy()[found]
+    return found[np.argsort(-estimate, kind="stable")]

@@ -45,7 +45,7 @@ def _header(results: Any) -> list[list[str]]:
         ["Strings by:", strings, "Epsilon of a string:", f"{split[0] * results.epsilon:.4g}"],
         ["Search:", results.settings, "Epsilon, all (nats):", f"{results.epsilon:.6g}"],
         ["Grams kept:", spread, "No. Respondents:", str(results.nobs)],
-        ["Edges:", str(len(results.edges)), "Missing:", str(results.n_missing)],
+        ["Edges:", str(results.n_edges), "Missing:", str(results.n_missing)],
         ["Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})", "Strings tested:",
          str(results.n_tested)],
     ]  # fmt: skip

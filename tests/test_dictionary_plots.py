@@ -93,7 +93,7 @@ def test_the_truth_is_read_as_the_survey_reads_it() -> None:
 
 
 def test_nothing_found() -> None:
-    results = found(40, 0.5)
+    results = found(400, 0.5)
     assert results.k == 0
     ax = results.plot()
     assert rows(ax) == [] and ax.texts[0].get_text() == "no string was found"
@@ -125,7 +125,7 @@ def test_refusals(change: dict[str, Any], match: str) -> None:
 
 def lines(ax: Any, grey: bool) -> list[LineCollection]:
     found = [c for c in ax.collections if isinstance(c, LineCollection)]
-    return [c for c in found if (to_hex(c.get_edgecolor()[0]) == GREY) == grey]
+    return [c for c in found if (to_hex(c.get_edgecolor()[-1]) == GREY) == grey]
 
 
 def texts(ax: Any) -> list[str]:
@@ -167,7 +167,7 @@ def test_what_is_not_drawn_is_counted() -> None:
     (grey,) = lines(ax, grey=True)
     assert len(lines(ax, grey=False)) == 1 and "3 strings" in ax.get_xlabel()
     assert len(nodes.get_offsets()) <= 3 * (1 + 5) and len(grey.get_segments()) <= 120
-    rest = len(results.edges) - len(grey.get_segments())
+    rest = results.n_edges - len(grey.get_segments())
     assert (f"{rest:,} edges" in ax.get_xlabel()) == (rest > 0)
     rest = len(results.grams) - len(nodes.get_offsets())
     assert f"{rest:,} grams" in ax.get_xlabel()
@@ -204,3 +204,13 @@ def test_more_strings_than_colours_and_axes_of_the_callers_own() -> None:
         found().plot_graph(ax=figure)
     with pytest.raises(InvalidArgument, match="max_strings"):
         found().plot_graph(max_strings=0)
+
+
+def test_an_edge_of_two_strings_has_the_colour_of_neither() -> None:
+    survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    rng = np.random.default_rng(5)
+    reports = survey.privatize(rng.choice(["abcade", "abcaee"], size=8_000), rng)
+    ax = ldp.DictionaryModel(reports).fit().plot_graph()
+    colours = [[to_hex(c) for c in path.get_edgecolor()] for path in lines(ax, grey=False)]
+    assert [len(set(row)) for row in colours] == [2, 2]
+    assert colours[0][0] == colours[1][0] == "#808080" and colours[0][1] != colours[1][1]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Stage", "critical_z", "detectable", "gram_stage", "pair_stage", "test_stage"]
+__all__ = ["Stage", "critical_z", "detectable", "gram_stage", "pair_stage", "string_stage"]
 
 Array = npt.NDArray[Any]
 
@@ -88,14 +88,11 @@ def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
     return Stage(se / np.sqrt(n_pairs), np.sqrt(2.0 * chance))
 
 
-def test_stage(se: Any, alpha: float, n_tested: int) -> Stage:
+def string_stage(se: Any, alpha: float, n_tested: int) -> Stage:
     """The reports of whole strings reject a frequency of zero, by Bonferroni over all tests."""
     from scipy.special import ndtri
 
     return Stage(se, -float(ndtri(alpha / n_tested)))
-
-
-test_stage.__test__ = False  # type: ignore[attr-defined]  # not one of pytest's
 
 
 def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:

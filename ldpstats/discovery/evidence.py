@@ -176,8 +176,8 @@ def candidates(
     prior = [np.log(np.maximum(kept.estimate, kept.se)) for kept in screened]
     if prior[0].size:  # no string is empty
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
-    best: dict[bytes, float] = {}
-    cut = 0
+    found, cut = [np.zeros((0, layout.n_positions), dtype=np.int64)], 0
+    scores = [np.zeros(0)]
     for level in _levels(tables):
         pairs = {}
         for pair, table in tables.items():
@@ -185,12 +185,18 @@ def candidates(
             pairs[pair] = log_ratio(table.estimate / noise, level / noise)
         grown = grow(possible, prior, pairs, width)
         cut = max(cut, grown.n_cut)
-        for members, score in zip(grown.members, grown.score, strict=True):
-            key = members.tobytes()
-            if np.isfinite(score) and score > best.get(key, -np.inf):
-                best[key] = float(score)
-    members = np.array([np.frombuffer(key, dtype=np.int64) for key in best], dtype=np.int64)
-    members = members.reshape(len(best), layout.n_positions)
-    score = np.array(list(best.values()))
+        finite = np.isfinite(grown.score)
+        found.append(grown.members[finite])
+        scores.append(grown.score[finite])
+    members, score = _distinct(np.concatenate(found), np.concatenate(scores))
     order = np.lexsort((*members.T[::-1], -score))
     return Grown(members[order], score[order], cut)
+
+
+def _distinct(members: Array, score: Array) -> tuple[Array, Array]:
+    """Each string once, with the best of its scores."""
+    order = np.lexsort((-score, *members.T))
+    members, score = members[order], score[order]
+    first = np.ones(len(score), dtype=bool)
+    first[1:] = (members[1:] != members[:-1]).any(axis=1)
+    return members[first], score[first]

@@ -44,9 +44,9 @@ class OwnerSums:
     >>> import ldpstats as ldp
     >>> orr = ldp.ORR(n_outputs=3, n_cohorts=2, epsilon=1.0)
     >>> orr.cells(["a", "b"])[:, :, 0].tolist()
-    [[0, 0], [1, 2]]
+    [[0, 0], [1, 0]]
     >>> OwnerSums(orr, np.array([[[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]]])).of(np.array(["a", "b"]))
-    array([[21., 31.]])
+    array([[21., 11.]])
     """
 
     mechanism: Any

@@ -25,6 +25,7 @@ Array = npt.NDArray[Any]
 
 _OTHER = "every other gram of the position"  # longer than a gram can be, to be told from them
 _CHUNK = 1 << 15  # reports whose likelihoods are formed at a time
+_LISTED = 1 << 21  # scores that are looked up in a table (16 MB), at most
 _RANK = 1e-10  # pivots of the scaled information below which grams are not told apart
 
 
@@ -52,13 +53,16 @@ class PairTable:
 class _Variable:
     """A position as a variable: its kept grams and, last, all others if there are any.
 
-    `rows` gives the likelihoods of reports, (n, g + 1), up to a factor each. `channel`, (g + 1, l),
-    is Q where the reports can be listed.
+    `rows` gives the likelihoods of reports, (n, g + 1), up to a factor each. Where the reports that
+    there can be are few, `number` gives the place of reports among these l, `table` their scores,
+    (l, g + 1), and `information` that of a report about the grams.
     """
 
     rows: Callable[[Reports], Array]
     reference: Array
-    channel: Array | None
+    number: Callable[[Reports], Array] | None = None
+    table: Array | None = None
+    information: Array | None = None
 
     def scores(self, reports: Reports) -> Array:
         """Likelihood of each report under each gram over that at the reference, (n, g + 1)."""
@@ -75,8 +79,8 @@ def pair_tables(
     ``J_a P J_b`` whatever the joint distribution P is, with J the information of a report
     (the dual estimator of an association, fully efficient where P is near independence). Their
     covariance is taken over the respondents of the pair, the margins over all reports of a
-    position; so is J, where the reports are too many to list. Where these are too few to tell the
-    kept grams apart, the tables say so by standard errors that are infinite.
+    position; so is J, unless the reports are answers of a known channel. Where these are too few to
+    tell the kept grams apart, the tables say so by standard errors that are infinite.
 
     Parameters
     ----------
@@ -139,20 +143,35 @@ def _products(
     n = len(parts[0])
     if first is None or second is None:
         return n, np.empty(0)
+    if first.table is not None and second.table is not None:
+        return n, _listed_covariance(first, second, parts) if n else np.empty(0)
     cross = np.zeros((left.products.shape[0], right.products.shape[0]))
     means = np.zeros(left.products.shape[0]), np.zeros(right.products.shape[0])
     for start in range(0, n, _CHUNK):
         A = first.scores(_rows(parts[0], start, start + _CHUNK))
         B = second.scores(_rows(parts[1], start, start + _CHUNK))
         cross += A.T @ B
-        for variable, sums, mean, X in ((first, left, means[0], A), (second, right, means[1], B)):
+        for sums, mean, X in ((left, means[0], A), (right, means[1], B)):
             mean += X.sum(axis=0)
-            if variable.channel is None:
-                sums.products += X.T @ X
-                sums.n += len(X)
+            sums.products += X.T @ X
+            sums.n += len(X)
     if n:
         cross = cross / n - np.outer(means[0] / n, means[1] / n)
     return n, cross
+
+
+def _listed_covariance(
+    first: _Variable, second: _Variable, parts: tuple[Reports, Reports]
+) -> Array:
+    """Covariance of scores that are looked up: reports that are alike count together."""
+    from scipy.sparse import csr_array
+
+    A, B, n = first.table, second.table, len(parts[0])
+    assert A is not None and B is not None and first.number and second.number
+    i, j = first.number(parts[0]), second.number(parts[1])
+    both = csr_array((np.ones(n), (i, j)), shape=(len(A), len(B)))
+    means = np.bincount(i, minlength=len(A)) @ A / n, np.bincount(j, minlength=len(B)) @ B / n
+    return np.asarray(A.T @ (both @ B) / n - np.outer(*means))
 
 
 def _rows(reports: Reports, start: int, stop: int) -> Reports:
@@ -162,9 +181,8 @@ def _rows(reports: Reports, start: int, stop: int) -> Reports:
 
 def _inverse(variable: _Variable, sums: _Sums) -> Array | None:
     """Inverse of the information of a report about a position; None where there is none."""
-    if variable.channel is not None:
-        Q = variable.channel
-        J = (Q / (variable.reference @ Q)) @ Q.T
+    if variable.information is not None:
+        J = variable.information
     elif sums.n:
         J = sums.products / sums.n
     else:
@@ -213,8 +231,12 @@ def _listed(
         counts = Counts(seen(part).y, np.ones(len(part), dtype=np.int64), mechanism)
         return np.asarray(mechanism.likelihood(counts).W.take(0, len(part))[:, order])
 
-    enumerated = isinstance(mechanism, Enumerated)
-    return _Variable(rows, p, mechanism.channel().matrix()[order] if enumerated else None)
+    if not isinstance(mechanism, Enumerated):
+        return _Variable(rows, p)
+    Q = mechanism.channel().matrix()[order]
+    mixed = p @ Q
+    scores = np.divide(Q, mixed, out=np.zeros(Q.shape), where=mixed > 0.0)
+    return _Variable(rows, p, lambda part: seen(part).y, scores.T, scores @ Q.T)
 
 
 def _hashed(counts: Counts, grams: list[str], reference: Array) -> _Variable:
@@ -232,7 +254,21 @@ def _hashed(counts: Counts, grams: list[str], reference: Array) -> _Variable:
         W = mechanism.likelihood(own, candidates).W.take(0, len(part))
         return np.column_stack([W, rows_of_law(law, own)])
 
-    return _Variable(rows, reference, None)
+    variable = _Variable(rows, reference)
+    m, n = mechanism.n_cells, counts.nobs
+    size = mechanism.n_cohorts * m
+    if mechanism.n_bits or size > n or size * reference.size > _LISTED:
+        return variable
+    cohort, y = np.divmod(np.arange(size), m)
+    scores = variable.scores(Reports(y, counts.mechanism, 0, cohort))
+    assert counts.cohort is not None
+    often = np.bincount(counts.cohort * m + counts.y, counts.n, size) / n
+    return replace(
+        variable,
+        number=lambda part: part.cohort * m + part.y,
+        table=scores,
+        information=scores.T @ (often[:, None] * scores),
+    )
 
 
 def position_counts(reports: DictionaryReports, position: int) -> Counts:

@@ -12,7 +12,10 @@ import pandas as pd
 
 from ldpstats.cohorts import CohortSource
 from ldpstats.discovery.owners import OwnerSums
+from ldpstats.errors import NotIdentified
 from ldpstats.grams import GramLayout
+from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tests import binomial_excess
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.reports import BitCounts, Counts
 
@@ -23,8 +26,10 @@ Array = npt.NDArray[Any]
 _HEAVY = 5.0  # standard errors from which a gram's collisions are taken off those of the others
 _FRACTION = 0.3  # of the most significant gram, from which others are taken along with it
 _SCANS = 4
+_MARGIN = 1.0  # standard errors below what is looked for, from which grams are looked at again
+_SURE = 4.0  # standard errors by which hardly any gram moves
 _SHORTLIST = 4096  # grams that are looked at again between two scans of all
-_SAMPLE = 256  # grams whose noise stands for that of all
+_ROUNDS = 100  # in which frequent grams are told apart between two scans
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +42,7 @@ class ScreenedGrams:
     estimate, se : array, shape (g,)
         Unbiased frequencies, estimated together, and their standard errors.
     z : array, shape (g,)
-        What they were kept for: each estimate over its standard error if the gram were absent.
+        What they were kept for: the normal score of each one's p-value if the gram were absent.
     critical : float
         The z from which grams were kept.
     n_left_out : int
@@ -82,15 +87,21 @@ def screen(
     Each of G grams is tested on its own, by its least squares estimate over the noise that it would
     have if the gram were absent. Over hashed reports that would leave the collisions with frequent
     grams in the noise: what is far beyond it is estimated together and taken off, and all others
-    are tested again on what is left.
+    are tested again on what is left. An absent gram owns cells at random: its noise is the spread
+    of the cells as they are, whatever the number of reports a cohort.
     """
     from scipy.special import ndtri
 
     critical = float(-ndtri(min(false_grams / layout.n_grams, 0.5)))
-    if mechanism.is_open:
-        found = _hashed(mechanism, counts, layout, critical, most)
+    none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
+    found = [none for _ in counts]
+    seen = [a for a, c in enumerate(counts) if c.nobs]
+    if mechanism.is_open and seen:
+        parts = _hashed(mechanism, [counts[a] for a in seen], layout, critical, most)
     else:
-        found = [_listed(mechanism, c, critical, most) for c in counts]
+        parts = [_listed(mechanism, counts[a], critical, most) for a in seen]
+    for a, part in zip(seen, parts, strict=True):
+        found[a] = part
     kept = zip(found, counts, strict=True)
     return [_together(mechanism, c, *part, critical) for part, c in kept]
 
@@ -99,11 +110,25 @@ def _listed(
     mechanism: Mechanism, counts: Counts | BitCounts, critical: float, most: int
 ) -> tuple[Array, Array, int]:
     """Grams, their z and how many were left out, where each has an estimate of its own."""
-    problem = mechanism.moments(counts)
+    problem: Any = mechanism.moments(counts)
     estimate = problem.estimate()[0]
-    null = np.full(mechanism.k, 1.0 / mechanism.k)
-    z = estimate / np.sqrt(problem.covariance(null).variances())
+    # each gram is absent where the others, or half of them, have all the mass
+    half = np.arange(mechanism.k) < mechanism.k // 2
+    nulls = [problem.covariance(side / side.sum()).variances() for side in (half, ~half)]
+    z = estimate / np.sqrt(np.where(half, nulls[1], nulls[0]))
+    if problem.kind in ("labels", "bits") and np.ndim(problem.A) < 2:
+        tally = np.rint(problem.t * problem.nobs).astype(np.int64)
+        p = binomial_excess(tally, problem.nobs, problem.offset, problem.A)
+        z = _normal_score(p, z)
     return _best(mechanism.categories.to_numpy().astype(str), z, critical, most)
+
+
+def _normal_score(p: Array, z: Array) -> Array:
+    """The z that have these p-values in the normal law; as they are where p is beyond a double."""
+    from scipy.special import ndtri
+
+    score = -np.asarray(ndtri(np.where(p > 0.0, p, 1.0)))
+    return np.where(p > 0.0, score, z)
 
 
 def _best(grams: Array, z: Array, critical: float, most: int) -> tuple[Array, Array, int]:
@@ -122,16 +147,14 @@ def _hashed(
     """As `_listed`, for all positions at once: the grams are hashed for all of them together."""
     positions = [_Position.of(mechanism, c, layout) for c in counts]
     least = min(critical, _HEAVY)
-    changed = positions
+    unsettled = positions
     for _ in range(_SCANS):
-        _scan(changed, layout, least, max(_SHORTLIST, 10 * most))
-        before = [set(position.heavy.tolist()) for position in changed]
-        for position in changed:
+        _scan(unsettled, layout, least - _MARGIN, max(_SHORTLIST, 10 * most))
+        for position in unsettled:
             position.explain(most)
-        after = [set(position.heavy.tolist()) for position in changed]
-        if all(new <= old for new, old in zip(after, before, strict=True)):
+        unsettled = [position for position in unsettled if not position.is_settled(least)]
+        if not unsettled:
             break
-        changed = [p for p, old, new in zip(changed, before, after, strict=True) if new != old]
     return [position.kept(critical, most) for position in positions]
 
 
@@ -139,26 +162,23 @@ def _hashed(
 class _Position:
     """One position while its grams are searched for.
 
-    `heavy` are the frequent grams known so far, whose part is taken off the equations; `grams` and
-    `z` those that stood out in the last scan.
+    `heavy` are the frequent grams known so far, whose part is taken off the equations; `grams`
+    those whose z was beyond `cut` in the last scan, on the equations `scanned`.
     """
 
     mechanism: Any
     counts: Counts | BitCounts
     source: CohortSource
-    noise: float
     heavy: Array
     grams: Array
-    z: Array
+    cut: float
+    scanned: Array
 
     @classmethod
     def of(cls, mechanism: Any, counts: Counts | BitCounts, layout: GramLayout) -> _Position:
-        some = next(layout.gram_blocks(_SAMPLE))
-        source = mechanism.moments(counts, some.tolist()).sources[0]
-        # all grams own as many cells, in as many cohorts: their noise is the same but for chance
-        noise = float(np.sqrt(source.noise.gradient_variances(source).mean()))
+        source = mechanism.moments(counts, next(layout.gram_blocks(1)).tolist()).sources[0]
         none = np.empty(0, dtype=f"<U{layout.gram}")
-        return cls(mechanism, counts, source, noise, none, none, np.empty(0))
+        return cls(mechanism, counts, source, none, none, np.inf, source.weights)
 
     def residual(self) -> Array:
         """Weighted equations, shape (C m,), without the part that the heavy grams explain."""
@@ -176,15 +196,28 @@ class _Position:
 
     def scaled(self, owned: Array, residual: Array) -> Array:
         """z of grams from the sums of what is left over the cells that they own."""
-        design = self.source.design
-        return np.asarray(design.slope / self.noise * (owned - design.background * residual.sum()))
+        noise, design = self.noise(residual)[0], self.source.design
+        moved = design.slope * (owned - design.background * residual.sum())
+        return np.asarray(moved / noise) if noise > 0.0 else np.zeros(owned.shape)
+
+    def noise(self, residual: Array) -> tuple[float, float]:
+        """Standard deviation and skewness of the sum over the cells that a random gram owns."""
+        m, h, r = self.mechanism.n_cells, self.mechanism.n_owned, self.source.design.background
+        both = 1.0 - 2.0 * (1.0 - 1.0 / m) ** h + (1.0 - 2.0 / m) ** h  # of two cells are owned
+        cells = self.source.design.slope * residual.reshape(-1, m)
+        total = cells.sum(axis=1)
+        variance = float((r - both) * np.vdot(cells, cells) + (both - r**2) * np.vdot(total, total))
+        third = h / m * float(((cells - total[:, None] / m) ** 3).sum())
+        return (variance**0.5, third / variance**1.5) if variance > 0.0 else (0.0, 0.0)
 
     def z_together(self, grams: Array) -> Array:
         """Estimates over their standard errors, of grams that are estimated together."""
         if not grams.size:
             return np.empty(0)
         problem = self.mechanism.moments(self.counts, grams.tolist())
-        return np.asarray(problem.estimate()[0] / np.sqrt(problem.covariance().variances()))
+        se = np.sqrt(problem.covariance().variances())
+        estimate = problem.estimate()[0]
+        return np.asarray(np.divide(estimate, se, out=np.zeros(se.shape), where=se > 0.0))
 
     def explain(self, most: int) -> None:
         """Find the frequent grams among those that stood out.
@@ -192,22 +225,39 @@ class _Position:
         A collision looks like a fraction of the gram that it is with: the most significant come
         first, and what is nothing once it is estimated together with the others is dropped.
         """
-        while self.grams.size:
+        for _ in range(_ROUNDS if self.grams.size else 0):
             z = self.test(self.grams, self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
             new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
             if not new.size or self.heavy.size >= most:
                 break
             new = new[np.argsort(-z[new], kind="stable")][:most]
-            joined = np.append(self.heavy, self.grams[new])[:most]
-            after = joined[self.z_together(joined) >= _HEAVY]
+            try:
+                after = self.significant(np.append(self.heavy, self.grams[new])[:most])
+            except NotIdentified:  # too many at once for the cohorts
+                try:
+                    after = self.significant(np.append(self.heavy, self.grams[new[:1]]))
+                except NotIdentified:
+                    break
             if set(after.tolist()) == set(self.heavy.tolist()):
                 break
             self.heavy = after
 
+    def is_settled(self, least: float) -> bool:
+        """Whether hardly any gram can have come from below `cut` to `least` since the last scan."""
+        residual = self.residual()
+        before, now = self.noise(self.scanned)[0], self.noise(residual)[0]
+        moved = self.noise(residual - self.scanned)[0]
+        return self.cut * before + _SURE * moved <= least * now
+
+    def significant(self, grams: Array) -> Array:
+        """Those that are far beyond the noise when they are estimated together."""
+        return np.asarray(grams[self.z_together(grams) >= _HEAVY])
+
     def kept(self, critical: float, most: int) -> tuple[Array, Array, int]:
-        light = ~np.isin(self.grams, self.heavy)
-        z = self.test(self.grams[light], self.residual())
+        light, residual = ~np.isin(self.grams, self.heavy), self.residual()
+        z = self.test(self.grams[light], residual)
+        z = _normal_score(skewed_pvalue(z, self.noise(residual)[1]), z)
         grams = np.append(self.heavy, self.grams[light])
         return _best(grams, np.append(self.z_together(self.heavy), z), critical, most)
 
@@ -231,10 +281,11 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
             beyond = np.flatnonzero(z >= least)
             names[i].append(block[beyond])
             values[i].append(z[beyond])
-    for position, found, value in zip(positions, names, values, strict=True):
-        z = np.concatenate(value)
+    for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
+        z = np.concatenate(values[i])
         best = np.argsort(-z, kind="stable")[:most]
-        position.grams, position.z = np.concatenate(found)[best], z[best]
+        position.grams, position.scanned = np.concatenate(names[i])[best], residual
+        position.cut = float(z[best[-1]]) if z.size > most else least
 
 
 def _together(

@@ -14,6 +14,8 @@ __all__ = ["Grown", "grow"]
 Array = npt.NDArray[Any]
 Pair = tuple[int, int]
 
+_SPARSE = 0.1  # share of the possible strings below which scores are added up one by one
+
 
 @dataclass(frozen=True, eq=False)
 class Grown:
@@ -66,13 +68,19 @@ def grow(
     """
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
     for i, own in enumerate(scores):
-        sums = total[:, None] + own[None, :]
-        possible = np.ones(sums.shape, dtype=bool)
+        possible = np.ones((len(members), own.size), dtype=bool)
         for a in range(i):
-            sums += pair_scores[a, i][members[:, a]]
             possible &= allowed[a, i][members[:, a]]
         row, gram = np.nonzero(possible)
-        value = sums[row, gram]
+        if row.size < _SPARSE * possible.size:
+            value = total[row] + own[gram]
+            for a in range(i):
+                value += pair_scores[a, i][members[row, a], gram]
+        else:
+            sums = total[:, None] + own[None, :]
+            for a in range(i):
+                sums += pair_scores[a, i][members[:, a]]
+            value = sums[row, gram]
         if value.size > width:
             best = _largest(value, width)
             cut += value.size - width

@@ -169,25 +169,26 @@ class DictionaryModel:
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings)
-        results: DictionaryResults = DictionaryResults.of(
+        named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
+        return DictionaryResults.of(
+            tested,
+            found.score[:n_tested],
+            found.edges[:n_tested],
+            alpha,
             survey=survey.to_dict(),
             nobs=self.nobs,
             n_missing=self.reports.n_missing,
-            alpha=alpha,
-            tested=tested,
-            evidence=found.score[:n_tested],
-            support=found.edges[:n_tested],
             n_excluded=found.n_excluded,
             n_untested=found.n_untested + len(found.strings) - n_tested,
             n_cut=grown.n_cut,
             settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
             grams=_grams_frame(screened, layout.starts),
-            edges=_edges_frame(screened, tables, graph, layout.starts),
+            edges=named,
+            n_edges=sum(int(present.sum()) for present in graph.values()),
             left_out=tuple(kept.n_left_out for kept in screened),
             pair_se=_pair_errors(tables),
             critical=screened[0].critical,
         )
-        return results
 
     def _named(
         self,
@@ -212,6 +213,7 @@ class DictionaryModel:
                 support += present[members[tested, a], members[tested, b]]
         return _Found(
             tuple(strings[i] for i in tested),
+            members[tested],
             score[tested],
             support,
             int((~kept).sum()),
@@ -235,6 +237,7 @@ class _Found:
     """Candidates, best first, and how many there were that are not among them."""
 
     strings: tuple[str, ...]
+    members: Array
     score: Array
     edges: npt.NDArray[np.int64]
     n_excluded: int
@@ -259,10 +262,9 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
 
 def _expected_number(value: Any) -> float:
     """How many false grams to expect, as a float."""
-    if not isinstance(value, bool | np.bool_ | str) and np.isscalar(value):
-        number = float(value)  # type: ignore[arg-type]
-        if 1e-9 <= number < np.inf:
-            return number
+    number = isinstance(value, int | float | np.integer | np.floating)
+    if number and not isinstance(value, bool) and 1e-9 <= value < np.inf:
+        return float(value)
     raise InvalidArgument("false_grams", value, "must be a number from 1e-9 on, for example 50.0")
 
 
@@ -310,11 +312,14 @@ def _edges_frame(
     tables: dict[Pair, PairTable],
     graph: dict[Pair, Array],
     starts: tuple[int, ...],
+    members: Array,
 ) -> pd.DataFrame:
-    """The edges of the graph; pairs that are none are not kept."""
+    """The edges of the graph that are in one of some strings, given by their grams."""
     rows = []
     for (a, b), present in graph.items():
-        s, t = np.nonzero(present)
+        own = np.zeros_like(present)
+        own[members[:, a], members[:, b]] = True
+        s, t = np.nonzero(present & own)
         rows.append(
             pd.DataFrame(
                 {

@@ -17,7 +17,7 @@ from ldpstats.discovery.detection import (
     detectable,
     gram_stage,
     pair_stage,
-    test_stage,
+    string_stage,
 )
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
@@ -105,7 +105,7 @@ class GramDesign:
         return {
             "grams": gram_stage(gram_se, critical_z(s.false_grams, layout.n_grams), K),
             "pairs": pair_stage(pair_se, n_pairs, combinations, s.max_candidates),
-            "test": test_stage(np.sqrt(whole / s.n), s.alpha, s.max_candidates),
+            "test": string_stage(np.sqrt(whole / s.n), s.alpha, s.max_candidates),
         }
 
     def _gram_variances(self, epsilon: Array, kept: float) -> tuple[Array, Array]:

@@ -2,9 +2,9 @@
 
 Every mechanism here says of an answer whether a report supports it: it is the answer (k-RR), its
 bit is set (unary), or the cell that it owns is reported or set (hashed). With the chance `own` that
-the answer supports itself, and `other` that another one does (over random hashes, where it may own
-the same cell), an answer of frequency f is supported by the share ``u = other + (own - other) f`` of
-the reports, and the variance of its estimate from one report is
+an answer supports itself, and `other` that another one does (over random hashes, where it may own
+the same cell), an answer of frequency f is supported by the share ``u = other + (own - other) f``
+of the reports, and the variance of its estimate from one report is
 
     u (1 - u) / (own - other)^2.
 

@@ -1,0 +1,450 @@
+# %% [markdown]
+# # Strings that nobody listed
+#
+# Which medicine do you take? An open question has no list of answers: what respondents write is
+# what the survey wants to know. With hashed reports (`03_open_alphabets.py`,
+# `04_rappor_candidates.py`) the collector can *test* whether a string is there, but first has to
+# think of it. Fanti, Pihur and Erlingsson (2016, sections IV and V; FPE16 below) let respondents
+# report two short pieces of their string besides, so that frequent strings can be put together from
+# frequent pieces. Here is how such a survey is planned, made and read, and then the experiments of
+# the paper (figures 6 to 10, 12 and 13) done again: by its own decoder, by ours on the same
+# reports, and by ours on a survey that is planned better.
+#
+# `python 08_unknown_dictionary.py` recomputes a few of the simulations and compares them with the
+# stored ones; `--full` recomputes and stores all of them; `--figures DIR` saves the figures. The
+# hosts of figure 10 are read from `../shared/data` beside the repository, where they are there; the
+# results for them are stored here all the same.
+
+# %%
+import argparse
+import time
+from pathlib import Path
+from string import ascii_lowercase as LETTERS
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+import ldpstats as ldp
+from ldpstats import utility
+from ldpstats.discovery.evidence import printed_threshold
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--full", nargs="*", metavar="SCENE", help="recompute what is stored")
+parser.add_argument("--figures", type=Path, metavar="DIR", help="save the figures there")
+options, _ = parser.parse_known_args()
+here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
+stored = here / "08_unknown_dictionary.csv"
+stored_strings = here / "08_unknown_dictionary_strings.csv"
+
+
+def finish(figure, name):
+    if options.figures:
+        figure.savefig(options.figures / f"08_{name}.png", dpi=150)
+    plt.close(figure)
+
+
+# %% [markdown]
+# ## The problem
+#
+# Two hundred thousand people are asked for the medicine that they take most. Some answers are
+# nobody's business: naltrexone tells of an addiction, lamotrigine of an epilepsy. The answers are
+# simulated here, 60 names with frequencies as 1, 1/2, 1/3, ... The collector does not have this
+# list; it only serves to check what comes out.
+
+# %%
+MEDICINES = """
+atorvastatin metformin lisinopril levothyroxine amlodipine metoprolol albuterol omeprazole losartan
+gabapentin sertraline simvastatin montelukast escitalopram bupropion furosemide pantoprazole
+trazodone fluticasone tamsulosin fluoxetine carvedilol duloxetine meloxicam clopidogrel prednisone
+citalopram insulin pravastatin tramadol aspirin alprazolam ibuprofen amoxicillin methylphenidate
+allopurinol venlafaxine clonazepam zolpidem apixaban glipizide spironolactone cetirizine atenolol
+oxycodone buspirone fenofibrate topiramate warfarin estradiol budesonide lamotrigine lorazepam
+famotidine propranolol naltrexone quetiapine donepezil methotrexate lithium
+""".split()
+
+
+def zipf(k, s=1.0):
+    """Frequencies of k strings that fall as the power s of their rank."""
+    weights = np.arange(1.0, k + 1.0) ** -s
+    return weights / weights.sum()
+
+
+truth = pd.Series(zipf(len(MEDICINES)), MEDICINES)
+n, epsilon = 200_000, 6.0
+answers = np.random.default_rng(8).choice(MEDICINES, n, p=truth)
+print(truth.head(3).round(4).to_string(), "...", truth.tail(2).round(4).to_string(), sep="\n")
+
+# %% [markdown]
+# Nobody can try all strings: there are $27^{12}$ of twelve letters and less. But there are only 703
+# pairs of letters, and which of them stand at a position is an ordinary question of an ordinary
+# survey. What that does not tell is which pairs belong to the same word. So each respondent
+# reports *two* grams from two positions drawn at random, and the joint distribution of the two
+# (`05_association.py`) shows which go together. And a string is still only a proposal. It is tested
+# on reports of whole strings, whose noise played no part in proposing it.
+#
+# A respondent spends epsilon three times: on two grams and on the whole. The positions are sent in
+# the clear; they are drawn without a look at the string.
+#
+# ## Planning
+#
+# How should epsilon be split, how long should grams be, what noise should they have? A string is
+# found only if it passes three stages: its grams are kept, its pairs tell it from chance, and its
+# own reports reject a frequency of zero. `plan_dictionary` compares surveys by the frequency from
+# which a string passes all of them with probability .8.
+
+# %%
+plan = utility.plan_dictionary(length=12, alphabet=LETTERS, epsilon=epsilon, n=n)
+print(plan)
+assert plan.best["found"] < 0.5 * plan.comparison["found"]["paper"]
+
+# %% [markdown]
+# The paper splits epsilon evenly, takes bigrams, and reports all three by RAPPOR with 128 bits. Its
+# authors say that other splits may be better. They are, but most of the gain is another matter: an
+# O-RR report (a k-ary randomised response on hashes; see `03_open_alphabets.py`) has less variance
+# than a Bloom filter at the same epsilon.
+#
+# The figure shows what the split does. The more of epsilon goes to the string, the smaller are the
+# frequencies that its test detects, and the larger those whose grams are seen at all.
+
+# %%
+figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
+curve = plan.curve.set_index("share") if "share" in plan.curve else plan.curve
+names = {"grams": "its grams are kept", "pairs": "its pairs tell it from chance", "test": "test"}
+for colour, (stage, label) in zip(("C0", "C2", "C1"), names.items(), strict=True):
+    ax.semilogy(curve.index, curve[stage], color=colour, label=label)
+ax.semilogy(curve.index, curve["found"], color="k", lw=3, alpha=0.25, label="all of it: found")
+ax.axvline(plan.best["share"], color="0.6", lw=0.8)
+ax.axvline(1 / 3, color="0.6", lw=0.8, ls=":")
+ax.text(1 / 3 + 0.01, ax.get_ylim()[1] * 0.75, "a third", fontsize="small", color="0.4")
+ax.set(xlabel="share of epsilon for the string", ylabel="frequency of a string that passes")
+ax.legend(frameon=False, fontsize="small")
+ax.spines[["top", "right"]].set_visible(False)
+finish(figure, "plan")
+
+# %% [markdown]
+# ## Collecting
+#
+# A survey pads short strings, and cuts long ones: of levothyroxine it will only know the first
+# twelve letters. Every respondent's device holds a client, whose randomness comes from the
+# operating system; `audit` adds up what the three reports reveal.
+
+# %%
+survey = plan.survey()
+print(survey, survey.gram_mechanism, survey.string_mechanism, sep="\n")
+print(survey.client().report("naltrexone"))
+print(survey.audit())
+assert survey.audit().agrees and abs(survey.audit().channel - epsilon) < 1e-9
+reports = survey.privatize(answers, np.random.default_rng(2016))
+
+# %% [markdown]
+# ## Fitting
+#
+# `fit` goes through the stages of the paper, with a stated error rate at each: grams that stand out
+# at a position (50 false ones a position are expected and welcome: a gram that is missed here is
+# lost); joint frequencies of all pairs of those; strings that these pairs speak for; and the test
+# of the best 500 by their own reports. Only the last decides what is reported.
+
+# %%
+started = time.perf_counter()
+results = ldp.DictionaryModel(reports).fit(alpha=0.05)
+seconds = time.perf_counter() - started
+print(results.summary())
+print(f"{seconds:.0f} seconds")
+
+# %% [markdown]
+# The table is to be read with three things in mind.
+#
+# - **What is in it.** With probability .95 at least, all of these strings are held by somebody.
+#   That is the family-wise error over all strings tested, however many the search proposes.
+# - **The intervals.** A string is shown because its estimate was large, so an interval that ignores
+#   this would cover too rarely. These cover given that the string was accepted; just above the
+#   bound they reach far down, which is honest: any smaller frequency could have come out like that.
+# - **What is not in it.** The last notes say from which frequency strings can be found at this n
+#   and epsilon, and how many respondents hold others. The list is not the dictionary; it is the
+#   part of it that is large enough.
+
+# %%
+cut = truth.rename(index=lambda text: text[:12])
+is_false = [text for text in results.index if text not in cut.index]
+bounds = results.conf_int()
+inside = cut.reindex(results.index).between(bounds["lower"], bounds["upper"])
+least = results.detectable_at(0.8)["found"]
+expected = int((cut > least).sum())
+print(f"{results.k} strings found, {len(is_false)} of them held by nobody")
+print(f"{expected} strings are more frequent than {least:.4f}")
+print(f"{inside.sum()} of {results.k} intervals cover")
+print(f"held by others: {results.unexplained.estimate:.3f}; ", end="")
+print(f"true: {1 - cut.reindex(results.index).sum():.3f}")
+assert not is_false and "levothyroxin" in results.index
+assert results.k >= 0.7 * expected
+# a miss has probability .05; more than k/20 + 4 standard errors of them are too many
+assert (~inside).sum() <= results.k / 20 + 4 * np.sqrt(results.k * 0.05 * 0.95)
+finish(results.plot(truth=truth).figure, "medicines")
+
+# %% [markdown]
+# `candidates_frame` has everything that was tested, in the order in which the grams proposed it.
+# The evidence is that of the grams alone, in nats. Chimeras of two frequent names come high up:
+# most of their pairs *are* frequent. The test of whole strings does away with them.
+
+# %%
+candidates = results.candidates_frame
+print(candidates.head(12).round(4).to_string())
+rejected = candidates[~candidates["accepted"]]
+print(f"{len(candidates)} strings tested, {candidates['accepted'].sum()} accepted")
+print("the largest estimate of the others, in standard errors: ", end="")
+print(round((rejected["estimate"] / rejected["se"]).max(), 2))
+
+# %% [markdown]
+# The graph (FPE16 figure 5): a column for each position, a node for each gram, its area the share
+# of the respondents who have it there. An edge says that two grams go together more often than by
+# chance; a string is a path whose grams all go together. What is drawn in light grey is a small
+# part of what the search had to get through: the line at the bottom counts the rest.
+
+# %%
+ax = results.plot_graph(max_strings=10)
+print(ax.get_xlabel())
+finish(ax.figure, "graph")
+
+# %% [markdown]
+# With fewer respondents the list gets shorter, and the summary says so. That is the answer of a
+# method that controls what it claims: with 3,000 respondents nobody can know.
+
+# %%
+few = ldp.DictionaryModel(reports.select(np.arange(n) < 3_000)).fit()
+print(few.summary().as_text().split("Accepted:")[1])
+assert few.k <= 2 and "TOO FEW RESPONDENTS" in str(few.summary())
+
+# %% [markdown]
+# ## The experiments of the paper
+#
+# The paper's strings are "hashes", drawn at random from 26 letters, 100 in all, of which 100,000
+# respondents hold one each. The frequencies are Zipf's (the exponent is not given; with 1.5 the
+# known dictionary does as well as in the paper), geometric (.3), a step (four strings of .12, four
+# of .06, and 92 share the rest) or uniform. Each of the three reports is a Bloom filter with 128
+# bits, two hashes, p = .25 and q = .75, which spends 4.39 each, 13.2 in all. The number of cohorts
+# is not given; here it is 64.
+#
+# - *paper*: its reports and its decoder: grams by Bonferroni's bound, edges above the printed
+#   threshold, all cliques.
+# - *ours, same reports*: our decoder on the very same reports.
+# - *ours, planned*: our decoder on the survey that `plan_dictionary` recommends at the same epsilon.
+# - *known*: the paper's reports of the whole strings, decoded with the list in hand, as in
+#   `04_rappor_candidates.py`.
+#
+# The loss is the Hellinger distance
+# $H(P, Q) = 2^{-1/2} (\sum_i (\sqrt{P_i} - \sqrt{Q_i})^2)^{1/2}$ between the true distribution P
+# and what was found, Q. Mass that was not found is put on a category of its own, which P does not
+# have: who finds nothing is at distance one.
+
+
+# %%
+def hellinger(true, estimate):
+    """Distance of frequencies by string from estimates of some strings; the rest is unknown."""
+    q = estimate.clip(lower=0.0)
+    q = q / max(q.sum(), 1.0)
+    overlap = np.sqrt(true.to_numpy() * q.reindex(true.index).fillna(0.0).to_numpy()).sum()
+    return float(np.sqrt(max(1.0 - overlap, 0.0)))
+
+
+assert hellinger(truth, truth.iloc[:0]) == 1.0 and hellinger(truth, truth) < 1e-6
+assert abs(hellinger(truth, truth.iloc[:1]) - np.sqrt(1.0 - truth.iloc[0])) < 1e-12
+
+LAWS = {
+    "Zipf": zipf(100, 1.5),
+    "geometric": 0.7 ** np.arange(100) / (0.7 ** np.arange(100)).sum(),
+    "step": np.r_[np.full(4, 0.12), np.full(4, 0.06), np.full(92, 0.28 / 92)],
+    "uniform": np.full(100, 0.01),
+}
+PAPER = {"threshold": "fpe16", "search": "cliques", "false_grams": 0.05}
+ARMS = ["known", "paper", "ours, same reports", "ours, planned"]
+REPORT = ldp.RAPPOR(n_bits=128, n_hashes=2, n_cohorts=64, f=0.0, p=0.25, q=0.75)
+N = 100_000
+print(f"epsilon of a report: {REPORT.epsilon:.3f}, of all three: {3 * REPORT.epsilon:.2f}")
+
+
+def hashes(law, length, rng):
+    """A hundred random strings with their frequencies."""
+    names = []
+    while len(names) < 100:  # distinct ones
+        names = list(dict.fromkeys([*names, "".join(rng.choice(list(LETTERS), length))]))
+    return pd.Series(LAWS[law], names)
+
+
+def paper_survey(length, gram, alphabet=LETTERS, report=REPORT):
+    return ldp.DictionarySurvey(
+        length, gram, alphabet, gram_mechanism=report, string_mechanism=report
+    )
+
+
+def measured(true, estimates, bounds, **more):
+    """What one survey found: a row of numbers, and the strings."""
+    row = {"found": int(estimates.index.isin(true.index).sum())}
+    row["false"] = len(estimates) - row["found"]
+    row["hellinger"] = hellinger(true, estimates)
+    strings = pd.DataFrame({"estimate": estimates, "lower": bounds["lower"]})
+    strings["upper"] = bounds["upper"]
+    return row | more, strings.rename_axis("string").reset_index()
+
+
+def decoded(true, reports, **settings):
+    """Strings found by `DictionaryModel`."""
+    started = time.perf_counter()
+    results = ldp.DictionaryModel(reports).fit(**settings)
+    seconds = time.perf_counter() - started
+    more = {"tested": results.n_tested, "edges": len(results.edges), "seconds": seconds}
+    return measured(true, results.params, results.conf_int(), **more)
+
+
+def detected(true, reports):
+    """Strings of a known dictionary that are significant, by Bonferroni's bound."""
+    results = ldp.FrequencyModel(reports, candidates=list(true.index)).fit("inversion")
+    found = list(results.detected(alpha=0.05))
+    return measured(true, results.linear.params[found], results.conf_int().loc[found])
+
+
+def experiment(scene, law, length, gram, run, arms, thresholds=(None,)):
+    """One survey of random strings in each arm."""
+    key = [list(LAWS).index(law), length, gram, run]
+    rng = np.random.default_rng([2016, sum(map(ord, scene)), *key])
+    true = hashes(law, length, rng)
+    answers = rng.choice(true.index.to_numpy(), N, p=true)
+    survey = paper_survey(length, gram)
+    reports = survey.privatize(answers, rng)
+    made = []
+    for arm in arms:
+        for times in thresholds:
+            if arm == "known":
+                row, strings = detected(true, reports.string)
+            elif arm == "paper" and times is not None:
+                delta = times * printed_threshold(REPORT, N)
+                settings = PAPER | {"threshold": delta, "max_candidates": 4_000, "width": 100_000}
+                row, strings = decoded(true, reports, **settings)
+            elif arm == "paper":
+                row, strings = decoded(true, reports, **PAPER)
+            elif arm == "ours, same reports":
+                row, strings = decoded(true, reports)
+            else:
+                planned = utility.plan_dictionary(length, LETTERS, survey.epsilon, N, grams=gram)
+                row, strings = decoded(true, planned.survey().privatize(answers, rng))
+            labels = {"scene": scene, "law": law, "length": length, "gram": gram, "arm": arm}
+            row = labels | {"threshold": times, "run": run} | row
+            made.append((row, strings.assign(scene=scene, law=law, arm=arm)))
+    return true, made
+
+
+# %% [markdown]
+# ### What is simulated
+#
+# Twenty surveys for each setting, ten with our decoder. String lengths are not given for figures 6,
+# 12 and 13: here it is 12. With URLs (figure 10) the scheme is the paper's: 20 characters, a
+# million respondents, 4.39 for all three reports.
+
+# %%
+SHARED = here.resolve().parents[1] / "shared" / "data" / "urls" / "usgov_hosts_top100.csv"
+HOST_LETTERS = LETTERS + "0123456789.-"
+LENGTHS = {2: [4, 6, 8, 10, 12, 16, 20], 3: [6, 9, 12, 15], 4: [8, 12, 16]}
+THRESHOLDS = [0.0, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0]
+HALF = 0.5 * np.log(9.0)  # of the epsilon of a bit at p = .25 and q = .75
+
+
+def q_of(epsilon):
+    """The q that, with p = .25 and two hashes, spends epsilon."""
+    odds = np.exp(epsilon / 2.0) / 3.0
+    return odds / (1.0 + odds)
+
+
+def host_experiment(run):
+    """One survey of the hosts in each arm; a fifth one has the q that the paper prints."""
+    table = pd.read_csv(SHARED).set_index("domain")["visits"]
+    true = table / table.sum()
+    rng = np.random.default_rng([2016, 10, run])
+    answers = rng.choice(true.index.to_numpy(), 1_000_000, p=true)
+    total = REPORT.epsilon
+    made = []
+    for arm, q in (("known", 0.75), ("known, a third", q_of(total / 3.0))):
+        report = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=q)
+        counts = report.draw(true, answers.size, rng, list(true.index))
+        made.append((arm, 0, *detected(true, counts)))
+    for arm, q in (("paper", q_of(total / 3.0)), ("paper, q as printed", 0.32)):
+        report = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=q)
+        reports = paper_survey(20, 2, HOST_LETTERS, report).privatize(answers, rng)
+        made.append((arm, 2, *decoded(true, reports, **PAPER)))
+        if arm == "paper":
+            made.append(("ours, same reports", 2, *decoded(true, reports)))
+    planned = utility.plan_dictionary(20, HOST_LETTERS, total, answers.size)
+    reports = planned.survey().privatize(answers, rng)
+    made.append(("ours, planned", int(planned.best["gram"]), *decoded(true, reports)))
+    rows = []
+    for arm, gram, row, strings in made:
+        labels = {"scene": "hosts", "law": "hosts", "length": 20, "gram": gram, "arm": arm}
+        row = labels | {"threshold": None, "run": run} | row
+        rows.append((row, strings.assign(scene="hosts", law="hosts", arm=arm)))
+    return true, rows
+
+
+def scene_of(scene):
+    """All surveys of a scene, one after the other."""
+    if scene == "laws":
+        for law in LAWS:
+            for run in range(20):
+                arms = ARMS if run < 10 else ARMS[:2]
+                yield experiment(scene, law, 12, 2, run, arms)
+    if scene == "lengths":
+        for gram, lengths in LENGTHS.items():
+            for length in lengths:
+                for run in range(20):
+                    arms = ARMS[1:] if run < 10 else ARMS[1:2]
+                    yield experiment(scene, "Zipf", length, gram, run, arms)
+    if scene == "thresholds":
+        for run in range(20):
+            yield experiment(scene, "Zipf", 12, 2, run, ["paper"], THRESHOLDS)
+    if scene == "hosts":
+        for run in range(5):
+            yield host_experiment(run)
+
+
+SCENES = ["laws", "lengths", "thresholds", "hosts"]
+
+
+def simulate(scene):
+    """Rows of both stored tables; strings of the first run alone."""
+    rows, strings = [], []
+    for true, made in scene_of(scene):
+        for row, found in made:
+            rows.append(row)
+            if row["run"] == 0 and scene in ("laws", "hosts"):
+                ranked = pd.Series(np.arange(1, len(true) + 1), true.index)
+                found["rank"] = found["string"].map(ranked).fillna(0).astype(int)
+                found["truth"] = found["string"].map(true).fillna(0.0)
+                strings.append(found)
+        last = {name: row[name] for name in ("law", "length", "gram", "run")}
+        print(scene, *last.values(), "done", flush=True)
+    return pd.DataFrame(rows), pd.concat(strings) if strings else None
+
+
+def store():
+    """The stored results, of which those of the scenes that --full names are computed again."""
+    if options.full is not None:
+        present = [scene for scene in SCENES if scene != "hosts" or SHARED.exists()]
+        wanted = [scene for scene in present if scene in options.full or not options.full]
+        made = [simulate(scene) for scene in wanted]
+        header = "# Made by: python vignettes/08_unknown_dictionary.py --full\n"
+        tables = ([rows for rows, _ in made], [found for _, found in made if found is not None])
+        for path, frames in zip((stored, stored_strings), tables, strict=True):
+            if len(wanted) < len(SCENES) and path.exists():
+                before = pd.read_csv(path, comment="#")
+                frames.append(before[~before["scene"].isin(wanted)])
+            if not frames:
+                continue
+            table = pd.concat(frames).sort_values(
+                "scene", key=lambda names: names.map(SCENES.index), kind="stable"
+            )
+            text = table.to_csv(index=False, float_format="%.5g", lineterminator="\n")
+            path.write_text(header + text, encoding="utf-8", newline="\n")
+    rows = pd.read_csv(stored, comment="#")
+    assert rows["scene"].unique().tolist() == SCENES
+    return rows, pd.read_csv(stored_strings, comment="#")
+
+
+surveys, found_strings = store()
