@@ -190,8 +190,8 @@ def _discover(given: argparse.Namespace) -> int:
         with progress("discovering") as advance:
             told = None if advance is None else lambda stage, fraction: advance(fraction)
             results = model.fit(**how, progress=told)
-        candidates = results.candidates_frame.rename_axis("string").reset_index()
-        document = results.to_dict() | {"candidates": candidates.to_dict(orient="records")}
+        tested = results.candidates_frame.rename_axis("string").reset_index()
+        document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
         table = str(results.summary(given.alpha, given.max_rows))
         graph = given.plot_kind == "graph"

@@ -275,7 +275,7 @@ def test_every_option_of_discover(
     results = ldp.DictionaryModel(drawn()).fit(**FEW | how)
     assert discover(*options.split(), "--json", "-") == 0
     document = json.loads(capsys.readouterr().out)
-    candidates = document.pop("candidates")
+    candidates = document.pop("tested")
     assert document == results.to_dict()
     assert len(candidates) == results.n_tested > 0
 
@@ -286,7 +286,7 @@ def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixt
     assert capsys.readouterr().out == f"{results.summary()}\n"
     text = Path("out.json").read_text()
     assert ldp.DictionaryResults.from_json(text).params.equals(results.params)
-    told = json.loads(text)["candidates"]
+    told = json.loads(text)["tested"]
     assert [row["string"] for row in told] == results.candidates_frame.index.tolist()
     accepted = {row["string"]: row["estimate"] for row in told if row["accepted"]}
     assert accepted == results.params.to_dict()
@@ -294,7 +294,7 @@ def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixt
 
 def test_what_strings_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert discover("--keep", "[a-e]{3}", "--json", "-") == 0
-    told = json.loads(capsys.readouterr().out)["candidates"]
+    told = json.loads(capsys.readouterr().out)["tested"]
     assert {len(row["string"]) for row in told} == {3}
     assert [row["string"] for row in told if row["accepted"]] == ["bad"]
 
@@ -353,7 +353,7 @@ def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
         assert discover("--alpha", "1e-300", "--plot", f"{kind}.png", "--plot-kind", kind) == 0
     capsys.readouterr()
     assert discover("--alpha", "1e-300", "--json", "-") == 0
-    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["candidates"])
+    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["tested"])
 
 
 REFUSED = {

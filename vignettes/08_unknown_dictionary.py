@@ -228,7 +228,7 @@ assert few.k <= 2 and "TOO FEW RESPONDENTS" in str(few.summary())
 # - *paper*: its reports and its decoder: grams by Bonferroni's bound, edges above the printed
 #   threshold, all cliques.
 # - *ours, same reports*: our decoder on the very same reports.
-# - *ours, planned*: our decoder on the survey that `plan_dictionary` recommends at the same epsilon.
+# - *ours, planned*: our decoder on the survey that `plan_dictionary` recommends at that epsilon.
 # - *known*: the paper's reports of the whole strings, decoded with the list in hand, as in
 #   `04_rappor_candidates.py`.
 #

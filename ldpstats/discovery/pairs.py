@@ -15,7 +15,7 @@ from ldpstats.discovery.screening import ScreenedGrams
 from ldpstats.mechanisms.base import Enumerated, Mechanism
 from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.lumped import lump
-from ldpstats.other import other_law, rows_of_law
+from ldpstats.other import rows_of_law
 from ldpstats.reports import Counts, Reports
 from ldpstats.simplex import project_simplex, project_subsimplex
 
@@ -93,9 +93,7 @@ def pair_tables(
         From pairs of positions to tables.
     """
     layout = reports.survey.layout
-    variables = [
-        _variable(reports, a, kept) if kept.grams.size else None for a, kept in enumerate(screened)
-    ]
+    variables = [_variable(reports, kept) if kept.grams.size else None for kept in screened]
     total = [_Sums.none(0 if v is None else v.reference.size) for v in variables]
     products = {}
     for number, (a, b) in enumerate(layout.pairs):
@@ -204,7 +202,7 @@ def _variances(inverse: Array) -> Array:
     return np.asarray(np.maximum(np.diag(inverse) - mean**2 / mean.sum(), 0.0))
 
 
-def _variable(reports: DictionaryReports, position: int, kept: ScreenedGrams) -> _Variable:
+def _variable(reports: DictionaryReports, kept: ScreenedGrams) -> _Variable:
     """How the reports of a position tell its kept grams apart, and from all others."""
     mechanism: Any = reports.survey.gram_mechanism
     grams = kept.grams.tolist()
@@ -212,11 +210,11 @@ def _variable(reports: DictionaryReports, position: int, kept: ScreenedGrams) ->
         p = project_simplex(kept.estimate)
         return _listed(mechanism, grams, p, lambda part: part)
     p = project_subsimplex(kept.estimate)
-    # noise may leave nothing for the others, whose law is then unknown: about a standard error
+    # noise may leave nothing for the others: about a standard error
     p = p * min(1.0, (1.0 - max(kept.nobs, 2) ** -0.5) / max(float(p.sum()), 1e-9))
     reference = np.append(p, 1.0 - p.sum())
     if mechanism.n_cohorts:
-        return _hashed(position_counts(reports, position), grams, reference)
+        return _hashed(mechanism, grams, reference)
     lumped = lump(_rows(reports.first, 0, 0), grams, _OTHER).mechanism
     return _listed(lumped, [*grams, _OTHER], reference, lambda part: lump(part, grams, _OTHER))
 
@@ -239,36 +237,31 @@ def _listed(
     return _Variable(rows, p, lambda part: seen(part).y, scores.T, scores @ Q.T)
 
 
-def _hashed(counts: Counts, grams: list[str], reference: Array) -> _Variable:
-    """A variable of hashed grams: the law of the others is what the kept grams leave."""
-    mechanism: Any = counts.mechanism
-    candidates: Any = grams
+def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
+    """A variable of hashed grams: the others, none of which is frequent, hash anywhere.
+
+    What the reports say of the law of the others would be noise of the same reports, mostly.
+    """
+    seen, candidates = mechanism, grams
     if not mechanism.is_open:  # seen as open, with the cells that permutations gave
         at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
         candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))
-        mechanism = replace(mechanism, alphabet=None)
-    law = other_law(replace(counts, mechanism=mechanism), candidates, reference[:-1])
+        seen = replace(mechanism, alphabet=None)
+    (high, low), m = mechanism._probabilities(), mechanism.n_cells
+    even = np.full((mechanism.n_cohorts, m), low + (high - low) * mechanism._background())
 
     def rows(part: Reports) -> Array:
-        own = Counts(part.y, np.ones(len(part), dtype=np.int64), mechanism, cohort=part.cohort)
-        W = mechanism.likelihood(own, candidates).W.take(0, len(part))
-        return np.column_stack([W, rows_of_law(law, own)])
+        own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
+        W = seen.likelihood(own, candidates).W.take(0, len(part))
+        return np.column_stack([W, rows_of_law(even, own)])
 
-    variable = _Variable(rows, reference)
-    m, n = mechanism.n_cells, counts.nobs
-    size = mechanism.n_cohorts * m
-    if mechanism.n_bits or size > n or size * reference.size > _LISTED:
-        return variable
-    cohort, y = np.divmod(np.arange(size), m)
-    scores = variable.scores(Reports(y, counts.mechanism, 0, cohort))
-    assert counts.cohort is not None
-    often = np.bincount(counts.cohort * m + counts.y, counts.n, size) / n
-    return replace(
-        variable,
-        number=lambda part: part.cohort * m + part.y,
-        table=scores,
-        information=scores.T @ (often[:, None] * scores),
-    )
+    if mechanism.n_bits or even.size * reference.size > _LISTED:
+        return _Variable(rows, reference)
+    cohort, y = np.divmod(np.arange(even.size), m)
+    W = rows(Reports(y, mechanism, 0, cohort))
+    table = W / (W @ reference)[:, None]
+    J = table.T @ W / mechanism.n_cohorts
+    return _Variable(rows, reference, lambda part: part.cohort * m + part.y, table, J)
 
 
 def position_counts(reports: DictionaryReports, position: int) -> Counts:

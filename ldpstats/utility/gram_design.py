@@ -91,7 +91,8 @@ class GramDesign:
     def stages(self, shares: Array) -> dict[str, Stage]:
         """What a string must pass, for several shares of epsilon of the string, shape (s,)."""
         s, layout = self.setting, self.layout
-        K, n_pairs = layout.n_positions, len(layout.pairs)
+        K = layout.n_positions
+        n_pairs = K * (K - 1) // 2
         # as many that are there as that are not
         kept = max(min(2.0 * s.false_grams, layout.n_grams), 1.0)
         alone, jointly = self._gram_variances((1.0 - shares) / 2.0 * s.epsilon, kept)
@@ -147,13 +148,13 @@ class GramDesign:
 
     def bits(self, share: float) -> int:
         """Bits that a respondent sends: the pair of positions, two grams and the string."""
-        epsilon, size = self.setting.epsilon, self.layout.n_grams
+        epsilon, size, K = self.setting.epsilon, self.layout.n_grams, self.layout.n_positions
         if self.gram in ("krr", "oue"):
             gram = size if self.gram == "oue" else _width(size)
         else:
             gram = _report_bits(self._mechanism((1.0 - share) / 2.0 * epsilon))
         string = _report_bits(string_mechanism(self.string, share * epsilon))
-        return _width(len(self.layout.pairs)) + 2 * gram + string
+        return _width(K * (K - 1) // 2) + 2 * gram + string
 
 
 def _together(mechanisms: list[Any], size: float) -> Array:
