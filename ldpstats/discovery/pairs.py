@@ -242,7 +242,8 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
 
     What the reports say of the law of the others would be noise of the same reports, mostly.
     """
-    seen, candidates = mechanism, grams
+    seen: Any = mechanism
+    candidates: Any = grams
     if not mechanism.is_open:  # seen as open, with the cells that permutations gave
         at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
         candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))

@@ -284,7 +284,9 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
     for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
         z = np.concatenate(values[i])
         best = np.argsort(-z, kind="stable")[:most]
-        position.grams, position.scanned = np.concatenate(names[i])[best], residual
+        grams = np.concatenate(names[i])[best]  # those that were taken off are hidden
+        hidden = position.heavy[~np.isin(position.heavy, grams)]
+        position.grams, position.scanned = np.append(grams, hidden), residual
         position.cut = float(z[best[-1]]) if z.size > most else least
 
 

@@ -48,9 +48,9 @@ class DictionaryPlan:
     curve : DataFrame
         `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
     comparison : DataFrame
-        From the paper's survey to the recommended one; columns of `table`. "paper": bigrams (or the
-        shortest grams, where length is odd), RAPPOR, a third of epsilon each. "paper, best split".
-        "recommended, thirds". "recommended".
+        From the paper's survey to the recommended one; columns of `table`. "paper": bigrams (single
+        characters, where length is odd), RAPPOR, a third of epsilon each. "paper, best split".
+        "thirds": grams and mechanisms as recommended. "recommended".
     left_out : dict
         From sizes of grams that divide the length, but were not compared, to the reason.
 
@@ -124,7 +124,7 @@ class DictionaryPlan:
 
 
 def _shown(frame: pd.DataFrame, index: bool = True) -> str:
-    names = {"gram_mechanism": "by", "string_mechanism": "strings by", "n_grams": "to scan"}
+    names = {"gram_mechanism": "by", "string_mechanism": "strings by", "n_grams": "scan"}
     return str(frame.rename(columns=names).to_string(index=index, float_format="{:.3g}".format))
 
 
@@ -214,20 +214,20 @@ def plan_dictionary(
     strings are found with probability 0.8 from a frequency of 0.016; what limits it is the test
     the paper's survey needs 5.2 times as many respondents for the same
     <BLANKLINE>
-                         gram      by strings by  share  grams  pairs   test  found  limit  to scan  bits
-    paper                   2  rappor     rappor  0.333 0.0112 0.0348 0.0292 0.0356  pairs       73   404
-    paper, best split       2  rappor     rappor   0.31 0.0107  0.032 0.0316 0.0347  pairs       73   404
-    recommended, thirds     3     orr        orr  0.333   0.01 0.0109 0.0175 0.0176   test      585    41
-    recommended             3     orr        orr   0.39 0.0112 0.0137 0.0141 0.0156   test      585    42
+                       gram      by strings by  share  grams  pairs   test  found  limit  scan  bits
+    paper                 2  rappor     rappor  0.333 0.0112 0.0348 0.0292 0.0356  pairs    73   404
+    paper, best split     2  rappor     rappor   0.31 0.0107  0.032 0.0316 0.0347  pairs    73   404
+    thirds                3     orr        orr  0.333   0.01 0.0109 0.0175 0.0176   test   585    41
+    recommended           3     orr        orr   0.39 0.0112 0.0137 0.0141 0.0156   test   585    42
     <BLANKLINE>
     Best split of each:
-     gram  by strings by  share   grams  pairs   test  found limit  to scan  bits
-        3 orr        orr   0.39  0.0112 0.0137 0.0141 0.0156  test      585    42
-        2 orr        orr   0.35 0.00717 0.0162 0.0164 0.0178  test       73    44
-        1 orr        orr   0.33  0.0133 0.0188 0.0177 0.0201 pairs        9    45
-        3 orr     rappor   0.46   0.013 0.0185 0.0206 0.0218  test      585   160
-        2 orr     rappor   0.42 0.00826 0.0216 0.0227 0.0242  test       73   162
-        1 orr     rappor   0.39  0.0147 0.0228 0.0246  0.026  test        9   164
+     gram  by strings by  share   grams  pairs   test  found limit  scan  bits
+        3 orr        orr   0.39  0.0112 0.0137 0.0141 0.0156  test   585    42
+        2 orr        orr   0.35 0.00717 0.0162 0.0164 0.0178  test    73    44
+        1 orr        orr   0.33  0.0133 0.0188 0.0177 0.0201 pairs     9    45
+        3 orr     rappor   0.46   0.013 0.0185 0.0206 0.0218  test   585   160
+        2 orr     rappor   0.42 0.00826 0.0216 0.0227 0.0242  test    73   162
+        1 orr     rappor   0.39  0.0147 0.0228 0.0246  0.026  test     9   164
     """
     s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
     layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
@@ -261,7 +261,7 @@ def _comparison(best: GramDesign, shares: Array) -> pd.DataFrame:
     rows = {
         "paper": paper.row(third),
         "paper, best split": paper.row(shares),
-        "recommended, thirds": best.row(third),
+        "thirds": best.row(third),
         "recommended": best.row(shares),
     }
     return pd.DataFrame(rows.values(), index=list(rows))

@@ -66,7 +66,7 @@ def report_variances(
     >>> import ldpstats as ldp
     >>> rates = hashed_rates([ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.75)])
     >>> report_variances(rates, 0.0, 2).round(3), report_variances(rates, 0.0, 2, True).round(3)
-    (array([0.395]), array([0.238]))
+    (array([0.395]), array([0.242]))
     """
     single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
     if likelihood:
