@@ -172,9 +172,9 @@ def test_collisions_do_not_hide_rare_grams(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("n", [300, 3_000, 30_000])
+@pytest.mark.parametrize("n", [300, 20_000])
 def test_false_grams_at_length(n: int) -> None:
-    R = 200
+    R = 60
     uneven = np.array([0.4, *np.full(60, 0.01)])  # many are too rare to be told apart
     for mechanism in (ORR(5, 1024, 1.5), RAPPOR(128, 2, 64, 0.0, 0.25, 0.5), ORR(3, 256, 1.0)):
         false, *_ = false_grams(mechanism, n, uneven, R)
@@ -249,10 +249,10 @@ def test_tables_agree_with_the_association_model() -> None:
 
 
 PAIRS: dict[str, ldp.Mechanism] = {
-    "krr": KRR(GRAMS, 2.0),
-    "oue": KRAPPOR(GRAMS, 2.0, theta=0.5),
-    "orr": ORR(5, 64, 2.0),
-    "rappor": RAPPOR(64, 2, 16, 0.0, 0.25, 0.6),
+    "krr": KRR(GRAMS, 1.0),
+    "oue": KRAPPOR(GRAMS, 1.0, theta=0.5),
+    "orr": ORR(4, 64, 1.0),
+    "rappor": RAPPOR(64, 2, 16, 0.0, 0.25, 0.45),
 }
 
 
@@ -274,7 +274,7 @@ def check_scores(name: str, n: int, R: int, band: float) -> None:
         # to first order: what is left of a bias is of the order of one over sqrt(n) in z
         assert abs(z.mean()) < band * z.std() / np.sqrt(R) + 0.1
     spread = np.sqrt((absent**2).mean())
-    assert abs(spread - 1.0) < 0.1 + band / np.sqrt(2.0 * absent.size)
+    assert abs(spread - 1.0) < 0.12 + band / np.sqrt(2.0 * absent.size)
     assert 0.8 < frequent.std() < 2.0  # its own frequency and the margins are left out of se
 
 
@@ -288,7 +288,7 @@ def test_pairs_that_are_absent_are_standard_normal(name: str) -> None:
 def test_pairs_that_are_absent_are_standard_normal_at_length(
     name: str, replications: Callable[[int], int]
 ) -> None:
-    check_scores(name, n=30_000, R=replications(500), band=3.0)
+    check_scores(name, n=10_000, R=replications(500), band=3.0)
 
 
 def test_too_few_reports_to_tell_grams_apart() -> None:

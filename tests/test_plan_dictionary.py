@@ -218,7 +218,9 @@ def test_table_has_the_best_split_of_each_and_the_curve_shows_it() -> None:
     assert (plan.comparison.loc["recommended", table.columns] == plan.best).all()
 
 
-def test_bits_decide_between_surveys_that_are_as_good() -> None:
+def test_costs_decide_between_surveys_that_are_as_good() -> None:
+    longer = plan_dictionary(**HOSTS, most_grams=1 << 28, shares=[0.23])
+    assert longer.table["gram"][0] == 5 and longer.best["gram"] == 4  # 38 times as many to scan
     plan = plan_dictionary(**SMALL, grams=[3], gram_mechanisms=["oue", "orr"])
     assert plan.table["gram_mechanism"][0] == "oue"  # by less than 1 per cent, for 1186 bits
     assert plan.best["gram_mechanism"] == "orr" and plan.best["bits"] < 50

@@ -211,12 +211,13 @@ finish(ax.figure, "graph")
 
 # %% [markdown]
 # With fewer respondents the list gets shorter, and the summary says so. That is the answer of a
-# method that controls what it claims: with 3,000 respondents nobody can know.
+# method that controls what it claims.
 
 # %%
-few = ldp.DictionaryModel(reports.select(np.arange(n) < 3_000)).fit()
-print(few.summary().as_text().split("Accepted:")[1])
-assert few.k <= 2 and "TOO FEW RESPONDENTS" in str(few.summary())
+few = ldp.DictionaryModel(reports.select(np.arange(n) < 600)).fit()
+notes = few.summary().as_text().splitlines()
+print(next(line for line in notes if "TOO FEW RESPONDENTS" in line))
+assert few.k == 0
 
 # %% [markdown]
 # ## The experiments of the paper
@@ -513,7 +514,7 @@ laws = table_of("laws", "found")
 laws["known, paper says"] = pd.Series({"Zipf": "17"})
 laws["paper says"] = pd.Series({"Zipf": "7", "uniform": "0"})
 print("strings found of 100, means")
-print(laws.fillna("").round(1).to_string())
+print(laws.to_string(na_rep="", float_format="{:.1f}".format))
 print("Hellinger distance, means")
 print(table_of("laws", "hellinger").round(3).to_string())
 means = table_of("laws", "found")
@@ -648,7 +649,7 @@ by_arm = hosts.groupby("arm")[["found", "false", "hellinger", "tested", "seconds
 by_arm = by_arm.reindex(order)
 by_arm["paper says"] = pd.Series({"known": "75", "known, a third": "23", "paper": "5, and 1 false"})
 print(f"{hosts['run'].nunique()} surveys of a million: means")
-print(by_arm.round(2).fillna("").to_string())
+print(by_arm.to_string(na_rep="", float_format="{:.3g}".format))
 print("5-grams and longer are too many to scan; planned:", end=" ")
 print(f"{hosts[hosts['arm'] == 'ours, planned']['gram'].iloc[0]}-grams")
 assert by_arm.loc["known", "found"] > by_arm.loc["known, a third", "found"]

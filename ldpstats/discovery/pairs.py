@@ -67,7 +67,8 @@ class _Variable:
     def scores(self, reports: Reports) -> Array:
         """Likelihood of each report under each gram over that at the reference, (n, g + 1)."""
         W = self.rows(reports)
-        return np.asarray(W / (W @ self.reference)[:, None])
+        W /= (W @ self.reference)[:, None]
+        return W
 
 
 def pair_tables(

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.cohorts import CohortSource
-from ldpstats.discovery.owners import OwnerSums
+from ldpstats.discovery.owners import OwnedCells
 from ldpstats.errors import NotIdentified
 from ldpstats.grams import GramLayout
 from ldpstats.inference.tails import skewed_pvalue
@@ -26,9 +26,9 @@ Array = npt.NDArray[Any]
 _HEAVY = 5.0  # standard errors from which a gram's collisions are taken off those of the others
 _FRACTION = 0.3  # of the most significant gram, from which others are taken along with it
 _SCANS = 4
-_MARGIN = 1.0  # standard errors below what is looked for, from which grams are looked at again
+_MARGIN = 1.5  # standard errors below what is looked for, from which grams are looked at again
 _SURE = 4.0  # standard errors by which hardly any gram moves
-_SHORTLIST = 4096  # grams that are looked at again between two scans of all
+_SHORTLIST = 1 << 14  # grams that are looked at again between two scans of all
 _ROUNDS = 100  # in which frequent grams are told apart between two scans
 
 
@@ -171,6 +171,7 @@ class _Position:
     source: CohortSource
     heavy: Array
     grams: Array
+    owned: OwnedCells
     cut: float
     scanned: Array
 
@@ -178,7 +179,8 @@ class _Position:
     def of(cls, mechanism: Any, counts: Counts | BitCounts, layout: GramLayout) -> _Position:
         source = mechanism.moments(counts, next(layout.gram_blocks(1)).tolist()).sources[0]
         none = np.empty(0, dtype=f"<U{layout.gram}")
-        return cls(mechanism, counts, source, none, none, np.inf, source.weights)
+        owned = OwnedCells(mechanism, none)
+        return cls(mechanism, counts, source, none, none, owned, np.inf, source.weights)
 
     def residual(self) -> Array:
         """Weighted equations, shape (C m,), without the part that the heavy grams explain."""
@@ -188,11 +190,9 @@ class _Position:
         own = problem.sources[0]
         return np.asarray(own.weights * (own.moved - own.design.times(problem.estimate()[0])))
 
-    def test(self, grams: Array, residual: Array) -> Array:
-        """z of grams, each alone on what is left."""
-        if not grams.size:
-            return np.empty(0)
-        return self.scaled(_sums([self], [residual]).of(grams)[0], residual)
+    def test(self, residual: Array) -> Array:
+        """z of `grams`, each alone on what is left."""
+        return self.scaled(self.owned.sums(_by_cohort([self], [residual]))[0], residual)
 
     def scaled(self, owned: Array, residual: Array) -> Array:
         """z of grams from the sums of what is left over the cells that they own."""
@@ -226,7 +226,7 @@ class _Position:
         first, and what is nothing once it is estimated together with the others is dropped.
         """
         for _ in range(_ROUNDS if self.grams.size else 0):
-            z = self.test(self.grams, self.residual())
+            z = self.test(self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
             new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
             if not new.size or self.heavy.size >= most:
@@ -256,16 +256,16 @@ class _Position:
 
     def kept(self, critical: float, most: int) -> tuple[Array, Array, int]:
         light, residual = ~np.isin(self.grams, self.heavy), self.residual()
-        z = self.test(self.grams[light], residual)
+        z = self.test(residual)[light] if light.any() else np.empty(0)
         z = _normal_score(skewed_pvalue(z, self.noise(residual)[1]), z)
         grams = np.append(self.heavy, self.grams[light])
         return _best(grams, np.append(self.z_together(self.heavy), z), critical, most)
 
 
-def _sums(positions: Sequence[_Position], residuals: Sequence[Array]) -> OwnerSums:
+def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Array:
+    """What is left at each position, shape (K, C, m)."""
     mechanism = positions[0].mechanism
-    shape = len(positions), mechanism.n_cohorts, mechanism.n_cells
-    return OwnerSums(mechanism, np.array(residuals).reshape(shape))
+    return np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
 
 
 def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most: int) -> None:
@@ -273,9 +273,9 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
     residuals = [position.residual() for position in positions]
     names: list[list[Array]] = [[] for _ in positions]
     values: list[list[Array]] = [[] for _ in positions]
-    sums = _sums(positions, residuals)
-    for block in layout.gram_blocks(sums.block):
-        owned = sums.of(block)
+    mechanism, left = positions[0].mechanism, _by_cohort(positions, residuals)
+    for block in layout.gram_blocks(OwnedCells.most(mechanism)):
+        owned = OwnedCells(mechanism, block).sums(left)
         for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
             z = position.scaled(owned[i], residual)
             beyond = np.flatnonzero(z >= least)
@@ -287,6 +287,7 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
         grams = np.concatenate(names[i])[best]  # those that were taken off are hidden
         hidden = position.heavy[~np.isin(position.heavy, grams)]
         position.grams, position.scanned = np.append(grams, hidden), residual
+        position.owned = OwnedCells(mechanism, position.grams)
         position.cut = float(z[best[-1]]) if z.size > most else least
 
 

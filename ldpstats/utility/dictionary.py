@@ -43,8 +43,8 @@ class DictionaryPlan:
         and `test`, and all of them, `found`; which stage `limit`s that; `n_grams`, to be scanned at
         each position; and `bits`, sent by a respondent. A frequency above one is out of reach.
     row : int
-        Where the recommended survey stands in the table: of the surveys that have the size of grams
-        with the least `found`, and are within 2 per cent of it, the one that sends the fewest bits.
+        Where the recommended survey stands in the table: of those within 2 per cent of the least
+        `found`, the one with the fewest grams to scan, and then the fewest bits.
     curve : DataFrame
         `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
     comparison : DataFrame
@@ -247,8 +247,8 @@ def plan_dictionary(
     rows = [design.row(grid) for design in designs]
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
     table = pd.DataFrame([rows[i] for i in order])
-    close = (table["gram"] == table["gram"][0]) & (table["found"] <= _CLOSE * table["found"][0])
-    row = int(table["bits"][close].idxmin())
+    close = table[table["found"] <= _CLOSE * table["found"][0]]
+    row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
     best = designs[order[row]]
     return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
 
