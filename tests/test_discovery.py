@@ -155,7 +155,7 @@ HASHED = {
 
 @pytest.mark.parametrize("name", HASHED)
 def test_false_grams_are_as_many_as_expected(name: str) -> None:
-    R = 30
+    R = 20
     false, _, naive = false_grams(*HASHED[name], R)
     bound = 2.0 + 3.0 * false.std() / np.sqrt(R)
     assert false.mean() <= bound
@@ -164,7 +164,7 @@ def test_false_grams_are_as_many_as_expected(name: str) -> None:
 
 
 def test_collisions_do_not_hide_rare_grams(monkeypatch: pytest.MonkeyPatch) -> None:
-    mechanism, shares, R = ORR(5, 64, 2.5), [0.93, 0.04, 0.03], 15
+    mechanism, shares, R = ORR(5, 64, 2.5), [0.93, 0.04, 0.03], 10
     _, true, _ = false_grams(mechanism, 30_000, shares, R)
     monkeypatch.setattr(screening, "_HEAVY", np.inf)  # negative control: they stay in the noise
     _, hidden, _ = false_grams(mechanism, 30_000, shares, R)
@@ -280,7 +280,7 @@ def check_scores(name: str, n: int, R: int, band: float) -> None:
 
 @pytest.mark.parametrize("name", ["krr", "orr"])
 def test_pairs_that_are_absent_are_standard_normal(name: str) -> None:
-    check_scores(name, n=6_000, R=40, band=4.0)
+    check_scores(name, n=6_000, R=30, band=4.0)
 
 
 @pytest.mark.slow
@@ -492,7 +492,7 @@ def test_candidates_without_grams_or_noise() -> None:
 def test_selected_intervals_cover_given_selection() -> None:
     rng, R, least, alpha = np.random.default_rng(9), 20_000, 4.0, 0.05
     band = 3.0 * np.sqrt(alpha * (1.0 - alpha) / R)
-    for mean in (-30.0, -5.0, 0.0, 3.0, 4.5, 7.0, 30.0):
+    for mean in (-30.0, 0.0, 3.0, 4.5, 7.0):
         x = mean + stats.norm.isf(rng.random(R) * stats.norm.sf(least - mean))
         x = np.maximum(x, least)
         ends = selected_intervals(x, np.ones(R), np.full(R, least), alpha)

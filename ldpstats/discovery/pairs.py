@@ -36,10 +36,12 @@ class PairTable:
     Parameters
     ----------
     estimate : array, shape (g_a, g_b)
-        Unbiased frequencies with which the first position has gram s and the second gram t.
+        Frequencies with which the first position has gram s and the second gram t, unbiased but for
+        terms of the order of 1/n; a gram that chance kept has a margin that is too large.
     se : array, shape (g_a, g_b)
         Their standard errors if the two grams were independent, where what the margins add to the
-        noise is left out.
+        noise is left out. That is the noise of a pair that no string has. Of a frequent pair it is
+        too little: by a tenth to a fifth where mechanisms are noisy, by much where they are not.
     nobs : int
         Respondents with this pair of positions.
     """

@@ -132,8 +132,8 @@ class DictionaryModel:
             Strings that are tested at most, those with the highest scores; half as many, or less,
             where the reports of whole strings cannot tell so many apart.
         width : int
-            Beginnings of strings that the search follows at most. What it gives up is said in
-            `message`.
+            Beginnings of strings that the search follows at most. What it gives up is counted in
+            `n_cut`.
         progress : callable, optional
             ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
             "search" and "test".

@@ -1,0 +1,333 @@
+"""Dictionaries recovered without noise, the bounds of the search, results, and bad input."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import ldpstats as ldp
+from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.grams import GramLayout
+from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.selection import selected_intervals
+
+LATIN = "abcdefghijklmnopqrstuvwxyz"
+CLEAR = ORR(1 << 16, 1, 30.0)  # as good as no noise
+
+
+def clear_survey(length: int, gram: int, alphabet: str, **changes: Any) -> ldp.DictionarySurvey:
+    """A survey whose reports have no noise: the chance of another one is below 1e-8."""
+    step = changes.get("step") or gram
+    grams = GramLayout(length, gram, alphabet, changes.get("pad", " "), step).grams().tolist()
+    mechanisms = {"gram_mechanism": KRR(grams, 30.0), "string_mechanism": CLEAR}
+    return ldp.DictionarySurvey(length, gram, alphabet, **(mechanisms | changes))
+
+
+def clear_reports(words: list[str], n: int = 3_000, **changes: Any) -> ldp.DictionaryReports:
+    given = {"length": 6, "gram": 2, "alphabet": LATIN} | changes
+    rng = np.random.default_rng(3)
+    return clear_survey(**given).privatize(rng.permutation(np.resize(words, n)), rng)
+
+
+def noisy_results(n: int = 30_000, **fit: Any) -> ldp.DictionaryResults:
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 9.0, string_mechanism=ORR(16, 64, 3.0))
+    rng = np.random.default_rng(5)
+    words = rng.choice(["abcade", "eedabc", "bad", "ce"], n, p=[0.4, 0.3, 0.2, 0.1])
+    return ldp.DictionaryModel(survey.privatize(words, rng)).fit(**({"max_candidates": 60} | fit))
+
+
+# ---- without noise
+
+DICTIONARIES: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "figure-5": ({}, ["rabbit", "hermit", "hebbed"]),  # rabbit and hermit's hebbit is a clique
+    "one": ({"alphabet": "abc"}, ["abcabc"]),
+    "one-gram": ({"alphabet": "abc", "length": 4}, ["aaaa", "aabc"]),
+    "short": ({"alphabet": "abc"}, ["a", "ab", "abc", "abca", "abcab", "abcabc", "c"]),
+    "letters": ({"alphabet": "ab", "length": 3, "gram": 1}, ["a", "b", "ab", "bab", "aab"]),
+    "trigrams": ({"alphabet": "abcd", "length": 6, "gram": 3}, ["abcdab", "dad", "abc", "dadabc"]),
+    "four": ({"alphabet": "abc", "length": 8}, ["abcabcab", "abacbbca", "abca", "bbbbbbbb"]),
+    "overlap": ({"alphabet": "abc", "length": 4, "step": 1}, ["abca", "abcb", "bc", "cabc"]),
+    "half-overlap": ({"alphabet": "ab", "length": 8, "gram": 4, "step": 2}, ["abababab", "abba"]),
+    "unicode": ({"alphabet": "éö😀", "length": 4, "pad": "_"}, ["éöé😀", "😀", "öö"]),
+    "everything": (
+        {"alphabet": "ab", "length": 3, "gram": 1},
+        ["a", "b", "aa", "ab", "ba", "bb", "aaa", "aab", "aba", "abb", "baa", "bab", "bba", "bbb"],
+    ),
+}
+
+
+@pytest.mark.parametrize("search", ["likelihood", "cliques"])
+@pytest.mark.parametrize("name", DICTIONARIES)
+def test_dictionaries_are_recovered_exactly(name: str, search: str) -> None:
+    changes, words = DICTIONARIES[name]
+    results = ldp.DictionaryModel(clear_reports(words, **changes)).fit(search=search)
+    assert set(results.params.index) == set(words)
+    share = 1.0 / len(words)
+    # hashing to 65,536 labels is all the noise that is left
+    np.testing.assert_allclose(results.params, share, atol=1.0 / 3_000 + 1e-4)
+    assert results.candidates_frame.loc[words, "edges"].eq(results.n_pairs).all()
+    assert results.unexplained.estimate == pytest.approx(0.0, abs=1e-3)
+    assert all(isinstance(word, str) for word in results.params.index)
+
+
+def test_a_false_clique_is_tested_and_refused() -> None:
+    reports = clear_reports(["rabbit", "hermit", "hebbed"])
+    frame = ldp.DictionaryModel(reports).fit(search="cliques").candidates_frame
+    assert set(frame.index) == {"rabbit", "hermit", "hebbed", "hebbit"}
+    assert not frame.loc["hebbit", "accepted"] and frame.loc["hebbit", "edges"] == 3
+    assert frame.loc["hebbit", "pvalue_adjusted"] > 0.5
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        KRAPPOR(GramLayout(6, 2, "abcde", " ", 2).grams().tolist(), 6.0, theta=0.5),
+        ORR(40, 64, 6.0),
+        ORR(16, 16, 4.0, alphabet=GramLayout(6, 2, "abcde", " ", 2).grams().tolist()),
+        RAPPOR(64, 2, 32, 0.0, 0.1, 0.9),
+        ldp.ORAPPOR(32, 1, 32, 5.0),
+    ],
+    ids=["oue", "orr", "orr-closed", "rappor", "orappor"],
+)
+def test_every_mechanism_carries_grams(mechanism: ldp.Mechanism) -> None:
+    words = ["abcade", "eedabc", "bad", "ce"]
+    reports = clear_reports(words, 8_000, alphabet="abcde", gram_mechanism=mechanism)
+    assert set(ldp.DictionaryModel(reports).fit(max_candidates=50).params.index) == set(words)
+
+
+# ---- what is tested
+
+
+def test_only_what_the_filter_keeps_is_tested() -> None:
+    # in one cohort without noise what is not listed would be one cell: no noise like any other
+    cohorts = ORR(1024, 64, 30.0)
+    reports = clear_reports(["rabbit", "hermit", "hebbed", "red"], string_mechanism=cohorts)
+    for keep in ("h.*", re.compile("h.*"), lambda text: text.startswith("h")):
+        results = ldp.DictionaryModel(reports, keep=keep).fit()
+        assert set(results.params.index) == {"hermit", "hebbed"}
+        assert all(text.startswith("h") for text in results.candidates_frame.index)
+        assert f"{results.n_excluded} strings were not what" in str(results.summary())
+    # an expression must match the whole string
+    assert ldp.DictionaryModel(reports, keep="h").fit().n_tested == 0
+    assert set(ldp.DictionaryModel(reports, keep="...").fit().params.index) == {"red"}
+
+
+def test_bounds_keep_the_best() -> None:
+    full = noisy_results(max_candidates=300)
+    few = noisy_results(max_candidates=5)
+    assert full.n_tested == 300 and few.n_tested == 5
+    assert few.n_untested == full.n_untested + 295
+    assert few.candidates_frame.index.tolist() == full.candidates_frame.index[:5].tolist()
+    assert np.all(np.diff(full.candidates_frame["evidence"]) <= 0.0)
+    assert f"{few.n_untested} strings with lower scores" in str(few.summary())
+    narrow = noisy_results(width=60)
+    assert narrow.n_cut > 0 and "gave up" in str(narrow.summary())
+    assert set(narrow.params.index) == set(full.params.index)
+    grams = noisy_results(max_grams=3)
+    assert grams.grams.groupby("start").size().tolist() == [3, 3, 3]
+    assert sum(grams.left_out) > 0 and "max_grams" in str(grams.summary())
+
+
+def test_as_many_are_tested_as_can_be_told_apart() -> None:
+    string = ORR(4, 2, 2.0)  # two cohorts of four labels: six frequencies
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 8.0, string_mechanism=string)
+    rng = np.random.default_rng(2)
+    reports = survey.privatize(rng.choice(["abcade", "eedabc"], 4_000), rng)
+    results = ldp.DictionaryModel(reports).fit()
+    assert 1 <= results.n_tested <= 6 and results.n_untested > 0
+    assert len(results.candidates_frame) == results.n_tested
+
+
+def test_progress_is_told_in_order() -> None:
+    told: list[tuple[str, float]] = []
+    reports = clear_reports(["ab", "cd"], 200, alphabet="abcd", length=4)
+    ldp.DictionaryModel(reports).fit(progress=lambda stage, share: told.append((stage, share)))
+    stages = ["grams", "pairs", "search", "test"]
+    assert told == [(s, (i + j) / 4) for i, s in enumerate(stages) for j in (0, 1)]
+
+
+@pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])
+@pytest.mark.parametrize("n", [12, 40])
+def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 3.0, gram_mechanism=mechanism)
+    rng = np.random.default_rng(1)
+    results = ldp.DictionaryModel(survey.privatize(["abcade"] * n, rng)).fit(max_candidates=20)
+    assert results.nobs == n and "TOO FEW RESPONDENTS" in str(results.summary())
+    assert ldp.DictionaryResults.from_json(results.to_json()).nobs == n
+
+
+# ---- bad input
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"alpha": 0.0}, "alpha"),
+        ({"alpha": 1}, "alpha"),
+        ({"threshold": "often"}, "'standard', 'fpe16'"),
+        ({"threshold": -0.1}, "threshold"),
+        ({"threshold": True}, "threshold"),
+        ({"threshold": np.nan}, "threshold"),
+        ({"search": "beam"}, "'likelihood', 'cliques'"),
+        ({"false_grams": 0}, "false_grams"),
+        ({"false_grams": np.nan}, "false_grams"),
+        ({"false_grams": np.inf}, "false_grams"),
+        ({"false_grams": True}, "false_grams"),
+        ({"false_grams": "50"}, "false_grams"),
+        ({"max_grams": 0}, "max_grams"),
+        ({"max_grams": 2.5}, "max_grams"),
+        ({"max_candidates": 0}, "max_candidates"),
+        ({"max_candidates": 10, "width": 9}, "width"),
+    ],
+)
+def test_bad_settings_are_refused_before_the_work(given: dict[str, Any], match: str) -> None:
+    told: list[str] = []
+    model = ldp.DictionaryModel(clear_reports(["ab", "cd"], 50, alphabet="abcd", length=4))
+    with pytest.raises(InvalidArgument, match=match):
+        model.fit(**given, progress=lambda stage, _: told.append(stage))
+    assert not told
+
+
+def test_bad_reports_and_filters() -> None:
+    reports = clear_reports(["ab", "cd"], 50, alphabet="abcd", length=4)
+    for wrong in (reports.first, reports.to_frame(), None, [reports]):
+        with pytest.raises(InvalidArgument, match="DictionaryReports"):
+            ldp.DictionaryModel(wrong)  # type: ignore[arg-type]
+    with pytest.raises(InvalidArgument, match="hold no report"):
+        ldp.DictionaryModel(reports.survey.no_reports())
+    for keep in ("[a-", re.compile(b"ab"), 3, True, ["ab"]):
+        with pytest.raises(InvalidArgument, match="keep"):
+            ldp.DictionaryModel(reports, keep=keep)
+    with pytest.raises(NotAvailable, match="about bits"):
+        ldp.DictionaryModel(reports).fit(threshold="fpe16")
+    results = ldp.DictionaryModel(reports).fit(false_grams=np.int64(5), threshold=np.float64(0.1))
+    assert set(results.params.index) == {"ab", "cd"}
+
+
+# ---- results
+
+
+def test_results_are_those_of_the_strings_that_were_accepted() -> None:
+    results = noisy_results()
+    frame = results.candidates_frame
+    assert frame.columns.tolist() == [
+        "estimate",
+        "se",
+        "pvalue",
+        "pvalue_adjusted",
+        "accepted",
+        "evidence",
+        "edges",
+    ]
+    assert results.params.index.tolist() == ["abcade", "eedabc", "bad", "ce"]
+    assert np.all(np.diff(results.params) < 0.0) and results.k == 4
+    own = frame.loc[results.params.index]
+    assert own["accepted"].all() and frame["accepted"].sum() == 4
+    np.testing.assert_array_equal(results.params, own["estimate"])
+    np.testing.assert_allclose(results.bse, own["se"], rtol=1e-9)
+    np.testing.assert_array_equal(results.pvalues, own["pvalue_adjusted"])
+    np.testing.assert_allclose(frame["pvalue_adjusted"], adjust(frame["pvalue"]))
+    assert (frame["pvalue_adjusted"] <= results.alpha).equals(frame["accepted"])
+    truth = np.array([0.4, 0.3, 0.2, 0.1])
+    assert np.abs((results.params - truth) / results.bse).max() < 4.0
+    # what is left, with the covariance of the sum
+    V = results.cov_params().to_numpy()
+    assert results.unexplained.estimate == pytest.approx(1.0 - results.params.sum())
+    assert results.unexplained.bse == pytest.approx(np.sqrt(V.sum()))
+    assert f"{results.unexplained.estimate:.4f}" in str(results.summary())
+    # tests of the accepted strings
+    test = results.t_test("abcade = eedabc")
+    R = np.array([[1.0, -1.0, 0.0, 0.0]])
+    expected = float((R @ results.params.to_numpy() / np.sqrt(R @ V @ R.T)).item())
+    assert test.statistic.item() == pytest.approx(expected)
+    wald = results.wald_test("abcade = eedabc, bad = 0.2")
+    assert wald.df == 2 and 0.0 <= wald.pvalue <= 1.0
+    with pytest.raises(InvalidArgument, match="aaaaaa"):
+        results.t_test("aaaaaa = bad")
+
+
+def test_intervals_by_both_methods() -> None:
+    results = noisy_results()
+    z = stats.norm.isf(0.05)
+    reach = z * results.bse.to_numpy()
+    wald = results.conf_int(0.1, "wald")
+    params = results.params.to_numpy()
+    np.testing.assert_allclose(wald, np.column_stack([params - reach, params + reach]), rtol=1e-9)
+    selected = results.conf_int(0.1)
+    assert selected.columns.tolist() == ["lower", "upper"] and list(selected.index) == list(
+        results.params.index
+    )
+    # far above the bound they agree; nearer, the selected one reaches down
+    assert np.abs(selected - wald).iloc[0].max() < 1e-6
+    assert (selected["lower"] <= wald["lower"] + 1e-9).all()
+    least = params * -stats.norm.ppf(results.alpha / results.n_tested)
+    least /= -stats.norm.ppf(results.candidates_frame.loc[results.params.index, "pvalue"])
+    expected = selected_intervals(params, results.bse.to_numpy(), np.minimum(least, params), 0.1)
+    np.testing.assert_allclose(selected, np.clip(expected, 0.0, 1.0), atol=1e-9)
+    frame = results.summary_frame(0.1)
+    np.testing.assert_array_equal(frame[["lower", "upper"]], selected)
+    with pytest.raises(InvalidArgument, match="'selected', 'wald'"):
+        results.conf_int(method="exact")
+
+
+def same(left: ldp.DictionaryResults, right: ldp.DictionaryResults) -> None:
+    assert str(left.summary()) == str(right.summary()) and repr(left) == repr(right)
+    assert left.to_json() == right.to_json()
+    pd.testing.assert_frame_equal(left.candidates_frame, right.candidates_frame)
+    pd.testing.assert_frame_equal(left.cov_params(), right.cov_params())
+    pd.testing.assert_series_equal(left.detectable_at(0.5), right.detectable_at(0.5))
+
+
+def test_json_keeps_everything() -> None:
+    results = noisy_results()
+    same(results, ldp.DictionaryResults.from_json(results.to_json()))
+    document = results.to_dict()
+    assert json.loads(json.dumps(document)) == document
+    for broken in (document | {"format": "x"}, document | {"version": 99}, {}, None):
+        with pytest.raises(InvalidArgument, match="format"):
+            ldp.DictionaryResults.from_dict(broken)
+    del document["grams"]
+    with pytest.raises(InvalidArgument, match="grams"):
+        ldp.DictionaryResults.from_dict(document)
+
+
+def test_no_string_is_accepted() -> None:
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 3.1, string_mechanism=ORR(4, 64, 0.1))
+    rng = np.random.default_rng(4)
+    reports = survey.privatize(rng.choice(["abcade", "eedabc"], 2_000), rng)
+    results = ldp.DictionaryModel(reports).fit(max_candidates=40)
+    assert results.k == 0 and results.n_tested == 40
+    assert results.params.empty and results.pvalues.empty and results.conf_int().empty
+    assert results.cov_params().shape == (0, 0) and results.unexplained.estimate == 1.0
+    text = str(results.summary())
+    assert "(no string was accepted)" in text and "no string was found. n = 2000" in text
+    same(results, ldp.DictionaryResults.from_json(results.to_json()))
+
+
+def test_no_string_is_tested() -> None:
+    survey = ldp.DictionarySurvey(6, 2, "abcde", 0.5, string_mechanism=ORR(4, 64, 0.1))
+    rng = np.random.default_rng(4)
+    reports = survey.privatize(rng.choice(["abcade", "eedabc"], 500), rng)
+    results = ldp.DictionaryModel(reports).fit(false_grams=1e-9)
+    assert results.n_tested == 0 and results.grams.empty and results.candidates_frame.empty
+    assert "TOO FEW RESPONDENTS" in str(results.summary())
+    assert results.detectable_at().isna().all()
+    same(results, ldp.DictionaryResults.from_json(results.to_json()))
+
+
+def test_what_is_detectable_grows_with_the_power() -> None:
+    results = noisy_results()
+    found = pd.DataFrame([results.detectable_at(power) for power in (0.05, 0.5, 0.8, 0.99)])
+    assert np.all(np.diff(found, axis=0) >= 0.0) and found["found"].is_monotonic_increasing
+    assert (found["found"] >= found[["grams", "pairs", "test"]].max(axis=1) - 1e-12).all()
+    assert results.params.iloc[0] > found["found"].iloc[2]
+    for power in (0.0, 1.0, "half"):
+        with pytest.raises(InvalidArgument, match="power"):
+            results.detectable_at(power)  # type: ignore[arg-type]
