@@ -3,8 +3,8 @@
     python benchmarks/run.py [--quick] [section ...]
 
 The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense,
-associate, associate_million, uldp, uldp_full and import; all but associate_million and uldp_full by
-default.
+associate, associate_million, uldp, uldp_full, dictionary and import; all but associate_million and
+uldp_full by default.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ SECTIONS = (
     "associate_million",
     "uldp",
     "uldp_full",
+    "dictionary",
     "import",
 )
 ASKED_FOR = {"associate_million", "uldp_full"}  # minutes and 4 GB, nearly all of them EM's
@@ -51,6 +52,7 @@ def main() -> None:
     import candidates
     import collect
     import decode
+    import dictionary
     import hashing
     import imports
     import solve
@@ -71,6 +73,7 @@ def main() -> None:
         "associate_million": associate.associate_million,
         "uldp": uldp.uldp,
         "uldp_full": uldp.uldp_full,
+        "dictionary": dictionary.dictionary,
         "import": imports.importing,
     }
     print(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -115,6 +116,13 @@ class DictionaryReports:
             string=_selected(self.string, keep),
         )
 
+    @cached_property
+    def _by_pair(self) -> tuple[Array, Array]:
+        """Respondents in the order of their pairs, and where each pair begins and ends."""
+        bounds = np.arange(len(self.survey.layout.pairs) + 1)
+        order = np.argsort(self.pair, kind="stable")
+        return order, np.searchsorted(self.pair[order], bounds)
+
     def at_pair(self, number: int) -> tuple[Reports, Reports]:
         """Reports of the grams of the respondents with this pair of positions.
 
@@ -126,7 +134,8 @@ class DictionaryReports:
         n_pairs = len(self.survey.layout.pairs)
         if positive_integer("number", number, 0) >= n_pairs:
             raise InvalidArgument("number", number, f"must be from 0 to {n_pairs - 1}")
-        here = np.flatnonzero(self.pair == number)
+        order, ends = self._by_pair
+        here = order[ends[number] : ends[number + 1]]
         return _selected(self.first, here), _selected(self.second, here)
 
     def to_frame(self) -> pd.DataFrame:

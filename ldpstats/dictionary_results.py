@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, positive_integer, probability
+from ldpstats.checks import level, one_of, positive_integer, probability
 from ldpstats.covariances import Covariance
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.discovery.detection import detectable, gram_stage, pair_stage, string_stage
@@ -43,8 +43,8 @@ _PLAIN = (
     "critical",
 )
 _FRAMES = ("grams", "edges")
-_FIELDS = {*_PLAIN, *_FRAMES, "strings", "candidates", "fitted", "goodness_of_fit", "left_out"}
-_FIELDS.add("pair_se")
+_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se")
+_FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,8 @@ class DictionaryResults(FittedResults):
 
     Intervals are those of strings that are only shown because their estimates were large: they
     cover with probability ``1 - alpha`` given that the string was accepted. The estimates
-    themselves are a little too large on average where a string was just accepted.
+    themselves are too large on average where a string was just accepted, by a third and more where
+    that was unlikely; `median_unbiased` are too large as often as too small.
 
     Attributes
     ----------
@@ -78,8 +79,6 @@ class DictionaryResults(FittedResults):
         Whether the candidates, and answers that hash evenly, explain the reports of strings.
     unexplained : Unexplained
         Share of the respondents whose string was not found.
-    detectable : Series
-        The frequency from which strings are found at this n and epsilon; see `detectable_at`.
     n_excluded : int
         Strings that the caller's filter took out.
     n_untested, n_cut : int
@@ -116,7 +115,8 @@ class DictionaryResults(FittedResults):
         Parameters
         ----------
         tested : FrequencyResults or None
-            None where there was no candidate.
+            None where there was no candidate. Strings beyond the c candidates were fitted with
+            them, and are not tested.
         evidence, support : array, shape (c,)
             What the grams say of each candidate: the score, and the number of its edges.
         alpha : float
@@ -129,7 +129,10 @@ class DictionaryResults(FittedResults):
             fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
             return cls._of(fitted, frame, alpha, goodness_of_fit=None, **rest)
         linear, p = tested.linear, tested.presence_pvalues().to_numpy()
-        frame = _candidates(tested.categories, linear.estimate, linear.bse(), p, evidence, support)
+        n = evidence.size
+        frame = _candidates(
+            tested.categories[:n], linear.estimate[:n], linear.bse()[:n], p[:n], evidence, support
+        )
         at = _accepted(frame, alpha)
         own = np.zeros((at.size, tested.k))
         own[np.arange(at.size), at] = 1.0
@@ -149,7 +152,7 @@ class DictionaryResults(FittedResults):
             gap=float("nan"),
             n_iter=0,
             converged=True,
-            message="least squares of the candidates" if len(candidates) else "no candidates",
+            message=_message(len(candidates), rest["n_cut"]),
             candidates=candidates,
             alpha=alpha,
             **rest,
@@ -212,7 +215,6 @@ class DictionaryResults(FittedResults):
             "selected" covers given that the string was accepted (see `selected_intervals`). "wald"
             would cover if the string had been named beforehand.
         """
-        from ldpstats.checks import one_of
         from ldpstats.inference.intervals import wald
 
         one_of("method", method, ("selected", "wald"))
@@ -235,6 +237,13 @@ class DictionaryResults(FittedResults):
         with np.errstate(divide="ignore"):
             return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
 
+    @property
+    def median_unbiased(self) -> pd.Series[float]:
+        """Estimates that allow for the acceptance: above the truth as often as below it."""
+        estimate, se = self.fitted.estimate, self.fitted.bse()
+        ends = selected_intervals(estimate, se, self._least, 1.0 - 1e-9)  # of no width
+        return self._series(np.clip(ends[:, 0], 0.0, 1.0), "median_unbiased")
+
     @cached_property
     def unexplained(self) -> Unexplained:
         """Share of the respondents whose string is not among the accepted ones."""
@@ -256,22 +265,32 @@ class DictionaryResults(FittedResults):
             "grams": all its grams are kept, if no other string has them. "pairs": its score is
             above that of most strings that chance makes of the kept grams. "test": its own reports
             are significant. "found": it passes all three. nan where a position has no gram, or no
-            string was tested.
+            string was tested. What `width` and `max_candidates` leave out is not allowed for.
         """
         probability("power", power, zero=False, one=False)
         kept, n_tested = self.grams.groupby("start"), self.n_tested
+        critical = self.critical
+        if sum(self.left_out):  # more significant grams took the place of those just beyond it
+            full = [n > 0 for n in self.left_out]
+            critical = max(critical, float(self._smallest_z[full].max()))
         size, se = kept.size().to_numpy(), kept["se"].median()
         positions = self._survey.layout.n_positions
         if not n_tested or len(se) < positions:
             return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
         test = float(self.candidates["se"].median())
         stages = {
-            "grams": gram_stage(float(se.max()), self.critical, positions),
+            "grams": gram_stage(float(se.max()), critical, positions),
             "pairs": pair_stage(self.pair_se, self.n_pairs, np.log(size).sum(), n_tested),
             "test": string_stage(test, self.alpha, n_tested),
         }
         found = {name: float(value) for name, value in detectable(stages, power).items()}
         return pd.Series(found, name="detectable")
+
+    @property
+    def _smallest_z(self) -> Array:
+        """Of the grams that were kept at each position, shape (K,); 0 where there are none."""
+        starts = list(self._survey.layout.starts)
+        return self.grams.groupby("start")["z"].min().reindex(starts).fillna(0.0).to_numpy()
 
     # -- tables ------------------------------------------------------------------------------
 
@@ -395,6 +414,13 @@ class DictionaryResults(FittedResults):
             pair_se=number_from_json(d["pair_se"]),
             **given,
         )
+
+
+def _message(n_tested: int, n_cut: int) -> str:
+    words = "least squares of the candidates" if n_tested else "no candidates"
+    if n_cut:
+        words += f"; the search was bounded, and gave up {n_cut} beginnings of strings"
+    return words
 
 
 _COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from statsmodels.iolib.summary import Summary
 
 from ldpstats.summary import one_line, tabulated
@@ -53,14 +52,24 @@ def _header(results: Any) -> list[list[str]]:
 
 
 def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
+    layout, replace = results._survey.layout, results._survey.replace
+    others = f", characters outside the alphabet as {replace!r}" if replace else ""
     notes = [
-        f"Accepted: strings whose own reports reject a frequency of zero; the probability that any "
-        f"of them is held by nobody is at most {results.alpha:g} (Bonferroni over all tested).",
+        "Accepted: strings whose own reports reject a frequency of zero; the probability that any "
+        f"of them is held by nobody is at most about {results.alpha:g} (Bonferroni over all "
+        "tested).",
         f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
         "edges: pairs of its grams whose joint frequency is above the threshold.",
+        f"Strings are as the survey reads them: cut to {layout.length} characters{others}.",
     ]
     if hidden:
         notes.append(f"{hidden} accepted strings with smaller estimates are not shown.")
+    weak = int((results.median_unbiased < 0.9 * results.params).sum())
+    if weak:
+        notes.append(
+            f"SELECTED: {weak} of the estimates are just large enough to be accepted, and too "
+            "large on average; median_unbiased and the intervals allow for that."
+        )
     notes += _recall(results)
     if results.n_untested:
         notes.append(f"{results.n_untested} strings with lower scores were not tested.")
@@ -78,19 +87,17 @@ def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
 
 def _recall(results: Any) -> list[str]:
     """What can be found with so many respondents at such an epsilon, and what is missing."""
+    if not results.n_tested:
+        return [_nothing_tested(results)]
     least = results.detectable_at(_POWER)
     found, rest = float(least["found"]), results.unexplained.estimate
-    if np.isnan(found):
-        return [
-            "TOO FEW RESPONDENTS: the noise leaves some position without any gram, so that no "
-            f"string could be tested. No frequency is large enough at n = {results.nobs} and "
-            f"epsilon = {results.epsilon:.4g}: collect more reports, or spend more epsilon."
-        ]
     stage = str(least.drop("found").idxmax())
     words = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
+    bounded = results.n_untested or results.n_cut or sum(results.left_out)
     notes = [
         f"Strings of a frequency from about {found:.2g} on are found with probability {_POWER:g} "
-        f"at this n and epsilon; what limits it is {words[stage]}."
+        f"at this n and epsilon{', if the search reaches them' if bounded else ''}; what limits it "
+        f"is {words[stage]}."
     ]
     if not results.k:
         notes.append(
@@ -99,8 +106,33 @@ def _recall(results: Any) -> list[str]:
             "four times as many."
         )
     elif rest > 2.0 * found:
+        causes = [f"each is too rare for n = {results.nobs}, which is too small"]
+        causes += ["the filter left them out"] if results.n_excluded else []
+        causes += ["max_grams, max_candidates or width cut them off"] if bounded else []
         notes.append(
             f"INCOMPLETE: about {100 * rest:.0f}% of the respondents hold strings that were not "
-            "found, because each is too rare for n, or they were cut out by the filter."
+            f"found, because {', or '.join(causes)}. To find strings half as frequent takes four "
+            "times as many respondents."
         )
     return notes
+
+
+def _nothing_tested(results: Any) -> str:
+    """Why no string was tested."""
+    if results.grams["start"].nunique() < results._survey.layout.n_positions:
+        return (
+            "TOO FEW RESPONDENTS: the noise leaves some position without any gram, so that no "
+            f"string could be tested. n = {results.nobs} is too small at epsilon = "
+            f"{results.epsilon:.4g}: collect more reports, or spend more epsilon."
+        )
+    if results.n_untested:
+        return (
+            f"TOO FEW RESPONDENTS: the reports of n = {results.nobs} whole strings cannot tell any "
+            "two of the candidates apart, so that none was tested."
+        )
+    if results.n_excluded:
+        return f"NOTHING TESTED: the filter keeps none of the {results.n_excluded} strings."
+    return (
+        "NOTHING TESTED: no string has all the pairs of its grams above the threshold, which is "
+        "too high, or n too small."
+    )

@@ -45,6 +45,7 @@ _FIELDS = (
 )
 _GRAMS = ("krr", "oue", "orr", "rappor")
 _STRINGS = ("orr", "rappor")
+_MOST_CELLS = 1 << 22  # labels of all cohorts together
 _MOST_BITS = 4096  # of a unary report
 _GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
@@ -87,7 +88,8 @@ def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
     if name == "rappor":
         odds = np.exp(epsilon / 2.0) / 3.0  # of q; those of p = 1/4 are 1/3
         return RAPPOR(128, 2, _BLOOM_COHORTS, f=0.0, p=0.25, q=float(odds / (1.0 + odds)))
-    outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), 1 << 16)
+    # more labels would hardly help, and their counts in all cohorts are held in memory
+    outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), _MOST_CELLS // n_cohorts)
     return ORR(outputs, n_cohorts, epsilon)
 
 
@@ -119,7 +121,9 @@ class DictionarySurvey:
         How grams are privatised: over all grams or, hashed, over any strings. By default "best",
         see `ldpstats.dictionary_survey.gram_mechanism`.
     string_mechanism : Mechanism or {"orr", "rappor"}, optional
-        How strings are privatised; of an open alphabet. "orr" by default.
+        How strings are privatised; of an open alphabet. "orr" by default. With fewer than 64
+        cohorts and few reports the test of strings rejects too often. A client remembers nothing:
+        RAPPOR's f only adds noise here.
     pad : str
         The character that fills short strings; not one of the alphabet.
     step : int, optional
@@ -439,9 +443,18 @@ class DictionaryClient:
         Raises
         ------
         InvalidArgument
-            For a value that is no string, empty, or has characters outside the alphabet.
+            For a value that is no string, empty, or has characters outside the alphabet; no
+            message shows it.
         """
-        row = self.privatize([value]).to_frame().iloc[0]
+        reports = None
+        try:
+            reports = self.privatize([value])
+        except InvalidArgument:  # its message shows the string, and may be written to a log
+            pass
+        if reports is None:
+            remedy = f"must be a string, not empty, of the {len(self.survey.alphabet)} characters"
+            raise InvalidArgument("value", "what was answered", f"{remedy} of the alphabet")
+        row = reports.to_frame().iloc[0]
         return {
             "positions": [int(row["start_1"]), int(row["start_2"])],
             "grams": [str(row["gram_1"]), str(row["gram_2"])],

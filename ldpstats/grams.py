@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -25,7 +26,8 @@ __all__ = ["GramLayout"]
 Array = npt.NDArray[Any]
 
 _MOST_GRAMS = 1 << 28  # of an alphabet that are listed in turn
-_MOST_CHARACTERS = 1024  # of a string: half a million pairs of positions at most
+_MOST_POSITIONS = 128  # of grams: eight thousand pairs
+_MOST_CHARACTERS = 1024  # of a string
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,8 @@ class GramLayout:
     ------
     InvalidArgument
         For a length that is no multiple of the gram, or of one gram alone; an alphabet with a
-        character twice, with the pad, or without an order; a step that leaves characters out.
+        character twice, with the pad, or without an order; a step that leaves characters out; more
+        positions or grams than can be analysed.
 
     Examples
     --------
@@ -81,7 +84,18 @@ class GramLayout:
         if self.step > self.gram or (self.length - self.gram) % self.step:
             remedy = f"must be at most gram={self.gram}, and divide {self.length - self.gram}"
             raise InvalidArgument("step", self.step, f"{remedy}: some characters would be left out")
+        if (positions := (self.length - self.gram) // self.step + 1) > _MOST_POSITIONS:
+            remedy = f"makes {positions} positions, more than {_MOST_POSITIONS}: use longer grams"
+            raise InvalidArgument("gram", self.gram, remedy)
         object.__setattr__(self, "alphabet", _alphabet(self.alphabet))
+        if self.n_grams > _MOST_GRAMS:
+            raise InvalidArgument(
+                "gram",
+                self.gram,
+                f"makes {len(self.alphabet)}^{self.gram} grams of an alphabet of "
+                f"{len(self.alphabet)}, more than {_MOST_GRAMS}, which no analysis can list: use "
+                "shorter grams",
+            )
         if not isinstance(self.pad, str) or len(self.pad) != 1 or not _is_text(self.pad):
             raise InvalidArgument("pad", self.pad, 'must be one character, for example " "')
         if self.pad in self.alphabet:
@@ -91,7 +105,7 @@ class GramLayout:
 
     # -- positions ---------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def starts(self) -> tuple[int, ...]:
         """First character of each of the K positions, counted from 0."""
         return tuple(range(0, self.length - self.gram + 1, self.step))
@@ -101,7 +115,7 @@ class GramLayout:
         """Number of positions K."""
         return len(self.starts)
 
-    @property
+    @cached_property
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The K (K - 1) / 2 pairs of positions, in order."""
         return tuple(combinations(range(self.n_positions), 2))
@@ -182,20 +196,7 @@ class GramLayout:
         return np.concatenate(list(self.gram_blocks(self.n_grams)))
 
     def gram_blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """All grams in blocks of at most about `size`, the longest without pads first.
-
-        Raises
-        ------
-        InvalidArgument
-            For more grams than can be listed.
-        """
-        if self.n_grams > _MOST_GRAMS:
-            raise InvalidArgument(
-                "gram",
-                self.gram,
-                f"makes {len(self.alphabet)}^{self.gram} grams of an alphabet of "
-                f"{len(self.alphabet)}, more than {_MOST_GRAMS}: use shorter grams",
-            )
+        """All grams in blocks of at most about `size`, the longest without pads first."""
         letters = np.array(list(self.alphabet), dtype="<U1")
         D = letters.size
         for filled in range(self.gram, -1, -1):

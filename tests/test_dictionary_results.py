@@ -184,7 +184,8 @@ def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
         ({"max_grams": 0}, "max_grams"),
         ({"max_grams": 2.5}, "max_grams"),
         ({"max_candidates": 0}, "max_candidates"),
-        ({"max_candidates": 10, "width": 9}, "width"),
+        ({"max_candidates": 5_000}, "fitted together"),
+        ({"width": 0}, "width"),
     ],
 )
 def test_bad_settings_are_refused_before_the_work(given: dict[str, Any], match: str) -> None:
@@ -205,6 +206,11 @@ def test_bad_reports_and_filters() -> None:
     for keep in ("[a-", re.compile(b"ab"), 3, True, ["ab"]):
         with pytest.raises(InvalidArgument, match="keep"):
             ldp.DictionaryModel(reports, keep=keep)
+    for fails in (lambda text: text.missing, lambda text: "yes"):  # type: ignore[attr-defined]
+        with pytest.raises(InvalidArgument, match="keep"):
+            ldp.DictionaryModel(reports, keep=fails).fit()
+    with pytest.raises(InvalidArgument, match="progress"):
+        ldp.DictionaryModel(reports).fit(progress="yes")  # type: ignore[arg-type]
     with pytest.raises(NotAvailable, match="about bits"):
         ldp.DictionaryModel(reports).fit(threshold="fpe16")
     results = ldp.DictionaryModel(reports).fit(false_grams=np.int64(5), threshold=np.float64(0.1))
@@ -273,6 +279,8 @@ def test_intervals_by_both_methods() -> None:
     np.testing.assert_allclose(selected, np.clip(expected, 0.0, 1.0), atol=1e-9)
     frame = results.summary_frame(0.1)
     np.testing.assert_array_equal(frame[["lower", "upper"]], selected)
+    middle = results.median_unbiased
+    assert (middle <= results.params + 1e-9).all() and (middle >= selected["lower"]).all()
     with pytest.raises(InvalidArgument, match="'selected', 'wald'"):
         results.conf_int(method="exact")
 

@@ -517,6 +517,9 @@ def test_selected_intervals_solve_their_equations() -> None:
     usual = stats.norm.isf(0.025)
     ends = selected_intervals(x[5:], np.ones(2), np.full(2, 4.0), 0.05)
     np.testing.assert_allclose(ends, x[5:, None] + [-usual, usual], rtol=1e-9)
+    half = selected_intervals(x[:4], np.ones(4), np.full(4, 4.0), 1.0 - 1e-9)[:, 0]
+    log = stats.norm.logsf(x[:4] - half) - stats.norm.logsf(4.0 - half)
+    np.testing.assert_allclose(log, np.log(0.5), rtol=1e-6)
     # at the bound itself every mean is too large
     assert selected_intervals(np.array([4.0]), np.ones(1), np.full(1, 4.0), 0.05).max() < -1e3
     assert selected_intervals(np.empty(0), np.empty(0), np.empty(0), 0.05).shape == (0, 2)

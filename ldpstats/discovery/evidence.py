@@ -176,8 +176,8 @@ def candidates(
     prior = [np.log(np.maximum(kept.estimate, kept.se)) for kept in screened]
     if prior[0].size:  # no string is empty
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
-    found, cut = [np.zeros((0, layout.n_positions), dtype=np.int64)], 0
-    scores = [np.zeros(0)]
+    found, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
+    cut = 0
     for level in _levels(tables):
         pairs = {}
         for pair, table in tables.items():

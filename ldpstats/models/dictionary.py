@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequency
@@ -47,7 +48,8 @@ class DictionaryModel:
         What was collected.
     keep : str, compiled regular expression or callable, optional
         What strings can be: an expression that must match the whole string, or a function from a
-        string to bool. Candidates that are not are never tested.
+        string to bool. Candidates that are not are never tested; that respondents may hold them is
+        allowed for all the same.
 
     Raises
     ------
@@ -132,8 +134,8 @@ class DictionaryModel:
             Strings that are tested at most, those with the highest scores; half as many, or less,
             where the reports of whole strings cannot tell so many apart.
         width : int
-            Beginnings of strings that the search follows at most. What it gives up is counted in
-            `n_cut`.
+            Beginnings of strings that the search follows at most, or `max_candidates` where that is
+            more. What it gives up is counted in `n_cut`, and said in `message`.
         progress : callable, optional
             ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
             "search" and "test".
@@ -145,7 +147,7 @@ class DictionaryModel:
         Raises
         ------
         InvalidArgument
-            For a level, threshold or search that is none.
+            For a level, threshold or search that is none, and a filter that fails on a string.
         NotIdentified
             Where the reports cannot tell grams apart.
         """
@@ -154,7 +156,12 @@ class DictionaryModel:
         false_grams = _expected_number(false_grams)
         for name, value in (("max_grams", max_grams), ("max_candidates", max_candidates)):
             positive_integer(name, value)
-        positive_integer("width", width, max_candidates)
+        if max_candidates > LARGEST_DENSE // 2:
+            remedy = f"must be at most {LARGEST_DENSE // 2}: all are fitted together"
+            raise InvalidArgument("max_candidates", max_candidates, remedy)
+        width = max(positive_integer("width", width), max_candidates)
+        if progress is not None and not callable(progress):
+            raise InvalidArgument("progress", progress, "must be a function of stage and fraction")
         survey = self.reports.survey
         layout, grams = survey.layout, survey.gram_mechanism
         least_frequency(threshold, grams, self.nobs)  # refused before the work begins
@@ -168,10 +175,10 @@ class DictionaryModel:
             grown = candidates(screened, tables, layout, allowed, width)
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
-            tested, n_tested = self._test(found.strings)
+            tested, n_tested = self._test(found.strings, found.others)
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         return DictionaryResults.of(
-            tested,
+            tested if n_tested else None,
             found.score[:n_tested],
             found.edges[:n_tested],
             alpha,
@@ -206,7 +213,7 @@ class DictionaryModel:
             strings = layout.unpadded(layout.joined(parts))
         kept = np.array([self._keeps(text) for text in strings], dtype=bool)
         places = np.flatnonzero(kept)
-        tested = places[:most]
+        tested, others = places[:most], np.flatnonzero(~kept)[:most]
         support = np.zeros(tested.size, dtype=np.int64)
         for (a, b), present in graph.items():
             if tested.size:
@@ -218,17 +225,23 @@ class DictionaryModel:
             support,
             int((~kept).sum()),
             int(places.size - tested.size),
+            tuple(strings[i] for i in others),
         )
 
-    def _test(self, strings: tuple[str, ...]) -> tuple[FrequencyResults | None, int]:
-        """The fit of the strings with the highest scores, and how many can be told apart."""
-        size = len(strings)
+    def _test(
+        self, strings: tuple[str, ...], others: tuple[str, ...]
+    ) -> tuple[FrequencyResults | None, int]:
+        """The fit of the strings with the highest scores, and how many can be told apart.
+
+        Other strings are fitted with them, without a test: left out, they would be noise.
+        """
+        size, rest = len(strings), len(others)
         while size:
             try:
-                model = FrequencyModel(self._strings, candidates=list(strings[:size]))
-                return model.fit("inversion"), size
+                listed = [*strings[:size], *others[:rest]]
+                return FrequencyModel(self._strings, candidates=listed).fit("inversion"), size
             except NotIdentified:  # few reports, or few cohorts
-                size //= 2
+                size, rest = size // 2, rest // 2
         return None, 0
 
 
@@ -242,6 +255,7 @@ class _Found:
     edges: npt.NDArray[np.int64]
     n_excluded: int
     n_untested: int
+    others: tuple[str, ...]
 
 
 def _predicate(keep: Any) -> Callable[[str], bool]:
@@ -257,7 +271,19 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
         return lambda text: pattern.fullmatch(text) is not None
     if not callable(keep):
         raise InvalidArgument("keep", keep, "must be a regular expression or a function")
-    return lambda text: bool(keep(text))
+
+    def keeps(text: str) -> bool:
+        try:
+            answer = keep(text)
+        except Exception as error:
+            raise InvalidArgument(
+                "keep", text, f"is a string on which it fails: {error!r}"
+            ) from error
+        if not isinstance(answer, bool | np.bool_):
+            raise InvalidArgument("keep", answer, f"must answer True or False of {text!r}")
+        return bool(answer)
+
+    return keeps
 
 
 def _expected_number(value: Any) -> float:

@@ -1,0 +1,246 @@
+"""Fast ways of discovery against the plain ones: the same numbers, whatever the path."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+import ldpstats as ldp
+from ldpstats import hash_kernels
+from ldpstats.designs import HashDesign
+from ldpstats.discovery import evidence, owners, pairs, screening, search
+from ldpstats.discovery.owners import OwnedCells
+from ldpstats.discovery.screening import ScreenedGrams, screen
+
+Array = npt.NDArray[Any]
+
+CLOSE = 1e-9
+NEVER = 1 << 62
+MECHANISMS = {
+    "labels, three cohorts a table": ldp.ORR(6, 10, epsilon=1.0),
+    "labels, eight cohorts a table": ldp.ORR(2, 5, epsilon=1.0),
+    "labels, two cohorts a table": ldp.ORR(16, 9, epsilon=1.0),
+    "labels, one cohort a table": ldp.ORR(300, 4, epsilon=1.0),
+    "bits, often the same": ldp.RAPPOR(4, 3, 6, f=0.0, p=0.25, q=0.75),
+    "bits": ldp.RAPPOR(128, 2, 5, f=0.0, p=0.25, q=0.75),
+    "bits, one hash": ldp.RAPPOR(16, 1, 7, f=0.0, p=0.25, q=0.75),
+    "bits of O-RAPPOR": ldp.ORAPPOR(32, 2, 6, epsilon=2.0),
+}
+GRAMS = [ldp.ORR(21, 64, epsilon=3.0), ldp.RAPPOR(64, 2, 16, f=0.0, p=0.25, q=0.6)]
+
+
+def words(n: int) -> Array:
+    return np.array([f"w{i}" for i in range(n)])
+
+
+def by_definition(mechanism: Any, strings: Array, v: Array) -> Array:
+    """Sums over distinct cells, one string and cohort at a time."""
+    cells = mechanism.cells(strings.tolist())
+    out = np.zeros((len(v), strings.size))
+    for k, c, x in np.ndindex(len(v), mechanism.n_cohorts, strings.size):
+        for y in set(cells[c, x].tolist()) - {mechanism.n_cells}:
+            out[k, x] += v[k, c, y]
+    return out
+
+
+# ---- sums over owned cells
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("limit", [0, NEVER], ids=["compiled", "numpy"])
+@pytest.mark.parametrize("positions", [1, 3])
+def test_sums_are_those_of_the_definition(
+    name: str, limit: int, positions: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(owners, "_LARGE", limit)
+    mechanism = MECHANISMS[name]
+    shape = positions, mechanism.n_cohorts, mechanism.n_cells
+    v, strings = np.random.default_rng(1).normal(size=shape), words(25)
+    expected = by_definition(mechanism, strings, v)
+    assert np.abs(OwnedCells(mechanism, strings).sums(v) - expected).max() < CLOSE
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+@pytest.mark.parametrize("size", [1, 511, 512, 513, 1100])
+def test_compiled_sums_do_not_depend_on_blocks(
+    name: str, size: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mechanism, strings = MECHANISMS[name], words(size)
+    v = np.random.default_rng(2).normal(size=(2, mechanism.n_cohorts, mechanism.n_cells))
+    monkeypatch.setattr(owners, "_LARGE", 0)
+    fused = OwnedCells(mechanism, strings).sums(v)
+    design = HashDesign(mechanism.cells(strings.tolist()), mechanism.n_cells)
+    assert fused.shape == (2, size)
+    for values, own in zip(v, fused, strict=True):
+        assert np.abs(own - design.owners(values.reshape(-1))).max() < CLOSE
+
+
+def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = ldp.ORR(6, 1024, epsilon=1.0)
+    strings = words(1025)  # more than the 2**20 cells that are stored
+    v = np.random.default_rng(3).normal(size=(2, 1024, 6))
+    stored = mechanism.cells(strings.tolist())
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("cells were stored")
+
+    monkeypatch.setattr(ldp.ORR, "hashes", refuse)
+    fused = OwnedCells(mechanism, strings).sums(v)
+    expected = [HashDesign(stored, 6).owners(values.reshape(-1)) for values in v]
+    assert np.abs(fused - expected).max() < CLOSE
+
+
+def test_other_hashes_stay_on_the_generic_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    mechanism = ldp.RAPPOR(64, 2, 3, f=0.0, p=0.25, q=0.75, hashing="google")
+
+    def refuse(*given: object) -> None:
+        raise AssertionError("the kernel knows another hash")
+
+    monkeypatch.setattr(hash_kernels, "owner_sums", refuse)
+    monkeypatch.setattr(owners, "_LARGE", 0)
+    v = np.random.default_rng(4).normal(size=(2, 3, 64))
+    expected = by_definition(mechanism, words(20), v)
+    assert np.abs(OwnedCells(mechanism, words(20)).sums(v) - expected).max() < CLOSE
+    assert OwnedCells.most(mechanism) == owners._STORED // 6
+    assert OwnedCells.most(MECHANISMS["bits"]) == owners._STRINGS
+
+
+# ---- screening
+
+
+def survey_of(mechanism: Any, seed: int = 5) -> tuple[Any, list[Any]]:
+    """A survey of four strings with grams of two characters, and the counts of its positions."""
+    survey = ldp.DictionarySurvey(6, 2, "abcdefgh", 9.0, gram_mechanism=mechanism)
+    rng = np.random.default_rng(seed)
+    strings = rng.choice(["abcabc", "bbcadd", "cahgef", "gg"], 20_000, p=[0.5, 0.3, 0.15, 0.05])
+    reports = survey.privatize(strings, rng)
+    return reports, ldp.DictionaryModel(reports)._positions
+
+
+def screened(mechanism: Any) -> tuple[Any, list[ScreenedGrams]]:
+    reports, counts = survey_of(mechanism)
+    survey = reports.survey
+    return reports, screen(survey.gram_mechanism, counts, survey.layout, 1.0, 30)
+
+
+@pytest.mark.parametrize("mechanism", GRAMS)
+def test_screening_is_the_same_on_both_paths(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = []
+    for limit in (0, NEVER):
+        monkeypatch.setattr(owners, "_LARGE", limit)
+        found.append(screened(mechanism)[1])
+    for fused, plain in zip(*found, strict=True):
+        assert fused.grams.size and fused.grams.tolist() == plain.grams.tolist()
+        for name in ("estimate", "se", "z"):
+            assert np.abs(getattr(fused, name) - getattr(plain, name)).max() < CLOSE
+
+
+@pytest.mark.parametrize("mechanism", GRAMS)
+@pytest.mark.parametrize("seed", range(3))
+def test_grams_are_not_lost_by_leaving_out_scans(
+    mechanism: Any, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports, counts = survey_of(mechanism, seed)
+    given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
+    scans: list[int] = []
+    scan = screening._scan
+
+    def counted(positions: Any, *others: Any) -> None:
+        scans.append(len(positions))
+        scan(positions, *others)
+
+    monkeypatch.setattr(screening, "_scan", counted)
+    few = screen(*given)
+    assert sum(scans) < 3 * screening._SCANS  # three positions
+    scans.clear()
+    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: False)
+    every = screen(*given)
+    assert scans == [3] * screening._SCANS
+    for one, other in zip(few, every, strict=True):
+        assert one.grams.tolist() == other.grams.tolist()
+        assert np.abs(one.z - other.z).max() < CLOSE
+
+
+def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> None:
+    reports, counts = survey_of(GRAMS[1], seed=1)
+    given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
+    every = screen(*given)
+    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: True)
+    one = screen(*given)
+    assert [kept.grams.tolist() for kept in one] != [kept.grams.tolist() for kept in every]
+
+
+def test_a_frequent_gram_that_turns_out_not_to_be_is_still_looked_at() -> None:
+    reports, counts = survey_of(GRAMS[0])
+    mechanism, layout = reports.survey.gram_mechanism, reports.survey.layout
+    position = screening._Position.of(mechanism, counts[0], layout)
+    position.heavy = np.array(["hh", "ab"])  # "hh" is in no string, "ab" in half of them
+    screening._scan([position], layout, 4.0, 100)
+    assert {"hh", "ab"} <= set(position.grams.tolist())
+
+
+# ---- pairs
+
+
+@pytest.mark.parametrize("mechanism", [ldp.ORR(5, 40, epsilon=3.0), "krr"], ids=["orr", "krr"])
+def test_tables_from_listed_reports_are_those_of_single_ones(
+    mechanism: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reports, kept = screened(mechanism)
+    make, made = pairs._variable, []
+
+    def recorded(*given: Any) -> Any:
+        made.append(make(*given))
+        return made[-1]
+
+    monkeypatch.setattr(pairs, "_variable", recorded)
+    fast = pairs.pair_tables(reports, kept)
+    assert len(made) == 3 and all(variable.table is not None for variable in made)
+    monkeypatch.setattr(
+        pairs, "_variable", lambda *given: replace(make(*given), table=None, number=None)
+    )
+    slow = pairs.pair_tables(reports, kept)
+    for pair, table in fast.items():
+        assert table.estimate.size
+        assert np.abs(table.estimate - slow[pair].estimate).max() < CLOSE
+        assert np.abs(table.se - slow[pair].se).max() < CLOSE
+
+
+# ---- search
+
+
+@pytest.mark.parametrize("density", [0.02, 0.5])
+@pytest.mark.parametrize("width", [7, 10_000])
+def test_strings_grow_alike_where_few_and_many_are_possible(
+    density: float, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(6)
+    sizes, found = (30, 25, 20, 30), []
+    places = [(a, b) for b in range(4) for a in range(b)]
+    allowed = {(a, b): rng.random((sizes[a], sizes[b])) < density for a, b in places}
+    scores = [rng.normal(size=g) for g in sizes]
+    pair_scores = {(a, b): rng.normal(size=(sizes[a], sizes[b])) for a, b in places}
+    for share in (0.0, 2.0):
+        monkeypatch.setattr(search, "_SPARSE", share)
+        found.append(search.grow(allowed, scores, pair_scores, width))
+    one, other = found
+    assert np.array_equal(one.members, other.members) and one.n_cut == other.n_cut
+    assert np.array_equal(one.score, other.score)
+
+
+def test_strings_of_several_levels_keep_their_best_score() -> None:
+    rng = np.random.default_rng(7)
+    members, score = rng.integers(0, 4, (500, 3)), rng.integers(0, 50, 500) / 7.0
+    best: dict[tuple[int, ...], float] = {}
+    for row, value in zip(members.tolist(), score.tolist(), strict=True):
+        best[tuple(row)] = max(value, best.get(tuple(row), -np.inf))
+    kept, values = evidence._distinct(members, score)
+    assert dict(zip(map(tuple, kept.tolist()), values.tolist(), strict=True)) == best
+    none, nothing = evidence._distinct(np.zeros((0, 3), dtype=np.int64), np.zeros(0))
+    assert none.shape == (0, 3) and nothing.size == 0
