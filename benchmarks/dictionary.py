@@ -37,9 +37,9 @@ Kept = list[ScreenedGrams]
 
 
 def dictionary(scale: Scale) -> list[Row]:
-    """Testing all 4-grams, joint tables of those kept, growing strings; whole fits of 1e6 people."""
-    n = scale.size(1_000_000, 20_000)
-    survey = ldp.DictionarySurvey(LENGTH, 4, ALPHABET, EPSILON, split=(0.25, 0.375, 0.375))
+    """Tests of all 4-grams, joint tables of those kept, growing strings; whole fits."""
+    n, gram = scale.size(1_000_000, 20_000), scale.size(4, 2)
+    survey = ldp.DictionarySurvey(LENGTH, gram, ALPHABET, EPSILON, split=(0.25, 0.375, 0.375))
     bigrams = ldp.DictionarySurvey(
         LENGTH, 2, ALPHABET, EPSILON, gram_mechanism="rappor", string_mechanism="rappor"
     )
@@ -47,8 +47,8 @@ def dictionary(scale: Scale) -> list[Row]:
     rows = [_scan(mechanism, scale) for mechanism in (survey.gram_mechanism, rappor)]
     reports = survey.privatize(_answers(n), np.random.default_rng(31))
     kept, tables = _stages(reports)
-    rows += [_pairs(reports, kept, scale), *_strings(survey, kept, tables, scale)]
-    rows += [_fit("O-RR of 4-grams", reports)]
+    rows += [_pairs(reports, kept, scale), *_strings(reports, kept, tables, scale)]
+    rows.append(_fit(f"O-RR of {gram}-grams", reports))
     own = bigrams.privatize(_answers(n), np.random.default_rng(31))
     return [*rows, _fit("RAPPOR of bigrams", own)]
 
@@ -125,11 +125,12 @@ def _pairs(reports: ldp.DictionaryReports, kept: Kept, scale: Scale) -> Row:
 
 
 def _strings(
-    survey: ldp.DictionarySurvey, kept: Kept, tables: dict[Pair, PairTable], scale: Scale
+    reports: ldp.DictionaryReports, kept: Kept, tables: dict[Pair, PairTable], scale: Scale
 ) -> Iterator[Row]:
     """All cliques of one gram a position, against networkx and a join in plain Python."""
-    layout, sizes = survey.layout, [one.grams.size for one in kept]
-    graph = edges(tables, "standard", survey.gram_mechanism, 1)
+    survey, sizes = reports.survey, [one.grams.size for one in kept]
+    layout = survey.layout
+    graph = edges(tables, "standard", survey.gram_mechanism, len(reports))
     allowed = {
         (a, b): layout.may_follow(kept[a].grams, kept[b].grams, b - a) & graph[a, b]
         for a, b in layout.pairs

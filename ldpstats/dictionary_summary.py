@@ -133,6 +133,6 @@ def _nothing_tested(results: Any) -> str:
     if results.n_excluded:
         return f"NOTHING TESTED: the filter keeps none of the {results.n_excluded} strings."
     return (
-        "NOTHING TESTED: no string has all the pairs of its grams above the threshold, which is "
-        "too high, or n too small."
+        f"TOO FEW RESPONDENTS: n = {results.nobs} says so little of pairs of grams that no string "
+        "stands out, or none has all its pairs above the threshold; no string was tested."
     )

@@ -160,6 +160,8 @@ class DictionarySurvey:
 
     def __post_init__(self) -> None:
         layout = self.layout
+        if layout.too_large:
+            raise InvalidArgument("gram", self.gram, layout.too_large)
         for name in ("length", "gram", "alphabet", "step"):
             object.__setattr__(self, name, getattr(layout, name))
         if self.replace is not None and (
@@ -446,20 +448,23 @@ class DictionaryClient:
             For a value that is no string, empty, or has characters outside the alphabet; no
             message shows it.
         """
-        reports = None
-        try:
-            reports = self.privatize([value])
-        except InvalidArgument:  # its message shows the string, and may be written to a log
-            pass
-        if reports is None:
+        if not self._is_answer(value):
             remedy = f"must be a string, not empty, of the {len(self.survey.alphabet)} characters"
             raise InvalidArgument("value", "what was answered", f"{remedy} of the alphabet")
-        row = reports.to_frame().iloc[0]
+        row = self.privatize([value]).to_frame().iloc[0]
         return {
             "positions": [int(row["start_1"]), int(row["start_2"])],
             "grams": [str(row["gram_1"]), str(row["gram_2"])],
             "string": str(row["string"]),
         }
+
+    def _is_answer(self, value: object) -> bool:
+        """Whether the survey takes it; the message of why not would show it, perhaps in a log."""
+        try:
+            self.survey.layout.strings("value", [value], self.survey.replace)
+        except InvalidArgument:
+            return False
+        return True
 
     def privatize(self, values: object, missing: str = "raise") -> DictionaryReports:
         """Privatise the strings of many respondents, as `DictionarySurvey.privatize` does."""

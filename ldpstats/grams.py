@@ -52,8 +52,7 @@ class GramLayout:
     ------
     InvalidArgument
         For a length that is no multiple of the gram, or of one gram alone; an alphabet with a
-        character twice, with the pad, or without an order; a step that leaves characters out; more
-        positions or grams than can be analysed.
+        character twice, with the pad, or without an order; a step that leaves characters out.
 
     Examples
     --------
@@ -84,18 +83,7 @@ class GramLayout:
         if self.step > self.gram or (self.length - self.gram) % self.step:
             remedy = f"must be at most gram={self.gram}, and divide {self.length - self.gram}"
             raise InvalidArgument("step", self.step, f"{remedy}: some characters would be left out")
-        if (positions := (self.length - self.gram) // self.step + 1) > _MOST_POSITIONS:
-            remedy = f"makes {positions} positions, more than {_MOST_POSITIONS}: use longer grams"
-            raise InvalidArgument("gram", self.gram, remedy)
         object.__setattr__(self, "alphabet", _alphabet(self.alphabet))
-        if self.n_grams > _MOST_GRAMS:
-            raise InvalidArgument(
-                "gram",
-                self.gram,
-                f"makes {len(self.alphabet)}^{self.gram} grams of an alphabet of "
-                f"{len(self.alphabet)}, more than {_MOST_GRAMS}, which no analysis can list: use "
-                "shorter grams",
-            )
         if not isinstance(self.pad, str) or len(self.pad) != 1 or not _is_text(self.pad):
             raise InvalidArgument("pad", self.pad, 'must be one character, for example " "')
         if self.pad in self.alphabet:
@@ -124,6 +112,19 @@ class GramLayout:
     def symbols(self) -> str:
         """The alphabet and, last, the pad."""
         return self.alphabet + self.pad
+
+    @property
+    def too_large(self) -> str:
+        """Why no analysis could do with such grams; empty where one can."""
+        if self.n_grams > _MOST_GRAMS:
+            D = len(self.alphabet)
+            count = f"makes {D}^{self.gram} grams of an alphabet of {D}"
+            return f"{count}, more than {_MOST_GRAMS}: use shorter grams"
+        if self.n_positions > _MOST_POSITIONS:
+            return (
+                f"makes {self.n_positions} positions, more than {_MOST_POSITIONS}: use longer grams"
+            )
+        return ""
 
     # -- strings -----------------------------------------------------------------------------
 
@@ -196,7 +197,15 @@ class GramLayout:
         return np.concatenate(list(self.gram_blocks(self.n_grams)))
 
     def gram_blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """All grams in blocks of at most about `size`, the longest without pads first."""
+        """All grams in blocks of at most about `size`, the longest without pads first.
+
+        Raises
+        ------
+        InvalidArgument
+            For more grams than can be listed.
+        """
+        if self.n_grams > _MOST_GRAMS:
+            raise InvalidArgument("gram", self.gram, self.too_large)
         letters = np.array(list(self.alphabet), dtype="<U1")
         D = letters.size
         for filled in range(self.gram, -1, -1):

@@ -159,7 +159,8 @@ def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
     survey = ldp.DictionarySurvey(6, 2, "abcde", 3.0, gram_mechanism=mechanism)
     rng = np.random.default_rng(1)
     results = ldp.DictionaryModel(survey.privatize(["abcade"] * n, rng)).fit(max_candidates=20)
-    assert results.nobs == n and "TOO FEW RESPONDENTS" in str(results.summary())
+    text = str(results.summary())
+    assert results.nobs == n and ("TOO FEW RESPONDENTS" in text or "NOTHING TESTED" in text)
     assert ldp.DictionaryResults.from_json(results.to_json()).nobs == n
 
 

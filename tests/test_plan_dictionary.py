@@ -270,8 +270,9 @@ def test_best_of_the_named_mechanisms_is_the_surveys_own_choice() -> None:
 def test_extreme_settings_are_planned() -> None:
     for epsilon in (2e-5, 50.0):
         assert 0.0 < plan_dictionary(**{**SMALL, "epsilon": epsilon}).best["found"] < np.inf
-    longest = plan_dictionary(1024, LETTERS, 6.0, 10**6, grams=[512, 4], shares=[0.3])
-    assert longest.left_out[512] == "8^512 to scan are more than most_grams=16777216"
+    longest = plan_dictionary(512, LETTERS, 6.0, 10**6, grams=[256, 4, 1], shares=[0.3])
+    assert longest.left_out[256] == "8^256 to scan are more than most_grams=16777216"
+    assert longest.left_out[1] == "makes 512 positions, more than 128: use longer grams"
     several = plan_dictionary(
         **SMALL,
         grams=iter([2, 2, 3]),

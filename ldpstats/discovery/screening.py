@@ -291,6 +291,15 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
         position.cut = float(z[best[-1]]) if z.size > most else least
 
 
+def _told_apart(mechanism: Any, counts: Counts | BitCounts, grams: Array) -> bool:
+    """Whether the cohorts that reported suffice to estimate grams together."""
+    try:
+        mechanism.moments(counts, grams.tolist()).require_identified()
+    except NotIdentified:
+        return False
+    return True
+
+
 def _together(
     mechanism: Any,
     counts: Counts | BitCounts,
@@ -301,6 +310,9 @@ def _together(
 ) -> ScreenedGrams:
     """The kept grams with estimates that allow for each other."""
     estimate, se = np.empty(0), np.empty(0)
+    while mechanism.is_open and grams.size and not _told_apart(mechanism, counts, grams):
+        left_out += grams.size - grams.size // 2
+        grams, z = grams[: grams.size // 2], z[: grams.size // 2]  # the most significant ones
     if grams.size:
         if mechanism.is_open:
             problem, at = mechanism.moments(counts, grams.tolist()), slice(None)

@@ -276,8 +276,10 @@ def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout],
     layouts, left_out = [], {}
     for size in sizes:
         layout = s.layout(size)
-        if layout.n_grams <= most_grams:
+        if layout.n_grams <= most_grams and not layout.too_large:
             layouts.append(layout)
+        elif layout.n_grams <= most_grams:
+            left_out[layout.gram] = layout.too_large
         else:
             scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
             left_out[layout.gram] = f"{scan} to scan are more than most_grams={most_grams}"
