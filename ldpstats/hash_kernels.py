@@ -269,7 +269,8 @@ def owner_sums(
     """
     U, r = keys.shape
     K, S = out.shape
-    own, total = np.empty((r, _PART), dtype=np.uint32), np.empty((K, _PART))
+    own = np.empty((r, _PART), dtype=np.uint32)
+    total = np.empty((K, _PART), dtype=out.dtype)
     for start in range(0, S, _PART):
         part = hashes[start : start + _PART]
         size = part.shape[0]

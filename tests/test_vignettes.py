@@ -27,7 +27,7 @@ def run(script: Path, directory: Path, *arguments: str) -> subprocess.CompletedP
 
 def test_the_vignettes_are_found() -> None:
     expected = {"01_survey", "02_krr_or_rappor", "03_open_alphabets", "04_rappor_candidates"}
-    expected |= {"05_association", "06_utility_optimised", "07_personal"}
+    expected |= {"05_association", "06_utility_optimised", "07_personal", "08_unknown_dictionary"}
     assert expected <= set(NAMES)
 
 
