@@ -205,7 +205,7 @@ def filtered(grams: str, n_cohorts: int) -> Setting:
 
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
 def test_few_claims_are_false_and_intervals_cover(grams: str, n_cohorts: int) -> None:
-    outcome = simulate(shared(grams, n_cohorts), 30, [1, n_cohorts])
+    outcome = simulate(shared(grams, n_cohorts), 24, [1, n_cohorts])
     outcome.check_errors()
     outcome.check_coverage()
     assert 5 < outcome.found.mean() < 23  # neither easy nor hopeless
@@ -271,11 +271,11 @@ def share_found(setting: Setting, R: int) -> float:
 
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
 def test_detectable_strings_are_found(grams: str, n_cohorts: int) -> None:
-    """About as often as is said: a frequency off by a factor of 1.3 would give .45 or .97."""
+    """Nearly as often as is said, .8: a frequency off by a factor of 1.3 would give .45 or .97."""
     setting, least = at_the_limit(grams, n_cohorts)
-    assert 0.65 < share_found(setting, 15) < 0.93
+    assert 0.58 < share_found(setting, 15) < 0.93
     half = replace(setting, p=np.append(np.full(10, least / 2), 1.0 - 5 * least))
-    assert share_found(half, 8) < 0.4  # control
+    assert share_found(half, 4) < 0.4  # control
 
 
 # ---- the setting of FPE16 section V-C
