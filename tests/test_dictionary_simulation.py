@@ -1,7 +1,8 @@
 """Simulated surveys of strings that nobody listed: false claims, coverage, what can be found.
 
-Strings are new in every survey, and with them all hashes: error rates are over both. Bands are three
-Monte Carlo standard errors for error rates, four for coverages. Every rate has a control that fails.
+Strings are new in every survey, and with them all hashes: error rates are over both. Bands are
+three Monte Carlo standard errors for error rates, four for coverages; every rate has a control.
+fails.
 """
 
 from __future__ import annotations
@@ -238,7 +239,7 @@ def test_false_claims_and_coverage(name: str, replications: Callable[[int], int]
 
 @pytest.mark.slow
 def test_intervals_of_strings_that_were_just_accepted(replications: Callable[[int], int]) -> None:
-    """Given acceptance, whatever the power was; the usual intervals only cover where it was high."""
+    """Given acceptance, whatever the power; the usual intervals only cover where it was high."""
     outcome = simulate(shared("rappor", 64), replications(500), 3)
     for power in (0.2, 0.5, 1.0):
         share, count = outcome.coverage("selected", power)
@@ -335,13 +336,18 @@ def test_zipf_frequencies(replications: Callable[[int], int]) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("options", [FPE16, {}], ids=["fpe16", "ours"])
-def test_larger_grams_help_long_strings(options: dict[str, Any]) -> None:
-    """FPE16 figures 7 and 8: fewer pairs of positions, each with more reports."""
+def test_larger_grams_help_the_printed_rules() -> None:
+    """FPE16 figures 7 and 8: of fewer pairs of grams, none of which may be missed, fewer are.
+
+    Where no pair is decisive, small grams do as well as large ones do by the printed rules.
+    """
     p = zipf(100, 1.5)
     found = {
-        (length, gram): simulate(hashes(length, gram, p, 100_000), 4, [10, gram], **options).found
-        for length, gram in [(6, 2), (12, 2), (12, 3)]
+        (length, gram, name): simulate(hashes(length, gram, p, 100_000), 6, 10, **options).found
+        for length, gram in [(6, 2), (18, 2), (18, 3)]
+        for name, options in [("fpe16", FPE16), ("ours", {})]
     }
-    assert found[12, 3].mean() > found[12, 2].mean()
-    assert found[6, 2].mean() > found[12, 2].mean()
+    assert found[18, 3, "fpe16"].mean() > found[18, 2, "fpe16"].mean()
+    assert found[18, 2, "ours"].mean() > found[18, 3, "fpe16"].mean()
+    for name in ("fpe16", "ours"):
+        assert found[6, 2, name].mean() > found[18, 2, name].mean()
