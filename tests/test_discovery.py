@@ -453,7 +453,7 @@ def test_candidates_are_the_strings_that_there_can_be(layout: GramLayout) -> Non
     assert np.all(np.diff(found.score) <= 0.0)
     # the score of each: frequencies of its grams, and all pairs at the level that suits it best
     score = np.full(len(texts), -np.inf)
-    for level in evidence._levels(tables):
+    for level in evidence._levels(tables, 0.0):
         own = sum(np.log(np.maximum(k.estimate, k.se))[m] for k, m in zip(kept, found.members.T))  # noqa: B905
         for (a, b), pair in tables.items():
             noise = np.hypot(pair.se, level / 16.0)
@@ -479,7 +479,7 @@ def test_candidates_without_grams_or_noise() -> None:
     for own, tables in (([kept[0], none], empty), (kept, unknown)):
         assert candidates(own, tables, layout, None, 100).members.shape == (0, 2)
     for se in (1e-12, 1e-6, 1e-3, 0.02, 0.3):
-        levels = np.array(evidence._levels({(0, 1): table(np.full((7, 7), 0.4), se, 10**12)}))
+        levels = np.array(evidence._levels({(0, 1): table(np.full((7, 7), 0.4), se, 10**12)}, 0.0))
         assert 0 < levels.size < 200 and levels[0] == min(0.4 + 2.0 * se, 1.0)
         steps, ratio = -np.diff(levels), levels[:-1] / levels[1:]
         assert np.all(steps <= 2.0 * np.maximum(se, levels[:-1] / 16.0) + 1e-15)

@@ -31,6 +31,7 @@ Array = npt.NDArray[Any]
 SEARCHES = ("likelihood", "cliques")
 THRESHOLDS = ("standard", "fpe16")
 _EDGE = 0.5  # standard errors of a pair from which there is an edge
+_CERTAIN = 4.0  # standard errors by which no gram is more frequent than it seems
 _SHARED = 0.01  # density, per standard error, of what other strings add to the frequency of a pair
 _TOLERANCE = 1.0 / 16.0  # of a frequency, by which those of its pairs may differ without noise
 _RATIO = 2.0**0.5  # of two frequencies at which strings are scored, at most
@@ -122,11 +123,12 @@ def log_ratio(z: Array, shift: Array) -> Array:
     return law(z - shift) - law(z)
 
 
-def _levels(tables: Mapping[Pair, PairTable]) -> list[float]:
+def _levels(tables: Mapping[Pair, PairTable], least: float) -> list[float]:
     """Frequencies at which strings are scored: so close that no string is far from one of them.
 
-    From the largest that every pair of positions has room for, down to half a standard error, in
-    steps of two standard errors, or of what stands for them where there is next to no noise.
+    From the largest that every pair of positions has room for, down to `least`, or to half a
+    standard error where that is more, in steps of two standard errors, or of what stands for them
+    where there is next to no noise.
     """
     known = [
         table for table in tables.values() if table.estimate.size and np.isfinite(table.se).all()
@@ -135,12 +137,13 @@ def _levels(tables: Mapping[Pair, PairTable]) -> list[float]:
         return []
     se = float(np.median([np.median(table.se) for table in known]))
     room = min(float((table.estimate + 2.0 * table.se).max()) for table in known)
-    least = max(se / 2.0, 1.0 / max(table.nobs for table in known))  # of one respondent
+    # of one respondent at least; and there is one level, however high the bound
+    least = min(max(least, se / 2.0, 1.0 / max(table.nobs for table in known)), room)
     level, found = min(room, 1.0), []
     while level > least:
         found.append(level)
         level = max(level - 2.0 * max(se, _TOLERANCE * level), level / _RATIO)
-    return found
+    return [*found, least]
 
 
 def candidates(
@@ -149,12 +152,13 @@ def candidates(
     layout: GramLayout,
     allowed: Mapping[Pair, Array] | None,
     width: int,
+    least: float = 0.0,
 ) -> Grown:
     """Strings that the pairs speak for, best first.
 
     The score of a string is its log odds, up to a constant, against grams that met by chance: the
     log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs
-    (`log_ratio`), at the frequency of the string for which that is largest.
+    (`log_ratio`), at the frequency of the string, of at least `least`, for which that is largest.
 
     Parameters
     ----------
@@ -166,6 +170,10 @@ def candidates(
         asks for none.
     width : int
         Beginnings of strings that are followed at most, at each frequency.
+    least : float
+        Frequency below which a string has next to no chance in the test that follows. The pairs
+        cannot speak against strings that are rare enough: without such a bound those that chance
+        makes of frequent grams come before frequent strings.
     """
     possible = {
         (a, b): layout.may_follow(screened[a].grams, screened[b].grams, b - a)
@@ -178,15 +186,21 @@ def candidates(
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
     found, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
     cut = 0
-    for level in _levels(tables):
-        pairs = {}
-        for pair, table in tables.items():
-            noise = np.hypot(table.se, _TOLERANCE * level)
-            pairs[pair] = log_ratio(table.estimate / noise, level / noise)
-        grown = grow(possible, prior, pairs, width)
+    for level in _levels(tables, least):
+        # a gram is as frequent as a string that has it
+        here = [np.flatnonzero(k.estimate + _CERTAIN * k.se >= level) for k in screened]
+        fits, pairs = {}, {}
+        for (a, b), table in tables.items():
+            block = np.ix_(here[a], here[b])
+            noise = np.hypot(table.se[block], _TOLERANCE * level)
+            fits[a, b] = possible[a, b][block]
+            pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
+        own = [values[at] for values, at in zip(prior, here, strict=True)]
+        grown = grow(fits, own, pairs, width)
         cut = max(cut, grown.n_cut)
         finite = np.isfinite(grown.score)
-        found.append(grown.members[finite])
+        kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]
+        found.append(np.column_stack(kept))
         scores.append(grown.score[finite])
     members, score = _distinct(np.concatenate(found), np.concatenate(scores))
     order = np.lexsort((*members.T[::-1], -score))

@@ -31,6 +31,7 @@ __all__ = ["DictionaryModel"]
 Array = npt.NDArray[Any]
 Progress = Callable[[str, float], None]
 
+_TESTABLE = 3.0  # standard errors
 _STAGES = ("grams", "pairs", "search", "test")
 
 
@@ -172,7 +173,7 @@ class DictionaryModel:
             graph = edges(tables, threshold, grams, self.nobs)
         with _stage(progress, "search"):
             allowed = graph if search == "cliques" else None
-            grown = candidates(screened, tables, layout, allowed, width)
+            grown = candidates(screened, tables, layout, allowed, width, self._testable())
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
@@ -227,6 +228,14 @@ class DictionaryModel:
             int(places.size - tested.size),
             tuple(strings[i] for i in others),
         )
+
+    def _testable(self) -> float:
+        """The frequency below which a string has next to no chance to pass its test."""
+        counts: Any = self._strings
+        layout = self.reports.survey.layout
+        # absent strings have the same noise but for chance: any will do
+        problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
+        return _TESTABLE * float(np.sqrt(problem.covariance().variances()[0]))
 
     def _test(
         self, strings: tuple[str, ...], others: tuple[str, ...]
