@@ -231,7 +231,7 @@ HARD: dict[str, Setting] = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HARD)
 def test_false_claims_and_coverage(name: str, replications: Callable[[int], int]) -> None:
-    outcome = simulate(HARD[name], replications(300), [2, len(name)])
+    outcome = simulate(HARD[name], replications(75), [2, len(name)])
     outcome.check_errors()
     if len(outcome.accepted) > 200:
         outcome.check_coverage()
