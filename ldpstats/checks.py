@@ -85,6 +85,13 @@ def positive_integer(name: str, value: object, least: int = 1) -> int:
     return number
 
 
+def boolean(name: str, value: object) -> bool:
+    """Return a truth value, of Python or numpy."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(name, value, "must be True or False")
+    return bool(value)
+
+
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return `value` if it is one of `choices`."""
     if not isinstance(value, str) or value not in choices:

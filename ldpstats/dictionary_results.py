@@ -42,6 +42,7 @@ _PLAIN = (
     "settings",
     "critical",
 )
+_EVEN = 20  # candidates that get about the same share of alpha
 _FRAMES = ("grams", "edges")
 _PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se")
 _FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
@@ -52,8 +53,9 @@ class DictionaryResults(FittedResults):
     """Strings that were found and their frequencies.
 
     The reports of the grams proposed the candidates; those of whole strings tested them, with
-    family-wise error at most `alpha` over all of them (Bonferroni). `params` holds the strings that
-    were accepted, `candidates_frame` all that were tested.
+    family-wise error at most `alpha` over all of them (Bonferroni, with shares of alpha that fall
+    with the rank of a candidate). `params` holds the strings that were accepted, `candidates_frame`
+    all that were tested.
 
     Intervals are those of strings that are only shown because their estimates were large: they
     cover with probability ``1 - alpha`` given that the string was accepted. The estimates
@@ -201,7 +203,7 @@ class DictionaryResults(FittedResults):
 
     @property
     def pvalues(self) -> pd.Series[float]:
-        """Adjusted p-values (Bonferroni over all candidates) of the accepted strings."""
+        """Adjusted p-values of the accepted strings, see `candidates_frame`."""
         return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
@@ -232,7 +234,7 @@ class DictionaryResults(FittedResults):
         from scipy.special import ndtri
 
         p = self.candidates["pvalue"].to_numpy()[self._at]
-        bound = -float(ndtri(self.alpha / max(self.n_tested, 1)))
+        bound = -ndtri(self.alpha * _shares(self.n_tested)[self._at])
         # the estimate over the z that has its p-value, which knows the skewness, is its noise
         with np.errstate(divide="ignore"):
             return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
@@ -298,13 +300,15 @@ class DictionaryResults(FittedResults):
     def candidates_frame(self) -> pd.DataFrame:
         """All strings that were tested, in the order in which the grams proposed them.
 
-        Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`,
-        `accepted`, `evidence` (log odds against chance, from the grams alone; in nats, up to a
-        constant) and `edges` (pairs of grams that support the string).
+        Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`
+        (Bonferroni: over the share of alpha that a candidate of this rank has), `accepted`,
+        `evidence` (log odds against chance, from the grams alone; in nats, up to a constant) and
+        `edges` (pairs of grams that support the string).
         """
         frame = self.candidates.copy()
         p = frame["pvalue"].to_numpy()
-        frame.insert(3, "pvalue_adjusted", multiplicity.adjust(p) if p.size else p)
+        adjusted = multiplicity.adjust(p, shares=_shares(p.size)) if p.size else p
+        frame.insert(3, "pvalue_adjusted", adjusted)
         accepted = np.zeros(len(frame), dtype=bool)
         accepted[self._at] = True
         frame.insert(4, "accepted", accepted)
@@ -433,11 +437,22 @@ def _candidates(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
     return pd.DataFrame(dict(zip(_COLUMNS, values, strict=True)), index=strings)
 
 
+def _shares(n: int) -> Array:
+    """Shares of alpha of the candidates, in the order in which the grams proposed them.
+
+    The reports of whole strings have no part in the order: any shares that add up to one keep the
+    family-wise error. A long list of candidates costs those at its beginning little, so.
+    """
+    share = 1.0 / (_EVEN + np.arange(n))
+    return np.asarray(share / share.sum())
+
+
 def _accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
     """Positions of the candidates that the test accepts, the most frequent first."""
     if candidates.empty:
         return np.empty(0, dtype=np.int64)
-    rejected = multiplicity.reject(candidates["pvalue"].to_numpy(), alpha, "bonferroni")
+    p, shares = candidates["pvalue"].to_numpy(), _shares(len(candidates))
+    rejected = multiplicity.reject(p, alpha, shares=shares)
     found = np.flatnonzero(rejected)
     estimate = candidates["estimate"].to_numpy()[found]
     return found[np.argsort(-estimate, kind="stable")]

@@ -6,6 +6,7 @@ from typing import Any
 
 from statsmodels.iolib.summary import Summary
 
+from ldpstats.discovery.detection import STAGES
 from ldpstats.summary import one_line, tabulated
 
 __all__ = ["dictionary_summary"]
@@ -57,7 +58,7 @@ def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
     notes = [
         "Accepted: strings whose own reports reject a frequency of zero; the probability that any "
         f"of them is held by nobody is at most about {results.alpha:g} (Bonferroni over all "
-        "tested).",
+        "tested, with larger shares for higher scores).",
         f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
         "edges: pairs of its grams whose joint frequency is above the threshold.",
         f"Strings are as the survey reads them: cut to {layout.length} characters{others}.",
@@ -92,12 +93,11 @@ def _recall(results: Any) -> list[str]:
     least = results.detectable_at(_POWER)
     found, rest = float(least["found"]), results.unexplained.estimate
     stage = str(least.drop("found").idxmax())
-    words = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
     bounded = results.n_untested or results.n_cut or sum(results.left_out)
     notes = [
         f"Strings of a frequency from about {found:.2g} on are found with probability {_POWER:g} "
         f"at this n and epsilon{', if the search reaches them' if bounded else ''}; what limits it "
-        f"is {words[stage]}."
+        f"is {STAGES[stage]}."
     ]
     if not results.k:
         notes.append(

@@ -68,6 +68,37 @@ def test_error_rates() -> None:
     assert np.mean(p[:, real:].min(axis=1) < 0.05) > 0.4
 
 
+def test_shares_of_the_level() -> None:
+    shares = np.array([0.4, 0.3, 0.2, 0.05, 0.05])
+    np.testing.assert_allclose(adjust(P, shares=shares), [0.025, 0.2 / 3.0, 0.15, 0.8, 1.0])
+    np.testing.assert_allclose(adjust(P, shares=np.full(5, 0.2)), adjust(P), rtol=1e-12)
+    assert reject(P, 0.05, shares=shares).tolist() == [True, False, False, False, False]
+    rng = np.random.default_rng(12)
+    reps = 20_000
+    false = reject(rng.random((reps, 5)), 0.05, shares=shares).any(axis=1).mean()
+    # all hypotheses true and independent: 1 - prod(1 - .05 w), within four standard errors
+    exact = 1.0 - np.prod(1.0 - 0.05 * shares)
+    assert abs(false - exact) < 4 * np.sqrt(exact * (1 - exact) / reps)
+
+
+@pytest.mark.parametrize(
+    ("shares", "method"),
+    [
+        ([0.5, 0.5], "holm"),
+        ([0.5, 0.5], "bh"),
+        ([1.0], "bonferroni"),
+        ([0.5, 0.6], "bonferroni"),
+        ([1.0, 0.0], "bonferroni"),
+        ([1.5, -0.5], "bonferroni"),
+        ([np.nan, 0.5], "bonferroni"),
+    ],
+)
+def test_shares_that_are_none(shares: list[float], method: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        adjust([0.1, 0.2], method, shares)
+    assert caught.value.name == "shares"
+
+
 @pytest.mark.parametrize(
     ("p", "alpha", "method", "match"),
     [

@@ -64,6 +64,30 @@ def test_an_estimate_that_assumes_a_complete_list_says_so(method: str) -> None:
     )
 
 
+def test_standard_errors_of_a_list_that_is_known_to_be_incomplete_always_grow() -> None:
+    # few others: the test does not find them, and standard errors stay as they are
+    seen = {}
+    for seed in range(40):
+        usual = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS)
+        known = ldp.FrequencyModel(complete(5_000, seed), candidates=WORDS, incomplete=True)
+        a, b = usual.fit("inversion"), known.fit("inversion")
+        np.testing.assert_array_equal(a.params, b.params)
+        if a.dispersion == 1.0:
+            seen[seed] = b.dispersion
+            np.testing.assert_allclose(b.bse / a.bse, np.sqrt(b.dispersion), rtol=1e-9)
+    assert min(seen.values()) == 1.0 and len(set(seen.values())) > 10  # never below one
+    assert np.mean(list(seen.values())) < 1.1
+
+
+def test_incomplete_goes_with_candidates() -> None:
+    closed = ldp.KRR(WORDS, 1.0).draw(np.full(10, 0.1), 100, np.random.default_rng(1))
+    for data, value in ((closed, True), (complete(100, 1), 1)):
+        candidates = WORDS if value == 1 and data is not closed else None
+        with pytest.raises(ldp.InvalidArgument) as caught:
+            ldp.FrequencyModel(data, candidates, incomplete=value)  # type: ignore[arg-type]
+        assert caught.value.name == "incomplete"
+
+
 def test_intervals_that_assume_a_complete_list_warn() -> None:
     model = ldp.FrequencyModel(halved(50_000, 6), candidates=WORDS[:3])
     results = model.fit("mle")

@@ -9,10 +9,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Stage", "critical_z", "detectable", "gram_stage", "pair_stage", "string_stage"]
+__all__ = [
+    "STAGES",
+    "Stage",
+    "critical_z",
+    "detectable",
+    "gram_stage",
+    "pair_stage",
+    "string_stage",
+]
 
 Array = npt.NDArray[Any]
 
+STAGES = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
 _STEPS = 60  # of bisection: the width of a double
 
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.cohorts import CohortSource
+from ldpstats.discovery.detection import critical_z
 from ldpstats.discovery.owners import OwnedCells
 from ldpstats.errors import NotIdentified
 from ldpstats.grams import GramLayout
@@ -90,9 +91,7 @@ def screen(
     are tested again on what is left. An absent gram owns cells at random: its noise is the spread
     of the cells as they are, whatever the number of reports a cohort.
     """
-    from scipy.special import ndtri
-
-    critical = float(-ndtri(min(false_grams / layout.n_grams, 0.5)))
+    critical = critical_z(false_grams, layout.n_grams)
     none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
     found = [none for _ in counts]
     seen = [a for a, c in enumerate(counts) if c.nobs]

@@ -15,7 +15,9 @@ Array = npt.NDArray[np.float64]
 METHODS = ("bonferroni", "holm", "bh")
 
 
-def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
+def adjust(
+    pvalues: npt.ArrayLike, method: str = "bonferroni", shares: npt.ArrayLike | None = None
+) -> Array:
     """Adjusted p-values: the smallest level at which each hypothesis is rejected.
 
     Parameters
@@ -27,6 +29,9 @@ def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
         dependence; Holm rejects at least as often. "bh" (Benjamini-Hochberg) bounds the expected
         share of false rejections among the rejections, for independent or positively dependent
         statistics.
+    shares : array_like, shape (k,), optional
+        Shares of the level that "bonferroni" gives the hypotheses, chosen before the p-values were
+        seen; equal ones by default.
 
     Returns
     -------
@@ -35,10 +40,12 @@ def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
     Raises
     ------
     InvalidArgument
-        Where a p-value is NaN or outside [0, 1], there are none, or the method is unknown.
+        Where a p-value is NaN or outside [0, 1], there are none, or the method is unknown; for
+        shares that are not positive or do not add up to one, and with another method.
 
     References
     ----------
+    Genovese, C. R., Roeder, K. and Wasserman, L. (2006), Biometrika 93, 509-524 (the shares).
     Holm, S. (1979), Scandinavian Journal of Statistics 6, 65-70.
     Benjamini, Y. and Hochberg, Y. (1995), Journal of the Royal Statistical Society B 57, 289-300.
 
@@ -46,6 +53,8 @@ def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
     --------
     >>> adjust([0.01, 0.02, 0.04], "bonferroni")
     array([0.03, 0.06, 0.12])
+    >>> adjust([0.01, 0.02, 0.04], shares=[0.25, 0.5, 0.25])
+    array([0.04, 0.04, 0.16])
     >>> adjust([0.01, 0.02, 0.04], "holm")
     array([0.03, 0.04, 0.04])
     >>> adjust([0.01, 0.02, 0.04], "bh")
@@ -58,6 +67,8 @@ def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
     if not np.all((p >= 0) & (p <= 1)):
         raise InvalidArgument("pvalues", p, "must lie in [0, 1], without NaN")
     k = p.shape[-1]
+    if shares is not None:
+        return np.asarray(np.minimum(p / _checked(shares, k, method), 1.0), dtype=np.float64)
     if method == "bonferroni":
         return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
     order = np.argsort(p, axis=-1)
@@ -71,8 +82,21 @@ def adjust(pvalues: npt.ArrayLike, method: str = "bonferroni") -> Array:
     return adjusted
 
 
+def _checked(shares: npt.ArrayLike, k: int, method: str) -> Array:
+    if method != "bonferroni":
+        remedy = f'go with method="bonferroni", not {method!r}'
+        raise InvalidArgument("shares", shares, remedy)
+    w = np.asarray(shares, dtype=np.float64)
+    if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
+        raise InvalidArgument("shares", shares, f"must be {k} positive numbers that add up to 1")
+    return w
+
+
 def reject(
-    pvalues: npt.ArrayLike, alpha: float = 0.05, method: str = "bonferroni"
+    pvalues: npt.ArrayLike,
+    alpha: float = 0.05,
+    method: str = "bonferroni",
+    shares: npt.ArrayLike | None = None,
 ) -> npt.NDArray[np.bool_]:
     """Which hypotheses are rejected at level alpha.
 
@@ -82,6 +106,7 @@ def reject(
     alpha : float
         Level of the whole family.
     method : {"bonferroni", "holm", "bh"}
+    shares : array_like, shape (k,), optional
         As for `adjust`.
 
     Returns
@@ -100,4 +125,4 @@ def reject(
     >>> reject([0.01, 0.02, 0.04], alpha=0.05, method="holm")
     array([ True,  True,  True])
     """
-    return np.asarray(adjust(pvalues, method) <= level(alpha), dtype=np.bool_)
+    return np.asarray(adjust(pvalues, method, shares) <= level(alpha), dtype=np.bool_)

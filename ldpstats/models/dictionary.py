@@ -248,7 +248,8 @@ class DictionaryModel:
         while size:
             try:
                 listed = [*strings[:size], *others[:rest]]
-                return FrequencyModel(self._strings, candidates=listed).fit("inversion"), size
+                model = FrequencyModel(self._strings, candidates=listed, incomplete=True)
+                return model.fit("inversion"), size
             except NotIdentified:  # few reports, or few cohorts
                 size, rest = size // 2, rest // 2
         return None, 0

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import distribution, one_of, positive_integer
+from ldpstats.checks import boolean, distribution, one_of, positive_integer
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
@@ -64,11 +64,16 @@ class FrequencyModel:
         different epsilon over the same categories; they enter one likelihood.
     candidates : sequence of str or CandidateMap, optional
         Values to look for; for mechanisms with an open alphabet only.
+    incomplete : bool
+        Whether others than the candidates are known to be held, as where these are the beginning
+        of a long list. Standard errors then always allow for the chance collisions of the others;
+        if not, only where the reports show that there are others.
 
     Raises
     ------
     InvalidArgument
-        For data that are none of these, that hold no report, or an empty list.
+        For data that are none of these, that hold no report, an empty list, and incomplete
+        candidates where all categories are known.
     MechanismMismatch
         For groups over different categories.
 
@@ -90,7 +95,9 @@ class FrequencyModel:
     2000
     """
 
-    def __init__(self, data: Data | Sequence[Data], candidates: Any = None) -> None:
+    def __init__(
+        self, data: Data | Sequence[Data], candidates: Any = None, incomplete: bool = False
+    ) -> None:
         groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
         if not groups:
             raise InvalidArgument("data", data, "is empty: pass reports or counts")
@@ -106,6 +113,7 @@ class FrequencyModel:
             [group.tally() if isinstance(group, Reports) else group for group in groups]
         )
         self.candidates = candidates
+        self.incomplete = boolean("incomplete", incomplete)
         first = self.sources[0].mechanism
         self._labels: pd.Index[Any] = first.labels(candidates)
         for counts in self.sources[1:]:
@@ -114,6 +122,9 @@ class FrequencyModel:
                     f"{counts.mechanism} and {first} have different categories: groups that are "
                     "fitted together need the same labels in the same order"
                 )
+        if incomplete and not first.is_open:
+            remedy = f"is for candidates over an open alphabet: {first} knows all categories"
+            raise InvalidArgument("incomplete", incomplete, remedy)
         self._problems = tuple(c.mechanism.moments(c, candidates) for c in self.sources)
 
     def __repr__(self) -> str:
@@ -203,7 +214,7 @@ class FrequencyModel:
         if isinstance(estimator, SelectingEstimator):
             solution, problem = estimator.refit(problem)  # inference is about the selected
         if isinstance(problem, CohortMoments):
-            fit, dispersion = cohort_fit(problem, solution is not None)
+            fit, dispersion = cohort_fit(problem, self.incomplete or solution is not None)
         else:
             fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
         linear = _linear(problem, solution, len(self.categories), dispersion)

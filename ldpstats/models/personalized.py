@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import distribution
+from ldpstats.checks import boolean, distribution
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.estimators.base import Estimator
 from ldpstats.labels import align
@@ -81,9 +81,7 @@ class PersonalizedModel:
     ) -> None:
         if not isinstance(pum, PUM):
             raise InvalidArgument("pum", pum, "must be the PUM that the reports were made under")
-        if not isinstance(exact, bool | np.bool_):
-            raise InvalidArgument("exact", exact, "must be True or False")
-        self.pum, self.exact = pum, bool(exact)
+        self.pum, self.exact = pum, boolean("exact", exact)
         self.frequency = FrequencyModel(data)
         if not self.frequency.categories.equals(pum.common.categories):
             raise MechanismMismatch(

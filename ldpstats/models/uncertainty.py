@@ -55,14 +55,14 @@ def joined_moments(problems: Sequence[Moments]) -> Moments:
     return pool([problem for problem in flat if isinstance(problem, Equations)])
 
 
-def cohort_fit(problem: CohortMoments, selected: bool = False) -> tuple[TestResult | None, float]:
+def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestResult | None, float]:
     """Test that the candidates explain the reports, and the dispersion where they do not.
 
     An answer that is not among the candidates hashes to the same cells in every report, not evenly
     over all: frequent ones spread the cells more than reports alone do. Standard errors grow by the
     root of the dispersion where the test finds that (at .01), so that tests keep their level over
-    the hashes. Where candidates were `selected`, those present that were not are such answers, and
-    standard errors always grow.
+    the hashes. Where candidates are known to be `incomplete`, for example because they were
+    selected, standard errors always grow: the test misses what still matters to many tests at once.
     """
     if problem.k > LARGEST_DENSE:
         return None, 1.0
@@ -79,7 +79,7 @@ def cohort_fit(problem: CohortMoments, selected: bool = False) -> tuple[TestResu
         (found.statistic / scale, found.df),
         "chi-square matched to the squared residuals of the cells",
     )
-    inflated = problem.is_open and (selected or test.pvalue < DOUBT)
+    inflated = problem.is_open and (incomplete or test.pvalue < DOUBT)
     return test, max(1.0, found.dispersion) if inflated else 1.0
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ldpstats.checks import EPSILON_RANGE, one_of, positive_integer, probability
 from ldpstats.dictionary_survey import DictionarySurvey
+from ldpstats.discovery.detection import STAGES
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
 from ldpstats.utility.gram_design import GramDesign, Setting
@@ -22,8 +23,8 @@ Array = npt.NDArray[Any]
 
 _GRAMS = ("krr", "oue", "orr", "rappor")
 _STRINGS = ("orr", "rappor")
-_WORDS = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
 _CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
+_QUICK = 1 << 22  # grams, scanned in seconds
 _MOST_BITS = 4096  # of a unary report, as DictionarySurvey has it
 
 
@@ -44,7 +45,8 @@ class DictionaryPlan:
         each position; and `bits`, sent by a respondent. A frequency above one is out of reach.
     row : int
         Where the recommended survey stands in the table: of those within 2 per cent of the least
-        `found`, the one with the fewest grams to scan, and then the fewest bits.
+        `found`, the one with the longest grams, which fewest strings share, if their scan takes
+        seconds; and of several the one with the fewest bits.
     curve : DataFrame
         `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
     comparison : DataFrame
@@ -104,7 +106,7 @@ class DictionaryPlan:
             f"recommended: {best['gram']}-grams by {best['gram_mechanism']}, strings by "
             f"{best['string_mechanism']}, split {shares} (string, gram, gram)",
             f"strings are found with probability {s.power:g} from a frequency of {found:.2g}; "
-            f"what limits it is {_WORDS[best['limit']]}",
+            f"what limits it is {STAGES[best['limit']]}",
         ]
         if found > 1.0:
             lines.append(
@@ -248,7 +250,8 @@ def plan_dictionary(
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
     table = pd.DataFrame([rows[i] for i in order])
     close = table[table["found"] <= _CLOSE * table["found"][0]]
-    row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
+    quick = close["n_grams"].where(close["n_grams"] <= _QUICK, 0).max() or close["n_grams"].min()
+    row = int(close["bits"][close["n_grams"] == quick].idxmin())
     best = designs[order[row]]
     return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
 
