@@ -64,8 +64,11 @@ def distinct(*paths: str | None) -> None:
 
 
 @contextmanager
-def progress(what: str) -> Iterator[Callable[[float], None] | None]:
-    """A bar on standard error for work of more than a second, on a terminal only."""
+def progress(what: str) -> Iterator[Callable[..., None] | None]:
+    """A bar on standard error for work of more than a second, on a terminal only.
+
+    It is moved on by the fraction that is done, and the name of the stage, where there are several.
+    """
     if not sys.stderr.isatty():
         yield None
         return
@@ -73,7 +76,12 @@ def progress(what: str) -> Iterator[Callable[[float], None] | None]:
 
     form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
     with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
-        yield lambda fraction: bar.update(fraction - bar.n) and None
+
+        def advance(fraction: float, stage: str = "") -> None:
+            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            bar.update(fraction - bar.n)
+
+        yield advance
 
 
 # -- results ---------------------------------------------------------------------------------------

@@ -31,7 +31,7 @@ the string, at random positions, and the whole string, each privatised; together
 
 In --alphabet, two characters with a hyphen between them stand for all from the first to the second
 in the order of Unicode: "a-z0-9". A hyphen that is the first character, the last one, or follows
-such a range, stands for itself: "a-z0-9.-".
+such a range, stands for itself: "a-z0-9.-". What begins with a hyphen is written --alphabet="-a-z".
 """
 
 _SURVEY_EXAMPLES = """\
@@ -188,7 +188,7 @@ def _discover(given: argparse.Namespace) -> int:
             raise InvalidArgument("input", given.input, "holds no report: nothing can be found")
         model = ldp.DictionaryModel(reports, keep=given.keep)
         with progress("discovering") as advance:
-            told = None if advance is None else lambda stage, fraction: advance(fraction)
+            told = None if advance is None else lambda stage, fraction: advance(fraction, stage)
             results = model.fit(**how, progress=told)
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}

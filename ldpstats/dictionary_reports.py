@@ -107,7 +107,7 @@ class DictionaryReports:
         return self if other == 0 else NotImplemented
 
     def select(self, keep: Array) -> DictionaryReports:
-        """Those of some respondents: a mask or positions."""
+        """Those of some respondents: a mask or positions; `n_missing` stays as it is."""
         return replace(
             self,
             pair=self.pair[keep],

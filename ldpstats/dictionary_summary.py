@@ -22,7 +22,7 @@ def dictionary_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     columns = ["estimate", "std err", f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
     columns += ["adj. p-value", "edges"]
     body = [
-        [*(f"{v:.4f}" for v in row[:4]), f"{row[4]:.3g}", f"{int(row[5])} of {results.n_pairs}"]
+        [*(f"{v:.4f}" for v in row[:4]), _shown(row[4]), f"{int(row[5])} of {results.n_pairs}"]
         for row in shown.to_numpy()
     ]
     stubs = [one_line(label, _LONGEST_LABEL) for label in shown.index]
@@ -31,6 +31,11 @@ def dictionary_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     title = "Strings found without a list"
     notes = _notes(results, alpha, len(frame) - len(shown))
     return tabulated(title, _header(results), columns, body, stubs, notes)
+
+
+def _shown(p: float) -> str:
+    """A p-value; nobody is shown that one is zero."""
+    return f"{p:.3g}" if p > 0.0 else "<1e-300"
 
 
 def _header(results: Any) -> list[list[str]]:

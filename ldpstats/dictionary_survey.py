@@ -26,7 +26,15 @@ from ldpstats.privacy import Audit
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import Reports
 
-__all__ = ["DictionaryClient", "DictionarySurvey", "gram_mechanism", "string_mechanism"]
+__all__ = [
+    "GRAM_MECHANISMS",
+    "MOST_BITS",
+    "STRING_MECHANISMS",
+    "DictionaryClient",
+    "DictionarySurvey",
+    "gram_mechanism",
+    "string_mechanism",
+]
 
 Array = npt.NDArray[Any]
 
@@ -43,10 +51,10 @@ _FIELDS = (
     "gram_mechanism",
     "string_mechanism",
 )
-_GRAMS = ("krr", "oue", "orr", "rappor")
-_STRINGS = ("orr", "rappor")
+GRAM_MECHANISMS = ("krr", "oue", "orr", "rappor")
+STRING_MECHANISMS = ("orr", "rappor")
 _MOST_CELLS = 1 << 22  # labels of all cohorts together
-_MOST_BITS = 4096  # of a unary report
+MOST_BITS = 4096  # of a unary report
 _GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
 
@@ -65,14 +73,14 @@ def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
         Privacy of a report, in nats.
     layout : GramLayout
     """
-    one_of("gram_mechanism", name, (*_GRAMS, "best"))
+    one_of("gram_mechanism", name, (*GRAM_MECHANISMS, "best"))
     size = layout.n_grams
     if name == "best":
         few = int(3.0 * np.exp(epsilon) + 2.0)  # a size beyond floats compares with integers
         name = "krr" if size <= few else "orr"
     if name in ("krr", "oue"):
-        if name == "oue" and size > _MOST_BITS:
-            remedy = f"would report more than {_MOST_BITS} bits: use 'orr', of like variance"
+        if name == "oue" and size > MOST_BITS:
+            remedy = f"would report more than {MOST_BITS} bits: use 'orr', of like variance"
             raise InvalidArgument("gram_mechanism", name, remedy)
         grams = layout.grams().tolist()
         return KRR(grams, epsilon) if name == "krr" else KRAPPOR(grams, epsilon, theta=0.5)
@@ -81,7 +89,7 @@ def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
 
 def string_mechanism(name: str, epsilon: float) -> Mechanism:
     """A mechanism for whole strings by its name, "orr" or "rappor"; see `gram_mechanism`."""
-    return _hashed(one_of("string_mechanism", name, _STRINGS), epsilon, _STRING_COHORTS)
+    return _hashed(one_of("string_mechanism", name, STRING_MECHANISMS), epsilon, _STRING_COHORTS)
 
 
 def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:

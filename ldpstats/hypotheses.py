@@ -47,6 +47,8 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
     >>> linear_hypothesis("p[18-24] = p[25+]", pd.Index(["18-24", "25+"]))
     (array([[ 1., -1.]]), array([0.]))
     """
+    if not len(categories):
+        raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
     if isinstance(hypothesis, str) or (
         isinstance(hypothesis, list) and all(isinstance(h, str) for h in hypothesis)
     ):

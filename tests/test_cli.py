@@ -732,8 +732,10 @@ def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     with cli.progress("counting") as advance:
         assert advance is not None
         advance(0.25)
+        advance(0.5, "grams")
         advance(1.0)
-    assert "counting  25%" in screen.getvalue() and "counting 100%" in screen.getvalue()
+    for words in ("counting  25%", "counting: grams  50%", "counting 100%"):
+        assert words in screen.getvalue()
 
 
 def test_a_warning_is_one_line(

@@ -2,7 +2,6 @@
 
 Strings are new in every survey, and with them all hashes: error rates are over both. Bands are
 three Monte Carlo standard errors for error rates, four for coverages; every rate has a control.
-fails.
 """
 
 from __future__ import annotations

@@ -227,11 +227,11 @@ def test_a_survey_leaves_no_choice(
 
 def test_specifications_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     refused([*PRIVATIZE, "--survey", "krr.json"], "is the specification of a mechanism", capsys)
-    refused([*PRIVATIZE, "--spec", "survey.json"], "no specification of a mechanism", capsys)
+    refused([*PRIVATIZE, "--spec", "survey.json"], "is the specification of a survey", capsys)
     survey = ["discover", "reports.csv", "--survey"]
     refused([*survey, "krr.json"], "krr.json': is the specification of a mechanism", capsys)
     fit = ["fit", "reports.csv", "--column", "string", "--spec"]
-    refused([*fit, "survey.json"], "no specification of a mechanism", capsys)
+    refused([*fit, "survey.json"], "is the specification of a survey", capsys)
 
 
 def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

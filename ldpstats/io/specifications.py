@@ -1,4 +1,4 @@
-"""The specification of a mechanism as a JSON file."""
+"""Specifications as JSON files: what such a file holds, and that of a mechanism."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ldpstats.io.files import FilePath, reading, refusal, replacing
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 
-__all__ = ["read_mechanism", "write_mechanism"]
+__all__ = ["is_format", "json_document", "read_mechanism", "write_mechanism"]
 
 
 def read_mechanism(path: FilePath) -> Mechanism:
@@ -38,12 +38,34 @@ def read_mechanism(path: FilePath) -> Mechanism:
     ...     print(read_mechanism(f"{folder}/spec.json"))
     KRR(k=2, epsilon=1)
     """
+    document = json_document(path)
+    if is_format(document, "ldpstats-dictionary-survey"):
+        raise refusal(path, "is the specification of a survey of strings, not of a mechanism")
+    try:
+        return mechanism_from_dict(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is no specification of a mechanism ({error})") from None
+
+
+def json_document(path: FilePath) -> Any:
+    """What a JSON file holds.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, is not JSON, or in which an object repeats a field.
+    """
     with reading(path), open(path, encoding="utf-8-sig") as file:
         text = file.read()
     try:
-        return mechanism_from_dict(json.loads(text, object_pairs_hook=_distinct))
-    except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is no specification of a mechanism ({error})") from None
+        return json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise refusal(path, f"is no specification ({error})") from None
+
+
+def is_format(document: Any, name: str) -> bool:
+    """Whether a document says that it has this format."""
+    return isinstance(document, dict) and document.get("format") == name
 
 
 def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, reading, refusal, replacing
+from ldpstats.io.files import FilePath, refusal, replacing
+from ldpstats.io.specifications import is_format, json_document
 
 __all__ = ["check_survey", "is_survey", "read_survey", "write_survey"]
 
@@ -40,8 +40,8 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     ...     print(read_survey(f"{folder}/survey.json"))
     DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
     """
-    document = _document(path)
-    if isinstance(document, dict) and document.get("format") == "ldpstats-mechanism":
+    document = json_document(path)
+    if is_format(document, "ldpstats-mechanism"):
         raise refusal(path, "is the specification of a mechanism, not of a survey")
     try:
         return DictionarySurvey.from_dict(document)
@@ -66,25 +66,7 @@ def is_survey(path: FilePath) -> bool:
     ...     is_survey(f"{folder}/spec.json")
     False
     """
-    document = _document(path)
-    return isinstance(document, dict) and document.get("format") == _FORMAT
-
-
-def _document(path: FilePath) -> Any:
-    """What a JSON file holds."""
-    with reading(path), open(path, encoding="utf-8-sig") as file:
-        text = file.read()
-    try:
-        return json.loads(text, object_pairs_hook=_distinct)
-    except (ValueError, RecursionError) as error:
-        raise refusal(path, f"is no specification ({error})") from None
-
-
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    document = dict(pairs)
-    if len(document) < len(pairs):
-        raise InvalidArgument("specification", [key for key, _ in pairs], "repeats a field")
-    return document
+    return is_format(json_document(path), _FORMAT)
 
 
 def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = False) -> None:

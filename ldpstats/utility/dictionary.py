@@ -11,7 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import EPSILON_RANGE, one_of, positive_integer, probability
-from ldpstats.dictionary_survey import DictionarySurvey
+from ldpstats.dictionary_survey import (
+    GRAM_MECHANISMS,
+    MOST_BITS,
+    STRING_MECHANISMS,
+    DictionarySurvey,
+)
 from ldpstats.discovery.detection import STAGES
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
@@ -21,11 +26,8 @@ __all__ = ["DictionaryPlan", "plan_dictionary"]
 
 Array = npt.NDArray[Any]
 
-_GRAMS = ("krr", "oue", "orr", "rappor")
-_STRINGS = ("orr", "rappor")
 _CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
 _QUICK = 1 << 22  # grams, scanned in seconds
-_MOST_BITS = 4096  # of a unary report, as DictionarySurvey has it
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,8 +140,8 @@ def plan_dictionary(
     *,
     grams: Iterable[int] | int | None = None,
     shares: Iterable[float] | None = None,
-    gram_mechanisms: Sequence[str] = _GRAMS,
-    string_mechanisms: Sequence[str] = _STRINGS,
+    gram_mechanisms: Sequence[str] = GRAM_MECHANISMS,
+    string_mechanisms: Sequence[str] = STRING_MECHANISMS,
     alpha: float = 0.05,
     power: float = 0.8,
     false_grams: float = 50.0,
@@ -234,17 +236,17 @@ def plan_dictionary(
     s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
     layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
     grid = _shares(shares, epsilon)
-    grams_by = _names("gram_mechanisms", gram_mechanisms, _GRAMS)
-    strings_by = _names("string_mechanisms", string_mechanisms, _STRINGS)
+    grams_by = _names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
+    strings_by = _names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
     designs = [
         GramDesign(s, layout, gram, string)
         for layout in layouts
         for gram in grams_by
-        if gram != "oue" or layout.n_grams <= _MOST_BITS
+        if gram != "oue" or layout.n_grams <= MOST_BITS
         for string in strings_by
     ]
     if not designs:
-        remedy = f"would report more than {_MOST_BITS} bits: compare 'orr' too, of like variance"
+        remedy = f"would report more than {MOST_BITS} bits: compare 'orr' too, of like variance"
         raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
     rows = [design.row(grid) for design in designs]
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
