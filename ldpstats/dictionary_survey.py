@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -15,26 +15,24 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Dense
-from ldpstats.checks import EPSILON_RANGE, one_of, positive_epsilon
+from ldpstats.checks import one_of
+from ldpstats.dictionary_mechanisms import (
+    budgets,
+    carries_grams,
+    gram_mechanism,
+    hashes_any,
+    string_mechanism,
+)
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
 from ldpstats.labels import as_series
-from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism, mechanism_from_dict
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.privacy import Audit
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import Reports
 
-__all__ = [
-    "GRAM_MECHANISMS",
-    "MOST_BITS",
-    "STRING_MECHANISMS",
-    "DictionaryClient",
-    "DictionarySurvey",
-    "gram_mechanism",
-    "string_mechanism",
-]
+__all__ = ["DictionaryClient", "DictionarySurvey"]
 
 Array = npt.NDArray[Any]
 
@@ -51,54 +49,7 @@ _FIELDS = (
     "gram_mechanism",
     "string_mechanism",
 )
-GRAM_MECHANISMS = ("krr", "oue", "orr", "rappor")
-STRING_MECHANISMS = ("orr", "rappor")
-_MOST_CELLS = 1 << 22  # labels of all cohorts together
-MOST_BITS = 4096  # of a unary report
-_GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
 _MOST_ENTRIES = 1 << 24  # of a channel that is written out
-
-
-def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
-    """A mechanism for grams by its name.
-
-    Parameters
-    ----------
-    name : {"krr", "oue", "orr", "rappor", "best"}
-        k-RR, or optimised unary encoding, over all grams; O-RR with ``e^eps + 1`` outputs; RAPPOR
-        of 128 bits with two hashes, f = 0, p = .25 and the q that spends epsilon. "best" is that
-        of the smallest variance for a rare gram: k-RR where the grams number less than
-        ``3 e^eps + 2``, else O-RR.
-    epsilon : float
-        Privacy of a report, in nats.
-    layout : GramLayout
-    """
-    one_of("gram_mechanism", name, (*GRAM_MECHANISMS, "best"))
-    size = layout.n_grams
-    if name == "best":
-        few = int(3.0 * np.exp(epsilon) + 2.0)  # a size beyond floats compares with integers
-        name = "krr" if size <= few else "orr"
-    if name in ("krr", "oue"):
-        if name == "oue" and size > MOST_BITS:
-            remedy = f"would report more than {MOST_BITS} bits: use 'orr', of like variance"
-            raise InvalidArgument("gram_mechanism", name, remedy)
-        grams = layout.grams().tolist()
-        return KRR(grams, epsilon) if name == "krr" else KRAPPOR(grams, epsilon, theta=0.5)
-    return _hashed(name, epsilon, _GRAM_COHORTS)
-
-
-def string_mechanism(name: str, epsilon: float) -> Mechanism:
-    """A mechanism for whole strings by its name, "orr" or "rappor"; see `gram_mechanism`."""
-    return _hashed(one_of("string_mechanism", name, STRING_MECHANISMS), epsilon, _STRING_COHORTS)
-
-
-def _hashed(name: str, epsilon: float, n_cohorts: int) -> Mechanism:
-    if name == "rappor":
-        odds = np.exp(epsilon / 2.0) / 3.0  # of q; those of p = 1/4 are 1/3
-        return RAPPOR(128, 2, _BLOOM_COHORTS, f=0.0, p=0.25, q=float(odds / (1.0 + odds)))
-    # more labels would hardly help, and their counts in all cohorts are held in memory
-    outputs = min(max(round(float(np.exp(epsilon))) + 1, 2), _MOST_CELLS // n_cohorts)
-    return ORR(outputs, n_cohorts, epsilon)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,7 +78,7 @@ class DictionarySurvey:
         `utility.plan_dictionary` recommends better ones.
     gram_mechanism : Mechanism or {"best", "krr", "oue", "orr", "rappor"}, optional
         How grams are privatised: over all grams or, hashed, over any strings. By default "best",
-        see `ldpstats.dictionary_survey.gram_mechanism`.
+        see `ldpstats.dictionary_mechanisms.gram_mechanism`.
     string_mechanism : Mechanism or {"orr", "rappor"}, optional
         How strings are privatised; of an open alphabet. "orr" by default. With fewer than 64
         cohorts and few reports the test of strings rejects too often. A client remembers nothing:
@@ -179,17 +130,17 @@ class DictionarySurvey:
         ):
             remedy = "must be one character of the alphabet, or None to refuse others"
             raise InvalidArgument("replace", self.replace, remedy)
-        string, gram, total = _budgets(
+        string, gram, total = budgets(
             self.epsilon, self.split, self.string_mechanism, self.gram_mechanism
         )
         made = self.gram_mechanism
         if not isinstance(made, Mechanism):
             made = gram_mechanism("best" if made is None else made, gram, layout)
-        _carries_grams(made, layout)
+        carries_grams(made, layout)
         whole = self.string_mechanism
         if not isinstance(whole, Mechanism):
             whole = string_mechanism("orr" if whole is None else whole, string)
-        if not _hashes_any(whole):
+        if not hashes_any(whole):
             remedy = "must hash any string: an ORR, RAPPOR or ORAPPOR without an alphabet"
             raise InvalidArgument("string_mechanism", str(whole), remedy)
         object.__setattr__(self, "gram_mechanism", made)
@@ -335,6 +286,7 @@ class DictionarySurvey:
 
         Examples
         --------
+        >>> from ldpstats import ORR
         >>> small = ORR(n_outputs=2, n_cohorts=2, epsilon=0.5)
         >>> survey = DictionarySurvey(4, 2, "ab", epsilon=2.0, split=(0.25, 0.375, 0.375),
         ...                           string_mechanism=small)
@@ -483,97 +435,3 @@ def _objects(text: Array) -> pd.Series[Any]:
     """Plain strings; as many Python objects as there are distinct ones."""
     codes, distinct = pd.factorize(text)
     return pd.Series(np.array([str(t) for t in distinct], dtype=object)[codes], dtype=object)
-
-
-def _carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
-    """Refuse a mechanism that does not know all grams, or does not protect them all."""
-    if mechanism.sensitive is not None:
-        remedy = "protects sensitive categories alone: use one of all, such as KRR or KRAPPOR"
-        raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-    if mechanism.is_open:
-        if not _hashes_any(mechanism):
-            remedy = "must hash any string by a hash that is known here, or list all grams"
-            raise InvalidArgument("gram_mechanism", str(mechanism), remedy)
-        return
-    grams = layout.grams()
-    lacking = ~pd.Index(grams.tolist(), dtype=object).isin(mechanism.categories)
-    if lacking.any() or len(mechanism.categories) != grams.size:
-        shown = str(grams[lacking][0]) if lacking.any() else f"{len(mechanism.categories)} labels"
-        raise InvalidArgument(
-            "gram_mechanism",
-            str(mechanism),
-            f"must have the {grams.size} grams for its categories ({shown!r} is at fault): "
-            "DictionarySurvey(...).layout.grams() lists them",
-        )
-
-
-def _hashes_any(mechanism: Mechanism) -> bool:
-    """Whether a mechanism takes any string, by a hash that is known here."""
-    if not isinstance(mechanism, Hashed) or not mechanism.is_open:
-        return False
-    return not (isinstance(mechanism, RAPPOR) and mechanism.hashing == "given")
-
-
-def _budgets(
-    epsilon: float | None, split: Any, string: Any, gram: Any
-) -> tuple[float, float, float]:
-    """Epsilons of the string, of a gram, and of all three reports."""
-    own_string = string.epsilon if isinstance(string, Mechanism) else None
-    own_gram = gram.epsilon if isinstance(gram, Mechanism) else None
-    for name, value in (("string_mechanism", own_string), ("gram_mechanism", own_gram)):
-        if value is not None and not np.isfinite(value):
-            raise InvalidArgument(name, value, "has no finite epsilon: nothing is protected")
-    if epsilon is None:
-        if own_string is None or own_gram is None:
-            raise InvalidArgument(
-                "epsilon", None, "is needed unless both mechanisms are given, which have their own"
-            )
-        total = own_string + 2.0 * own_gram
-    else:
-        total = positive_epsilon("epsilon", epsilon)
-    if split is None:
-        share = own_string / total if own_string is not None else None
-        if share is None:
-            share = 1.0 / 3.0 if own_gram is None else 1.0 - 2.0 * own_gram / total
-    else:
-        share = _checked_split(split)
-    parts = share * total, (1.0 - share) / 2.0 * total
-    for name, part, own in (
-        ("string_mechanism", parts[0], own_string),
-        ("gram_mechanism", parts[1], own_gram),
-    ):
-        if own is not None and abs(part - own) > 1e-9 * total:
-            raise InvalidArgument(
-                name,
-                f"epsilon {own:.6g}",
-                f"does not fit: of epsilon={total:.6g} its share is {part:.6g}; a string and two "
-                "grams must add up to the whole",
-            )
-        if own is None and part < EPSILON_RANGE[0]:
-            raise InvalidArgument(
-                "epsilon", total, f"leaves {part:.6g} for {name}: the budgets do not add up"
-            )
-    string_eps = parts[0] if own_string is None else own_string
-    gram_eps = parts[1] if own_gram is None else own_gram
-    return float(string_eps), float(gram_eps), float(total)
-
-
-def _checked_split(split: Any) -> float:
-    """The string's share, from three that add up to one."""
-    remedy = (
-        "must be three positive shares (string, first gram, second gram) that add up to one, the "
-        "two of the grams equal: for example (0.3, 0.35, 0.35)"
-    )
-    if isinstance(split, str | Mapping) or not np.iterable(split):
-        raise InvalidArgument("split", split, remedy)
-    shares = list(split)
-    if len(shares) != 3 or not all(
-        isinstance(s, int | float | np.integer | np.floating) and not isinstance(s, bool)
-        for s in shares
-    ):
-        raise InvalidArgument("split", split, remedy)
-    if not all(0.0 < s < 1.0 for s in shares) or abs(sum(shares) - 1.0) > 1e-9:
-        raise InvalidArgument("split", split, f"adds up to {sum(shares):.6g}: {remedy}")
-    if abs(shares[1] - shares[2]) > 1e-9:
-        raise InvalidArgument("split", split, remedy)
-    return float(shares[0])

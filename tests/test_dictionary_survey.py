@@ -16,7 +16,7 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR, URR
-from ldpstats.dictionary_survey import gram_mechanism
+from ldpstats.dictionary_mechanisms import gram_mechanism
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, UnknownCategory
 from ldpstats.grams import GramLayout
 

@@ -46,6 +46,7 @@ LAYERS = (
     "privacy",
     "other",
     "mechanisms",
+    "dictionary_mechanisms",
     "dictionary_survey",
     "estimators",
     "inference",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.dictionary_survey import gram_mechanism
+from ldpstats.dictionary_mechanisms import gram_mechanism
 from ldpstats.discovery.detection import Stage, detectable, gram_stage, pair_stage, string_stage
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout

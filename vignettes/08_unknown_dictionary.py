@@ -296,7 +296,7 @@ def decoded(true, reports, **settings):
     started = time.perf_counter()
     results = ldp.DictionaryModel(reports).fit(**settings)
     seconds = time.perf_counter() - started
-    more = {"tested": results.n_tested, "edges": len(results.edges), "seconds": seconds}
+    more = {"tested": results.n_tested, "edges": results.n_edges, "seconds": seconds}
     return measured(true, results.params, results.conf_int(), **more)
 
 

@@ -11,12 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import EPSILON_RANGE, one_of, positive_integer, probability
-from ldpstats.dictionary_survey import (
-    GRAM_MECHANISMS,
-    MOST_BITS,
-    STRING_MECHANISMS,
-    DictionarySurvey,
-)
+from ldpstats.dictionary_mechanisms import GRAM_MECHANISMS, MOST_BITS, STRING_MECHANISMS
+from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.discovery.detection import STAGES
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
@@ -166,7 +162,7 @@ def plan_dictionary(
     shares : sequence of float, optional
         Shares of epsilon for the string; by default from .05 to .9 in steps of .01.
     gram_mechanisms : sequence of {"krr", "oue", "orr", "rappor"}
-        How grams are privatised, see `ldpstats.dictionary_survey.gram_mechanism`.
+        How grams are privatised, see `ldpstats.dictionary_mechanisms.gram_mechanism`.
     string_mechanisms : sequence of {"orr", "rappor"}
     alpha : float
         Probability of accepting any string that nobody holds.

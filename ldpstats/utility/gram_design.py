@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import level, positive_epsilon, positive_integer, probability
-from ldpstats.dictionary_survey import gram_mechanism, string_mechanism
+from ldpstats.dictionary_mechanisms import gram_mechanism, string_mechanism
 from ldpstats.discovery.detection import (
     Stage,
     critical_z,
@@ -80,7 +80,7 @@ class GramDesign:
     setting : Setting
     layout : GramLayout
     gram, string : str
-        Names of mechanisms, see `ldpstats.dictionary_survey`.
+        Names of mechanisms, see `ldpstats.dictionary_mechanisms`.
     """
 
     setting: Setting
