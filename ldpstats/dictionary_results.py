@@ -13,7 +13,13 @@ import pandas as pd
 from ldpstats.checks import level, one_of, positive_integer, probability
 from ldpstats.covariances import Covariance
 from ldpstats.dictionary_survey import DictionarySurvey
-from ldpstats.discovery.detection import detectable, gram_stage, pair_stage, string_stage
+from ldpstats.discovery.detection import (
+    detectable,
+    gram_stage,
+    log_rivals,
+    pair_stage,
+    string_stage,
+)
 from ldpstats.estimates import Uncertain, Unexplained, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import multiplicity
@@ -275,14 +281,15 @@ class DictionaryResults(FittedResults):
         if sum(self.left_out):  # more significant grams took the place of those just beyond it
             full = [n > 0 for n in self.left_out]
             critical = max(critical, float(self._smallest_z[full].max()))
-        size, se = kept.size().to_numpy(), kept["se"].median()
+        se = kept["se"].median()
+        mass = self.grams[["estimate", "se"]].max(axis=1).groupby(self.grams["start"]).sum()
         positions = self._survey.layout.n_positions
         if not n_tested or len(se) < positions:
             return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
         test = float(self.candidates["se"].median())
         stages = {
             "grams": gram_stage(float(se.max()), critical, positions),
-            "pairs": pair_stage(self.pair_se, self.n_pairs, np.log(size).sum(), n_tested),
+            "pairs": pair_stage(self.pair_se, self.n_pairs, log_rivals(mass.to_numpy()), n_tested),
             "test": string_stage(test, self.alpha, n_tested),
         }
         found = {name: float(value) for name, value in detectable(stages, power).items()}

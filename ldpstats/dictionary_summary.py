@@ -99,10 +99,17 @@ def _recall(results: Any) -> list[str]:
     found, rest = float(least["found"]), results.unexplained.estimate
     stage = str(least.drop("found").idxmax())
     bounded = results.n_untested or results.n_cut or sum(results.left_out)
+    limit = f"what limits it is {STAGES[stage]}."
+    if found > 1.0:
+        luck = "no string was found" if not results.k else "what was found was found by luck"
+        return [
+            f"TOO FEW RESPONDENTS: {luck}. n = {results.nobs} is too small at epsilon = "
+            f"{results.epsilon:.4g} even for a string that all respondents hold; {limit} It takes "
+            f"about {found**2:.2g} times as many to find it with probability {_POWER:g}."
+        ]
     notes = [
         f"Strings of a frequency from about {found:.2g} on are found with probability {_POWER:g} "
-        f"at this n and epsilon{', if the search reaches them' if bounded else ''}; what limits it "
-        f"is {STAGES[stage]}."
+        f"at this n and epsilon{', if the search reaches them' if bounded else ''}; {limit}"
     ]
     if not results.k:
         notes.append(

@@ -271,9 +271,10 @@ def share_found(setting: Setting, R: int) -> float:
 
 @pytest.mark.parametrize(("grams", "n_cohorts"), [("krr", 256), ("rappor", 16)])
 def test_detectable_strings_are_found(grams: str, n_cohorts: int) -> None:
-    """Nearly as often as is said, .8: a frequency off by a factor of 1.3 would give .45 or .97."""
+    """As often as is said, .8: a frequency off by a factor of 1.3 would give .45 or .97."""
     setting, least = at_the_limit(grams, n_cohorts)
-    assert 0.58 < share_found(setting, 15) < 0.93
+    # four standard errors of 150 strings
+    assert 0.8 - 0.13 < share_found(setting, 15) < 0.8 + 0.13
     half = replace(setting, p=np.append(np.full(10, least / 2), 1.0 - 5 * least))
     assert share_found(half, 4) < 0.4  # control
 

@@ -10,7 +10,14 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.dictionary_mechanisms import gram_mechanism
-from ldpstats.discovery.detection import Stage, detectable, gram_stage, pair_stage, string_stage
+from ldpstats.discovery.detection import (
+    Stage,
+    detectable,
+    gram_stage,
+    log_rivals,
+    pair_stage,
+    string_stage,
+)
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
 from ldpstats.utility import DictionaryPlan, plan_dictionary
@@ -138,16 +145,29 @@ def test_stages_take_arrays_and_unknown_noise() -> None:
 
 def test_any_string_passes_a_stage_without_bound() -> None:
     assert Stage(0.01, 0.0).frequency(0.3) == 0.0
-    assert pair_stage(0.01, 3, log_strings=2.0, n_tested=500).bound == 0.0
+    every = pair_stage(0.01, 3, log_strings=2.0, n_tested=500)  # all strings are tested
+    assert every.frequency(0.99) == 0.0 and every.probability(0.0) == 1.0
 
 
 def test_best_of_chance_is_what_pairs_must_beat() -> None:
-    """The largest mean of many strings, most of all those that are tested below it."""
-    rng, stage = np.random.default_rng(2), pair_stage(0.5, 6, np.log(10_000.0), 1)
-    best = [rng.standard_normal(10_000).max() for _ in range(200)]
+    """As many strings that nobody holds are beyond the bound as are tested."""
+    rng, stage = np.random.default_rng(2), pair_stage(0.5, 6, np.log(10_000.0), 100)
+    beyond = [(rng.standard_normal(10_000) > stage.bound).sum() for _ in range(400)]
     assert stage.noise == pytest.approx(0.5 / np.sqrt(6))
-    # sqrt(2 log N) is an upper bound of the mean, within 15 per cent of it
-    assert 0.87 < np.mean(best) / stage.bound < 1.0
+    assert np.mean(beyond) == pytest.approx(100.0, abs=2.0)  # four standard errors
+
+
+def test_strings_of_frequent_grams_have_few_rivals() -> None:
+    even, K = np.full(4, 20 * 0.05), 4  # 20 grams at each position, all as frequent
+    by_number = pair_stage(0.1, 6, K * np.log(20.0), 500)
+    by_odds = pair_stage(0.1, 6, log_rivals(even), 500)
+    assert by_odds.bound(0.05) == pytest.approx(by_number.bound)  # type: ignore[operator]
+    grid = np.geomspace(0.01, 1.0, 20)
+    bounds = by_odds.bound(grid)  # type: ignore[operator]
+    assert np.all(np.diff(bounds) <= 0.0) and bounds[0] > by_number.bound > bounds[-1]
+    for power in (0.1, 0.8, 0.99):
+        assert by_odds.probability(by_odds.frequency(power)) == pytest.approx(power)
+    assert by_odds.probability(0.0) < 1e-30
 
 
 # -- plans ----------------------------------------------------------------------------------------
@@ -221,9 +241,9 @@ def test_table_has_the_best_split_of_each_and_the_curve_shows_it() -> None:
 def test_costs_decide_between_surveys_that_are_as_good() -> None:
     longer = plan_dictionary(**HOSTS, most_grams=1 << 28, shares=[0.23])
     assert longer.table["gram"][0] == 5 and longer.best["gram"] == 4  # 38 times as many to scan
-    short = plan_dictionary(**SMALL, max_candidates=100)
-    close = short.table[short.table["found"] < 1.02 * short.table["found"][0]]
-    assert 1 in close["gram"].to_list() and short.best["gram"] == 3  # which fewer strings share
+    equal = plan_dictionary(12, LETTERS, epsilon=8.0, n=100_000)
+    close = equal.table[equal.table["found"] < 1.02 * equal.table["found"][0]]
+    assert set(close["gram"]) == {2, 3} and equal.best["gram"] == 3  # which fewer strings share
     plan = plan_dictionary(**SMALL, grams=[3], gram_mechanisms=["oue", "orr"])
     assert plan.table["gram_mechanism"][0] == "oue"  # by less than 1 per cent, for 1186 bits
     assert plan.best["gram_mechanism"] == "orr" and plan.best["bits"] < 50

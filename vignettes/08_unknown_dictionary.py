@@ -214,7 +214,7 @@ finish(ax.figure, "graph")
 # method that controls what it claims.
 
 # %%
-few = ldp.DictionaryModel(reports.select(np.arange(n) < 600)).fit()
+few = ldp.DictionaryModel(reports.select(np.arange(n) < 300)).fit()
 notes = few.summary().as_text().splitlines()
 print(next(line for line in notes if "TOO FEW RESPONDENTS" in line))
 assert few.k == 0

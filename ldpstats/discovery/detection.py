@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ __all__ = [
     "critical_z",
     "detectable",
     "gram_stage",
+    "log_rivals",
     "pair_stage",
     "string_stage",
 ]
@@ -23,6 +24,8 @@ Array = npt.NDArray[Any]
 
 STAGES = {"grams": "keeping its grams", "pairs": "telling it from chance", "test": "the test"}
 _STEPS = 60  # of bisection: the width of a double
+_SURE = 40.0  # standard errors
+_LEAST = 1e-12  # frequency, below which logs are not taken
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,8 +36,8 @@ class Stage:
     ----------
     noise : float or array
         Standard error of the frequency; several are several surveys.
-    bound : float or array
-        In standard errors.
+    bound : float, array or callable
+        In standard errors; or as a function of the frequency, which falls as that grows.
     times : int
         How often that must happen, independently.
 
@@ -54,14 +57,19 @@ class Stage:
         """That a string of this frequency passes."""
         from scipy.special import ndtr
 
-        return np.asarray(ndtr(frequency / self.noise - self.bound) ** self.times)
+        bound = self.bound(frequency) if callable(self.bound) else self.bound
+        return np.asarray(ndtr(frequency / self.noise - bound) ** self.times)
 
     def frequency(self, power: float) -> Array:
         """From which a string passes with this probability; zero where any does."""
         from scipy.special import ndtri
 
         margin = ndtri(power ** (1.0 / self.times))
-        return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
+        if not callable(self.bound):
+            return np.asarray(np.maximum(self.noise * (self.bound + margin), 0.0))
+        low = np.zeros(np.shape(self.noise))
+        high = self.noise * (self.bound(_LEAST) + max(margin, 0.0))
+        return _bisected(lambda f: self.probability(f) < power, low, high)
 
 
 def critical_z(false_grams: float, n_grams: int) -> float:
@@ -79,9 +87,10 @@ def gram_stage(se: Any, critical: Any, n_positions: int) -> Stage:
 def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
     """A string scores higher than chance, over all pairs of its grams.
 
-    Of exp(`log_strings`) strings that the kept grams can make, `n_tested` are tested. The score of
-    a string is the mean of the z of its pairs, so that the best of N strings that nobody holds
-    reach about ``sqrt(2 log N)`` standard errors.
+    Of N = exp(`log_strings`) strings that the kept grams can make, `n_tested` are tested. Those
+    that nobody holds have a standard normal z over all their pairs, so that as many as are tested
+    are beyond the z that has the tail `n_tested` / N. Strings of other grams count by their prior
+    odds against this one: the product of the ratios of the frequencies of their grams to its own.
 
     Parameters
     ----------
@@ -89,12 +98,43 @@ def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
         Standard error of the frequency of a pair.
     n_pairs : int
         Pairs of a string, with different reports each.
-    log_strings : float or array
-        Log of the product of the numbers of grams that are kept at the positions.
+    log_strings : float, array or callable
+        Log of N without the `n_tested`: the log of the product of the numbers of grams that are
+        kept at the positions if all are as frequent; or a function of the frequency.
     n_tested : int
     """
-    chance = np.maximum(log_strings - np.log(max(n_tested, 1)), 0.0)
-    return Stage(se / np.sqrt(n_pairs), np.sqrt(2.0 * chance))
+    from scipy.special import ndtri_exp
+
+    def bound(frequency: Any) -> Array:
+        many = log_strings(frequency) if callable(log_strings) else log_strings
+        tail = np.minimum(np.log(max(n_tested, 1)) - many, 0.0)  # log
+        return np.maximum(-ndtri_exp(tail), -_SURE)
+
+    return Stage(se / np.sqrt(n_pairs), bound if callable(log_strings) else bound(1.0))
+
+
+def log_rivals(mass: Array) -> Callable[[Any], Array]:
+    """Log of the number of strings that chance makes, counted by their odds against one of them.
+
+    Parameters
+    ----------
+    mass : array, shape (K,)
+        Sum of the frequencies of the grams that are kept at each position.
+
+    Returns
+    -------
+    callable
+        From the frequency of the string, and of its grams, to the log.
+
+    Examples
+    --------
+    >>> kept = np.array([4 * 0.25, 5 * 0.2])  # grams that are all as frequent
+    >>> strings = np.exp(log_rivals(kept)(np.array([0.1, 0.25])))
+    >>> strings.round(2)
+    array([100.,  16.])
+    """
+    total = float(np.log(mass).sum())
+    return lambda f: np.asarray(total - len(mass) * np.log(np.maximum(f, _LEAST)))
 
 
 def string_stage(se: Any, alpha: float, n_tested: int) -> Stage:
@@ -131,8 +171,18 @@ def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
     shared = power ** (1.0 / len(stages))  # of each stage suffices
     low = np.max(np.broadcast_arrays(*single.values()), axis=0)
     high = np.max(np.broadcast_arrays(*(s.frequency(shared) for s in stages.values())), axis=0)
+
+    def short(frequency: Array) -> Array:
+        chance = np.prod([stage.probability(frequency) for stage in stages.values()], axis=0)
+        return np.asarray(chance < power)
+
+    return single | {"found": _bisected(short, low, high)}
+
+
+def _bisected(short: Callable[[Array], Array], low: Array, high: Array) -> Array:
+    """The least frequency, from `low` to `high`, that does not fall short."""
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        chance = np.prod([stage.probability(middle) for stage in stages.values()], axis=0)
-        low, high = np.where(chance < power, middle, low), np.where(chance < power, high, middle)
-    return single | {"found": np.asarray(high)}
+        below = short(middle)
+        low, high = np.where(below, middle, low), np.where(below, high, middle)
+    return np.asarray(high)

@@ -124,7 +124,7 @@ class DictionaryPlan:
 
 
 def _shown(frame: pd.DataFrame, index: bool = True) -> str:
-    names = {"gram_mechanism": "by", "string_mechanism": "strings by", "n_grams": "scan"}
+    names = {"gram_mechanism": "by", "string_mechanism": "string by", "n_grams": "scan"}
     return str(frame.rename(columns=names).to_string(index=index, float_format="{:.3g}".format))
 
 
@@ -210,24 +210,24 @@ def plan_dictionary(
     >>> plan = plan_dictionary(6, "abcdefgh", epsilon=6.0, n=50_000, gram_mechanisms="orr")
     >>> print(plan)
     Surveys of unknown strings of 6 characters, alphabet of 8, 50000 respondents, epsilon 6
-    recommended: 3-grams by orr, strings by orr, split 0.39, 0.305, 0.305 (string, gram, gram)
-    strings are found with probability 0.8 from a frequency of 0.016; what limits it is the test
-    the paper's survey needs 5.2 times as many respondents for the same
+    recommended: 3-grams by orr, strings by orr, split 0.41, 0.295, 0.295 (string, gram, gram)
+    strings are found with probability 0.8 from a frequency of 0.014; what limits it is the test
+    the paper's survey needs 5 times as many respondents for the same
     <BLANKLINE>
-                       gram      by strings by  share  grams  pairs   test  found  limit  scan  bits
-    paper                 2  rappor     rappor  0.333 0.0112 0.0348 0.0292 0.0356  pairs    73   404
-    paper, best split     2  rappor     rappor   0.31 0.0107  0.032 0.0316 0.0347  pairs    73   404
-    thirds                3     orr        orr  0.333   0.01 0.0109 0.0175 0.0176   test   585    41
-    recommended           3     orr        orr   0.39 0.0112 0.0137 0.0141 0.0156   test   585    42
+                       gram      by string by  share  grams   pairs   test  found  limit  scan  bits
+    paper                 2  rappor    rappor  0.333 0.0112  0.0299 0.0292 0.0324  pairs    73   404
+    paper, best split     2  rappor    rappor   0.33 0.0111  0.0295 0.0295 0.0324   test    73   404
+    thirds                3     orr       orr  0.333   0.01 0.00821 0.0175 0.0175   test   585    41
+    recommended           3     orr       orr   0.41 0.0117  0.0112 0.0131 0.0145   test   585    42
     <BLANKLINE>
     Best split of each:
-     gram  by strings by  share   grams  pairs   test  found limit  scan  bits
-        3 orr        orr   0.39  0.0112 0.0137 0.0141 0.0156  test   585    42
-        2 orr        orr   0.35 0.00717 0.0162 0.0164 0.0178  test    73    44
-        1 orr        orr   0.33  0.0133 0.0188 0.0177 0.0201 pairs     9    45
-        3 orr     rappor   0.46   0.013 0.0185 0.0206 0.0218  test   585   160
-        2 orr     rappor   0.42 0.00826 0.0216 0.0227 0.0242  test    73   162
-        1 orr     rappor   0.39  0.0147 0.0228 0.0246  0.026  test     9   164
+     gram  by string by  share   grams  pairs   test  found limit  scan  bits
+        3 orr       orr   0.41  0.0117 0.0112 0.0131 0.0145  test   585    42
+        2 orr       orr   0.37 0.00747 0.0151 0.0152 0.0166  test    73    44
+        1 orr       orr   0.34  0.0135 0.0168  0.017 0.0189  test     9    46
+        3 orr    rappor   0.49  0.0139 0.0161 0.0193 0.0204  test   585   160
+        2 orr    rappor   0.44 0.00861 0.0202 0.0216  0.023  test    73   162
+        1 orr    rappor   0.41  0.0152 0.0213 0.0233 0.0247  test     9   164
     """
     s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
     layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
