@@ -273,7 +273,8 @@ class DictionaryResults(FittedResults):
             "grams": all its grams are kept, if no other string has them. "pairs": its score is
             above that of most strings that chance makes of the kept grams. "test": its own reports
             are significant. "found": it passes all three. nan where a position has no gram, or no
-            string was tested. What `width` and `max_candidates` leave out is not allowed for.
+            string was tested. What `width` and `max_candidates` leave out is not allowed for, nor
+            that mixtures of frequent strings look as good as rare ones where grams are short.
         """
         probability("power", power, zero=False, one=False)
         kept, n_tested = self.grams.groupby("start"), self.n_tested

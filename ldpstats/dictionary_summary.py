@@ -107,9 +107,12 @@ def _recall(results: Any) -> list[str]:
             f"{results.epsilon:.4g} even for a string that all respondents hold; {limit} It takes "
             f"about {found**2:.2g} times as many to find it with probability {_POWER:g}."
         ]
+    conditions = ["the search reaches them"] if bounded else []
+    if found * results._survey.layout.n_grams < 1.0:  # mixtures of other strings look as good
+        conditions.append("few frequent strings share their grams")
     notes = [
         f"Strings of a frequency from about {found:.2g} on are found with probability {_POWER:g} "
-        f"at this n and epsilon{', if the search reaches them' if bounded else ''}; {limit}"
+        f"at this n and epsilon{', if ' * bool(conditions)}{' and '.join(conditions)}; {limit}"
     ]
     if not results.k:
         notes.append(

@@ -241,12 +241,20 @@ def test_table_has_the_best_split_of_each_and_the_curve_shows_it() -> None:
 def test_costs_decide_between_surveys_that_are_as_good() -> None:
     longer = plan_dictionary(**HOSTS, most_grams=1 << 28, shares=[0.23])
     assert longer.table["gram"][0] == 5 and longer.best["gram"] == 4  # 38 times as many to scan
-    equal = plan_dictionary(12, LETTERS, epsilon=8.0, n=100_000)
-    close = equal.table[equal.table["found"] < 1.02 * equal.table["found"][0]]
-    assert set(close["gram"]) == {2, 3} and equal.best["gram"] == 3  # which fewer strings share
     plan = plan_dictionary(**SMALL, grams=[3], gram_mechanisms=["oue", "orr"])
     assert plan.table["gram_mechanism"][0] == "oue"  # by less than 1 per cent, for 1186 bits
     assert plan.best["gram_mechanism"] == "orr" and plan.best["bits"] < 50
+
+
+def test_grams_that_many_strings_share_are_not_recommended() -> None:
+    plan = plan_dictionary(12, "abcdefghijklmnopqrstuvwxyz", epsilon=9.0, n=200_000)
+    first, best = plan.table.iloc[0], plan.best
+    assert first["gram"] == 1 and first["found"] < best["found"] and best["gram"] == 2
+    assert first["sharing"] == pytest.approx(1.0 / (27 * first["found"])) and first["sharing"] > 5
+    assert best["sharing"] < 1.0
+    # with nothing else to choose from, that with the least sharing
+    alone = plan_dictionary(12, "abcdefghijklmnopqrstuvwxyz", epsilon=9.0, n=200_000, grams=1)
+    assert alone.best["sharing"] == alone.table["sharing"].min() > 1.0
 
 
 def test_frequencies_shrink_as_the_root_of_n_and_grow_with_demands() -> None:

@@ -108,7 +108,7 @@ def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
     def bound(frequency: Any) -> Array:
         many = log_strings(frequency) if callable(log_strings) else log_strings
         tail = np.minimum(np.log(max(n_tested, 1)) - many, 0.0)  # log
-        return np.maximum(-ndtri_exp(tail), -_SURE)
+        return np.asarray(np.maximum(-ndtri_exp(tail), -_SURE))
 
     return Stage(se / np.sqrt(n_pairs), bound if callable(log_strings) else bound(1.0))
 

@@ -23,7 +23,6 @@ __all__ = ["DictionaryPlan", "plan_dictionary"]
 Array = npt.NDArray[Any]
 
 _CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
-_QUICK = 1 << 22  # grams, scanned in seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +38,13 @@ class DictionaryPlan:
         The best split for each size of grams and mechanisms, by rising `found`. Columns: `gram`,
         `gram_mechanism`, `string_mechanism`; `share` of epsilon for the string, the two grams have
         half of the rest each; the frequency from which a string passes each stage, `grams`, `pairs`
-        and `test`, and all of them, `found`; which stage `limit`s that; `n_grams`, to be scanned at
-        each position; and `bits`, sent by a respondent. A frequency above one is out of reach.
+        and `test`, and all of them, `found`; which stage `limit`s that; `sharing`, how many strings
+        of that frequency there could be for each gram; `n_grams`, to be scanned at each position;
+        and `bits`, sent by a respondent. A frequency above one is out of reach.
     row : int
-        Where the recommended survey stands in the table: of those within 2 per cent of the least
-        `found`, the one with the longest grams, which fewest strings share, if their scan takes
-        seconds; and of several the one with the fewest bits.
+        Where the recommended survey stands in the table: of those that share grams with at most one
+        other string (or the fewest), and within 2 per cent of the least `found` among them, the one
+        with the fewest grams to scan, and then the fewest bits.
     curve : DataFrame
         `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
     comparison : DataFrame
@@ -113,7 +113,7 @@ class DictionaryPlan:
             )
         lines += [
             f"the paper's survey needs {self.gain:.2g} times as many respondents for the same",
-            f"\n{_shown(self.comparison)}",
+            f"\n{_shown(self.comparison.drop(columns='sharing'))}",
             f"\nBest split of each:\n{_shown(self.table.head(6), index=False)}",
         ]
         lines += [""] * bool(self.left_out)
@@ -196,10 +196,13 @@ def plan_dictionary(
     because fewer combinations compete, and what limits them is how many must be scanned. All
     frequencies shrink as the root of n.
 
-    The string is one whose grams are as frequent as the average gram. Where others have them too,
-    they are kept sooner, but say less of it: short grams, which many strings share, lose by that.
-    Where a position has few frequent grams, its pairs are known a little better than this. The kept
-    grams are taken to be twice `false_grams` a position, or all if these are fewer.
+    The string is one whose grams are as frequent as the average gram. Where other strings have them
+    too, they are kept sooner, but say less of it, because mixtures of frequent strings then look as
+    good as a rare one: with a hundred strings of 12 letters, single letters find a third less than
+    is said here. What shares its grams with more than one string as frequent as `found` is
+    therefore listed, but not recommended. Where a position has few frequent grams, its pairs are
+    known a little better than this. The kept grams are taken to be twice `false_grams` a position,
+    or all if these are fewer.
 
     Noise is that of privacy, and normal. Where epsilon is so large that `found` comes to a handful
     of respondents, sampling adds to it; k-RR over many grams leaves so few reports to a pair of
@@ -221,13 +224,13 @@ def plan_dictionary(
     recommended           3     orr       orr   0.41 0.0117  0.0112 0.0131 0.0145   test   585    42
     <BLANKLINE>
     Best split of each:
-     gram  by string by  share   grams  pairs   test  found limit  scan  bits
-        3 orr       orr   0.41  0.0117 0.0112 0.0131 0.0145  test   585    42
-        2 orr       orr   0.37 0.00747 0.0151 0.0152 0.0166  test    73    44
-        1 orr       orr   0.34  0.0135 0.0168  0.017 0.0189  test     9    46
-        3 orr    rappor   0.49  0.0139 0.0161 0.0193 0.0204  test   585   160
-        2 orr    rappor   0.44 0.00861 0.0202 0.0216  0.023  test    73   162
-        1 orr    rappor   0.41  0.0152 0.0213 0.0233 0.0247  test     9   164
+     gram  by string by  share   grams  pairs   test  found limit  sharing  scan  bits
+        3 orr       orr   0.41  0.0117 0.0112 0.0131 0.0145  test    0.118   585    42
+        2 orr       orr   0.37 0.00747 0.0151 0.0152 0.0166  test    0.823    73    44
+        1 orr       orr   0.34  0.0135 0.0168  0.017 0.0189  test     5.87     9    46
+        3 orr    rappor   0.49  0.0139 0.0161 0.0193 0.0204  test   0.0836   585   160
+        2 orr    rappor   0.44 0.00861 0.0202 0.0216  0.023  test    0.595    73   162
+        1 orr    rappor   0.41  0.0152 0.0213 0.0233 0.0247  test     4.49     9   164
     """
     s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
     layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
@@ -247,9 +250,9 @@ def plan_dictionary(
     rows = [design.row(grid) for design in designs]
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
     table = pd.DataFrame([rows[i] for i in order])
-    close = table[table["found"] <= _CLOSE * table["found"][0]]
-    quick = close["n_grams"].where(close["n_grams"] <= _QUICK, 0).max() or close["n_grams"].min()
-    row = int(close["bits"][close["n_grams"] == quick].idxmin())
+    apart = table[table["sharing"] <= max(1.0, table["sharing"].min())]
+    close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
+    row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
     best = designs[order[row]]
     return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
 

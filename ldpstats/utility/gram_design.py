@@ -142,6 +142,7 @@ class GramDesign:
             "share": share,
             **{str(name): float(value) for name, value in found.items()},
             "limit": str(found.drop("found").idxmax()),
+            "sharing": 1.0 / (float(found["found"]) * self.layout.n_grams),
             "n_grams": self.layout.n_grams,
             "bits": self.bits(share),
         }
