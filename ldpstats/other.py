@@ -8,6 +8,7 @@ answer is none of the candidates, by subtraction of what the candidates explain.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -114,8 +115,9 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
         Frequencies of the candidates, not negative, with a sum that leaves something over: those
         of a marginal fit on the same reports, projected onto the sub-simplex.
     form : {"product", "fpe16"}
-        "product" is right on average. "fpe16" is the formula as printed, see the notes; with it
-        "Other" gets no weight and is as good as ignored.
+        "product" is right on average: the law of `other_law`, from all other reports than the one
+        whose likelihood it is. "fpe16" is the formula as printed, see the notes; with it "Other"
+        gets no weight and is as good as ignored.
 
     Returns
     -------
@@ -137,6 +139,11 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     FPE16 prints c_s^m = q* T_s + p* (N - T_s), which takes the noise p* of the "Other" reports away
     as well. What the candidates set is ``q* T_s + p* (N sum p - T_s)``.
 
+    Where cohorts have few reports, what is left over is mostly noise, and the noise of a report
+    speaks for itself: taken as it is, "Other" draws reports away from the candidates, at 80 reports
+    a cohort by five standard errors of a joint frequency. Hence the other reports, and the
+    shrinkage of `other_law`.
+
     Two assumptions are left, and neither is checked: that bits are independent within "Other",
     which is a mixture of answers (nearly so if they are many and none is frequent), and, in a joint
     table, that within "Other" the variables are independent.
@@ -152,21 +159,26 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     >>> rows.shape == (counts.n.size, 2)
     True
     """
-    return rows_of_law(other_law(data, candidates, p, form), data)
+    left = _LeftOver.of(data, candidates, p, form)
+    if form == "fpe16":
+        return rows_of_law(left.printed(), data)
+    return rows_of_law(left.law(1), data, left.law(0))
 
 
-def rows_of_law(law: Array, data: Reports | Counts) -> Array:
+def rows_of_law(law: Array, data: Reports | Counts, unset: Array | None = None) -> Array:
     """Likelihood of reports, (u,), under a law of each cohort's cells, as `other_law` gives it.
 
-    It is in the scale of the candidates' own rows, see `other_rows`.
+    It is in the scale of the candidates' own rows, see `other_rows`. `unset` is the law of cells
+    that are not the report's label, or of bits that are not set, where it differs.
     """
     assert data.cohort is not None
     if not data.mechanism.n_bits:
         return np.asarray(law[data.cohort, data.y])
+    unset = law if unset is None else unset
     p0, p1 = data.mechanism.p0, data.mechanism.p1
     if not (0.0 < p0 < 1.0 and 0.0 < p1 < 1.0):
         raise NotAvailable(f"a bit of {data.mechanism} may lack noise: a product of bits has none")
-    clear = np.log1p(-law) - np.log1p(-p0)
+    clear = np.log1p(-unset) - np.log1p(-p0)
     log = clear.sum(axis=1)[data.cohort]
     change = np.log(law) - np.log(p0) - clear  # gained by a bit that is set
     patterns = (np.arange(256)[:, None] >> np.arange(8)) & 1
@@ -183,9 +195,11 @@ def rows_of_law(law: Array, data: Reports | Counts) -> Array:
 def other_law(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
     """Law of the reports of "Other" in each cohort, of bits or labels, shape (C, n_cells).
 
-    Arguments and errors are those of `other_rows`. Bits: P(bit = 1), kept between p* and q*, which
-    are what an answer can give. Labels: probabilities that sum to one, each at least that of a
-    label that is not the answer's own; the nearest such law to what is left over.
+    Arguments and errors are those of `other_rows`. What is left over of a cell is shrunk towards
+    that of answers that hash evenly, by the share of its variance that is noise (empirical Bayes:
+    the variance over all cells, less that of privacy). Bits: P(bit = 1), kept between p* and q*,
+    which are what an answer can give. Labels: probabilities that sum to one, each at least that of
+    a label that is not the answer's own; the nearest such law.
 
     Examples
     --------
@@ -193,38 +207,102 @@ def other_law(data: Reports | Counts, candidates: Any, p: Any, form: str = "prod
     >>> orr = ldp.ORR(n_outputs=3, n_cohorts=1, epsilon=np.log(2))   # own label .5, others .25
     >>> orr.cells(["pear"]).tolist()
     [[[1]]]
-    >>> other_law(orr.counts([[350, 375, 275]]), ["pear"], [0.5])    # .35 = .5 * .25 + .5 * .45
+    >>> counts = orr.counts([[35000, 37500, 27500]])    # .35 = .5 * .25 + .5 * .45
+    >>> other_law(counts, ["pear"], [0.5]).round(3)
     array([[0.45, 0.25, 0.3 ]])
     """
-    one_of("form", form, ("product", "fpe16"))
-    mechanism = data.mechanism
-    if not isinstance(data, Reports | Counts):
-        raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
-    if not mechanism.n_cohorts:
-        raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
-    cells = mechanism.cells(candidates) if mechanism.is_open else _some(mechanism, candidates)
-    p = distribution("p", p, cells.shape[1], partial=True)
-    rest = 1.0 - float(p.sum())
-    if rest < _LEAST_SHARE:
-        raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
-    ones, reports = mechanism._tally(data.tally() if isinstance(data, Reports) else data)
-    high, low = mechanism._probabilities()
-    own = HashDesign(cells, mechanism.n_cells).owned(p)
-    seen = np.divide(
-        ones, reports[:, None], out=np.full(own.shape, low), where=reports[:, None] > 0
-    )
-    if form == "fpe16":
-        if not mechanism.n_bits:
+    left = _LeftOver.of(data, candidates, p, form)
+    return left.printed() if form == "fpe16" else left.law()
+
+
+@dataclass(frozen=True, eq=False)
+class _LeftOver:
+    """Tallies of cells, (C, m), and what the candidates account for.
+
+    `own` is the mass of the candidates that own a cell, `p_sum` that of all of them; `high` and
+    `low` are the probabilities of a cell that the answer owns, and that it does not; `even` is the
+    share of answers that own a cell where they hash evenly.
+    """
+
+    ones: Array
+    reports: Array
+    own: Array
+    p_sum: float
+    high: float
+    low: float
+    n_bits: int
+    even: float
+
+    @classmethod
+    def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
+        one_of("form", form, ("product", "fpe16"))
+        mechanism = data.mechanism
+        if not isinstance(data, Reports | Counts):
+            raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
+        if not mechanism.n_cohorts:
+            raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
+        if form == "fpe16" and not mechanism.n_bits:
             raise NotAvailable('form="fpe16" is a product of bits; O-RR reports labels')
-        printed = (seen - high * own - low * (1.0 - own)) / rest
-        return np.asarray(np.clip(printed, _PRINTED_CLIP, 1.0 - _PRINTED_CLIP))
-    left = (seen - high * own - low * (p.sum() - own)) / rest
-    owned = (left - low) / (high - low)  # share of the answers in Other that own the cell
-    if mechanism.n_bits:
-        owned = np.clip(owned, 0.0, 1.0)
-    else:
-        owned = np.array([project_simplex(cohort) for cohort in owned])
-    return np.asarray(low + (high - low) * owned)
+        cells = mechanism.cells(candidates) if mechanism.is_open else _some(mechanism, candidates)
+        p = distribution("p", p, cells.shape[1], partial=True)
+        if 1.0 - p.sum() < _LEAST_SHARE:
+            raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
+        ones, reports = mechanism._tally(data.tally() if isinstance(data, Reports) else data)
+        own = HashDesign(cells, mechanism.n_cells).owned(p)
+        even = 1.0 - (1.0 - 1.0 / mechanism.n_cells) ** mechanism.n_owned
+        high, low = mechanism._probabilities()
+        return cls(ones, reports, own, float(p.sum()), high, low, mechanism.n_bits, even)
+
+    def printed(self) -> Array:
+        """FPE16 III-B as printed: the noise of all reports is taken off those of Other."""
+        seen = self._seen(self.ones, self.reports)
+        left = (seen - self.high * self.own - self.low * (1.0 - self.own)) / (1.0 - self.p_sum)
+        return np.asarray(np.clip(left, _PRINTED_CLIP, 1.0 - _PRINTED_CLIP))
+
+    def law(self, without: int | None = None) -> Array:
+        """Law of each cell, from all reports or all but one: that has 1 or 0, `without`, there."""
+        ones, reports = self.ones, self.reports
+        if without is not None:
+            ones, reports = np.maximum(ones - without, 0), np.maximum(reports - 1, 0)
+        owned = self._shrunken(ones, reports)
+        if not self.n_bits:  # shares add up to one
+            owned -= self._excess[:, None]
+        return np.asarray(self.low + (self.high - self.low) * np.clip(owned, 0.0, 1.0))
+
+    def _shrunken(self, ones: Array, reports: Array) -> Array:
+        """Share of the answers in Other that own a cell, shrunk towards `even`."""
+        return np.asarray(self.even + self._weight * (self._owned(ones, reports) - self.even))
+
+    @cached_property
+    def _excess(self) -> Array:
+        """What the projection onto the simplex takes off each share, (C,)."""
+        owned = self._shrunken(self.ones, self.reports)
+        return np.array([v.max() - project_simplex(v).max() for v in owned])
+
+    def _seen(self, ones: Array, reports: Array) -> Array:
+        none = np.full(ones.shape, self.low)
+        return np.asarray(np.divide(ones, reports[:, None], out=none, where=reports[:, None] > 0))
+
+    def _owned(self, ones: Array, reports: Array) -> Array:
+        """The same by subtraction alone; `even` where there is no report."""
+        rest, slope = 1.0 - self.p_sum, self.high - self.low
+        left = self._seen(ones, reports) - self.high * self.own - self.low * (self.p_sum - self.own)
+        share = (left / rest - self.low) / slope
+        return np.asarray(np.where(reports[:, None] > 0, share, self.even))
+
+    @cached_property
+    def _weight(self) -> Array:
+        """Share of the variance of what is left over that is not noise, (C, m)."""
+        rest, slope = 1.0 - self.p_sum, self.high - self.low
+        level = self.low + slope * (self.own + rest * self.even)
+        precision = self.reports[:, None] * (rest * slope) ** 2 / (level * (1.0 - level))
+        if not precision.any():
+            return precision
+        square = (self._owned(self.ones, self.reports) - self.even) ** 2
+        # moments: squares beyond those that noise has, weighted by precision
+        excess = float((precision * square).sum()) - np.count_nonzero(precision)
+        variance = max(excess / float(precision.sum()), 0.0)
+        return np.asarray(variance * precision / (1.0 + variance * precision))
 
 
 def _some(mechanism: Any, labels: Any) -> Array:
