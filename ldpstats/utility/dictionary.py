@@ -206,7 +206,7 @@ def plan_dictionary(
 
     Noise is that of privacy, and normal. Where epsilon is so large that `found` comes to a handful
     of respondents, sampling adds to it; k-RR over many grams leaves so few reports to a pair of
-    grams that skewness does, and a quarter of what would be found may be missed.
+    grams that skewness does, and a third of what would be found may be missed.
 
     Examples
     --------
