@@ -49,6 +49,16 @@ def positive_epsilon(name: str, value: object) -> float:
     return number
 
 
+def positive_number(name: str, value: object, bounds: tuple[float, float]) -> float:
+    """Return a finite number within bounds."""
+    low, high = bounds
+    remedy = f"must be a number from {low:g} {'on' if high == np.inf else f'to {high:g}'}"
+    number = _real(name, value, remedy)
+    if not (low <= number <= high and number < np.inf):
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
 def probability(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
     """Return a probability; `zero` and `one` say whether the ends are allowed."""
     bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"

@@ -31,7 +31,7 @@ the string, at random positions, and the whole string, each privatised; together
 
 In --alphabet, two characters with a hyphen between them stand for all from the first to the second
 in the order of Unicode: "a-z0-9". A hyphen that is the first character, the last one, or follows
-such a range, stands for itself: "a-z0-9.-". What begins with a hyphen is written --alphabet="-a-z".
+such a range, stands for itself: "a-z0-9.-". What begins with one is written --alphabet="-a-z".
 """
 
 _SURVEY_EXAMPLES = """\
@@ -127,7 +127,8 @@ def _survey(given: argparse.Namespace) -> int:
 
 def _characters(text: str) -> str:
     """The characters of an alphabet that is written with ranges, such as "a-z0-9.-"."""
-    return re.sub("(.)-(.)", _range, text, flags=re.DOTALL)
+    first = "-" * text.startswith("-")  # stands for itself
+    return first + re.sub("(.)-(.)", _range, text[len(first) :], flags=re.DOTALL)
 
 
 def _range(found: re.Match[str]) -> str:

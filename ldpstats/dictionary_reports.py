@@ -107,7 +107,18 @@ class DictionaryReports:
         return self if other == 0 else NotImplemented
 
     def select(self, keep: Array) -> DictionaryReports:
-        """Those of some respondents: a mask or positions; `n_missing` stays as it is."""
+        """Those of some respondents: a mask or positions; `n_missing` stays as it is.
+
+        Raises
+        ------
+        InvalidArgument
+            For what is neither a mask of all respondents nor positions among them.
+        """
+        keep = np.asarray(keep)
+        n, mask = len(self), keep.dtype == bool
+        if keep.ndim != 1 or not (keep.size == n if mask else whole_below(keep, n)):
+            remedy = f"must be a mask of {n} respondents, or positions from 0 to {n - 1}"
+            raise InvalidArgument("keep", keep, remedy)
         return replace(
             self,
             pair=self.pair[keep],

@@ -50,7 +50,7 @@ _PLAIN = (
 )
 _EVEN = 20  # candidates that get about the same share of alpha
 _FRAMES = ("grams", "edges")
-_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se")
+_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
 _FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
 
 
@@ -107,6 +107,7 @@ class DictionaryResults(FittedResults):
     edges: pd.DataFrame
     left_out: tuple[int, ...]
     pair_se: float
+    test_se: float
     critical: float
 
     @classmethod
@@ -135,7 +136,7 @@ class DictionaryResults(FittedResults):
             none = np.empty(0)
             frame = _candidates(pd.Index([], dtype=object), none, none, none, none, support)
             fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
-            return cls._of(fitted, frame, alpha, goodness_of_fit=None, **rest)
+            return cls._of(fitted, frame, alpha, goodness_of_fit=None, test_se=float("nan"), **rest)
         linear, p = tested.linear, tested.presence_pvalues().to_numpy()
         n = evidence.size
         frame = _candidates(
@@ -145,7 +146,16 @@ class DictionaryResults(FittedResults):
         own = np.zeros((at.size, tested.k))
         own[np.arange(at.size), at] = 1.0
         fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
-        return cls._of(fitted, frame, alpha, goodness_of_fit=tested.goodness_of_fit, **rest)
+        assert tested.tally is not None  # of hashed candidates
+        absent = tested.tally.law(np.zeros(tested.k))[0][:n]  # noise, were they absent
+        return cls._of(
+            fitted,
+            frame,
+            alpha,
+            goodness_of_fit=tested.goodness_of_fit,
+            test_se=float(np.median(absent)),
+            **rest,
+        )
 
     @classmethod
     def _of(
@@ -287,11 +297,10 @@ class DictionaryResults(FittedResults):
         positions = self._survey.layout.n_positions
         if not n_tested or len(se) < positions:
             return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
-        test = float(self.candidates["se"].median())
         stages = {
             "grams": gram_stage(float(se.max()), critical, positions),
             "pairs": pair_stage(self.pair_se, self.n_pairs, log_rivals(mass.to_numpy()), n_tested),
-            "test": string_stage(test, self.alpha, n_tested),
+            "test": string_stage(self.test_se, self.alpha, n_tested),
         }
         found = {name: float(value) for name, value in detectable(stages, power).items()}
         return pd.Series(found, name="detectable")
@@ -405,6 +414,7 @@ class DictionaryResults(FittedResults):
             "goodness_of_fit": None if (g := self.goodness_of_fit) is None else g.to_dict(),
             "left_out": list(self.left_out),
             "pair_se": number_to_json(self.pair_se),
+            "test_se": number_to_json(self.test_se),
         }
         document |= {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
         return {"format": _FORMAT, "version": _VERSION} | document
@@ -424,6 +434,7 @@ class DictionaryResults(FittedResults):
             goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
             left_out=tuple(d["left_out"]),
             pair_se=number_from_json(d["pair_se"]),
+            test_se=number_from_json(d["test_se"]),
             **given,
         )
 

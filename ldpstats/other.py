@@ -236,9 +236,9 @@ class _LeftOver:
     @classmethod
     def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
         one_of("form", form, ("product", "fpe16"))
-        mechanism = data.mechanism
         if not isinstance(data, Reports | Counts):
             raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
+        mechanism = data.mechanism
         if not mechanism.n_cohorts:
             raise NotAvailable(f"{mechanism} hashes no answers: lump(reports, keep) is exact")
         if form == "fpe16" and not mechanism.n_bits:

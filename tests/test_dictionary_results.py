@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from typing import Any
 
@@ -330,6 +331,50 @@ def test_no_string_is_tested() -> None:
     assert "TOO FEW RESPONDENTS" in str(results.summary())
     assert results.detectable_at().isna().all()
     same(results, ldp.DictionaryResults.from_json(results.to_json()))
+
+
+def test_the_order_of_the_alphabet_is_of_no_account() -> None:
+    # what can be tested is the noise of an absent string, also where its name is a frequent one
+    rare = [f"{a}{b}{c}bcd" for a in "bcdefg" for b in "bcdef" for c in "h"]
+    words = ["aaaaaa"] * 3400 + [rare[i % 30] for i in range(600)]
+    found = []
+    for alphabet in ("abcdefgh", "habcdefg"):
+        survey = ldp.DictionarySurvey(6, 2, alphabet, 30.0)
+        model = ldp.DictionaryModel(survey.privatize(words, np.random.default_rng(3)))
+        found.append(model.fit())
+    assert min(results.k for results in found) > 20
+
+
+def test_what_is_detectable_is_about_rare_strings_whatever_was_tested() -> None:
+    every, few = noisy_results(), noisy_results(max_candidates=4)
+    assert few.n_tested == few.k == 4
+    # fewer tests, and hardly another noise: that of the frequent strings is larger
+    assert few.detectable_at()["test"] == pytest.approx(every.detectable_at()["test"], rel=0.3)
+    assert few.candidates["se"].median() > 1.3 * few.test_se
+
+
+def test_pairs_that_nobody_reported_are_no_edges() -> None:
+    survey = ldp.DictionarySurvey(12, 1, "ab", 36.0)
+    reports = survey.privatize(["abababababab"] * 60, np.random.default_rng(1))
+    assert np.bincount(reports.pair, minlength=66).min() == 0
+    results = ldp.DictionaryModel(reports).fit(threshold=0.01)
+    assert np.isfinite(results.edges["se"]).all()
+    same(ldp.DictionaryResults.from_json(results.to_json()), results)
+
+
+def test_models_can_be_pickled() -> None:
+    model = ldp.DictionaryModel(clear_reports(["abcade", "bad"]), keep="[a-e]+")
+    again = pickle.loads(pickle.dumps(model))
+    assert again.fit().params.equals(model.fit().params)
+
+
+def test_respondents_are_selected_by_mask_or_position() -> None:
+    reports = clear_reports(["abcade", "bad"], n=10)
+    assert len(reports.select(np.arange(10) < 4)) == 4 and len(reports.select([9, 0])) == 2
+    for keep in ([True], [10], [-1], [0.5], None, [[1]]):
+        with pytest.raises(InvalidArgument) as caught:
+            reports.select(keep)  # type: ignore[arg-type]
+        assert caught.value.name == "keep"
 
 
 def test_what_is_detectable_grows_with_the_power() -> None:

@@ -75,6 +75,7 @@ def refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str])
         ("-a-c", "-abc"),
         ("a-c-e", "abc-e"),
         ("+--", "+,-"),
+        ("--a", "--a"),
         ("ä-ç", "äåæç"),
         ("a-a", "a"),
         ("cab", "cab"),

@@ -483,6 +483,8 @@ def test_candidates_may_be_given_by_their_cells_or_from_an_alphabet() -> None:
 
 def test_what_other_rows_refuse() -> None:
     reports = bloom_reports(100, 5)
+    with pytest.raises(ldp.InvalidArgument, match="whole reports"):
+        other_rows(3, ["a"], [0.5])  # type: ignore[arg-type]
     with pytest.raises(ldp.NotAvailable, match="nothing is left"):
         other_rows(reports, list(WORDS[:2]), [0.5, 0.5])
     with pytest.raises(ldp.InvalidArgument, match="at most one"):

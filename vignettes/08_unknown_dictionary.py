@@ -76,7 +76,7 @@ answers = np.random.default_rng(8).choice(MEDICINES, n, p=truth)
 print(truth.head(3).round(4).to_string(), "...", truth.tail(2).round(4).to_string(), sep="\n")
 
 # %% [markdown]
-# Nobody can try all strings: there are $27^{12}$ of twelve letters and less. But there are only 703
+# Nobody can try all strings: there are $10^{17}$ of up to twelve letters. But there are only 703
 # pairs of letters, and which of them stand at a position is an ordinary question of an ordinary
 # survey. What that does not tell is which pairs belong to the same word. So each respondent
 # reports *two* grams from two positions drawn at random, and the joint distribution of the two
@@ -109,7 +109,7 @@ assert plan.best["found"] < 0.5 * plan.comparison["found"]["paper"]
 
 # %%
 figure, ax = plt.subplots(figsize=(6.4, 3.6), layout="constrained")
-curve = plan.curve.set_index("share") if "share" in plan.curve else plan.curve
+curve = plan.curve
 names = {"grams": "its grams are kept", "pairs": "its pairs tell it from chance", "test": "test"}
 for colour, (stage, label) in zip(("C0", "C2", "C1"), names.items(), strict=True):
     ax.semilogy(curve.index, curve[stage], color=colour, label=label)
@@ -360,7 +360,7 @@ def q_of(epsilon):
 
 
 def host_experiment(run):
-    """One survey of the hosts in each arm; a fifth one has the q that the paper prints."""
+    """One survey of the hosts in each arm; one of them has the q that the paper prints."""
     table = pd.read_csv(SHARED).set_index("domain")["visits"]
     true = table / table.sum()
     rng = np.random.default_rng([2016, 10, run])

@@ -138,7 +138,11 @@ def log_rivals(mass: Array) -> Callable[[Any], Array]:
 
 
 def string_stage(se: Any, alpha: float, n_tested: int) -> Stage:
-    """The reports of whole strings reject a frequency of zero, by Bonferroni over all tests."""
+    """The reports of whole strings reject a frequency of zero, by Bonferroni over all tests.
+
+    With equal shares of alpha: those that the test gives to candidates by their rank are larger for
+    the first quarter of 500, and smaller for the rest.
+    """
     from scipy.special import ndtri
 
     return Stage(se, -float(ndtri(alpha / n_tested)))

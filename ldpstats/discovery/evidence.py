@@ -59,8 +59,9 @@ def edges(
         For another threshold.
     """
     least = least_frequency(threshold, mechanism, nobs)
-    return {
-        pair: table.estimate > (_EDGE * table.se if least is None else least)
+    return {  # a pair of positions that nobody reported is no evidence
+        pair: np.isfinite(table.se)
+        & (table.estimate > (_EDGE * table.se if least is None else least))
         for pair, table in tables.items()
     }
 

@@ -43,7 +43,8 @@ class ScreenedGrams:
     estimate, se : array, shape (g,)
         Unbiased frequencies, estimated together, and their standard errors.
     z : array, shape (g,)
-        What they were kept for: the normal score of each one's p-value if the gram were absent.
+        What they were kept for: the normal score of each one's p-value if the gram were absent; of
+        those that are far beyond it, the estimate over its standard error.
     critical : float
         The z from which grams were kept.
     n_left_out : int

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.checks import level, one_of, positive_integer, positive_number
 from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
@@ -79,7 +79,7 @@ class DictionaryModel:
             raise InvalidArgument("reports", 0, "hold no report: there is nothing to find")
         self.reports = reports
         self.keep = keep
-        self._keeps = _predicate(keep)
+        _predicate(keep)  # refused before the work begins; a function could not be pickled
 
     def __repr__(self) -> str:
         return f"DictionaryModel({self.reports.survey}; n={self.nobs})"
@@ -154,7 +154,7 @@ class DictionaryModel:
         """
         level(alpha)
         one_of("search", search, SEARCHES)
-        false_grams = _expected_number(false_grams)
+        false_grams = positive_number("false_grams", false_grams, (1e-9, np.inf))
         for name, value in (("max_grams", max_grams), ("max_candidates", max_candidates)):
             positive_integer(name, value)
         if max_candidates > LARGEST_DENSE // 2:
@@ -212,7 +212,8 @@ class DictionaryModel:
         if len(members):
             parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
             strings = layout.unpadded(layout.joined(parts))
-        kept = np.array([self._keeps(text) for text in strings], dtype=bool)
+        keeps = _predicate(self.keep)
+        kept = np.array([keeps(text) for text in strings], dtype=bool)
         places = np.flatnonzero(kept)
         tested, others = places[:most], np.flatnonzero(~kept)[:most]
         support = np.zeros(tested.size, dtype=np.int64)
@@ -233,9 +234,9 @@ class DictionaryModel:
         """The frequency below which a string has next to no chance to pass its test."""
         counts: Any = self._strings
         layout = self.reports.survey.layout
-        # absent strings have the same noise but for chance: any will do
+        # absent strings have the same noise but for chance: any will do, taken as absent
         problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
-        return _TESTABLE * float(np.sqrt(problem.covariance().variances()[0]))
+        return _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
 
     def _test(
         self, strings: tuple[str, ...], others: tuple[str, ...]
@@ -294,14 +295,6 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
         return bool(answer)
 
     return keeps
-
-
-def _expected_number(value: Any) -> float:
-    """How many false grams to expect, as a float."""
-    number = isinstance(value, int | float | np.integer | np.floating)
-    if number and not isinstance(value, bool) and 1e-9 <= value < np.inf:
-        return float(value)
-    raise InvalidArgument("false_grams", value, "must be a number from 1e-9 on, for example 50.0")
 
 
 @contextmanager

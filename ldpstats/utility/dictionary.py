@@ -42,9 +42,10 @@ class DictionaryPlan:
         of that frequency there could be for each gram; `n_grams`, to be scanned at each position;
         and `bits`, sent by a respondent. A frequency above one is out of reach.
     row : int
-        Where the recommended survey stands in the table: of those that share grams with at most one
-        other string (or the fewest), and within 2 per cent of the least `found` among them, the one
-        with the fewest grams to scan, and then the fewest bits.
+        Where the recommended survey stands in the table: of the sizes of grams whose best survey
+        shares them with at most one other string (or the size with the fewest), and within 2 per
+        cent of the least `found` among them, the one with the fewest grams to scan, and then the
+        fewest bits.
     curve : DataFrame
         `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
     comparison : DataFrame
@@ -250,7 +251,8 @@ def plan_dictionary(
     rows = [design.row(grid) for design in designs]
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
     table = pd.DataFrame([rows[i] for i in order])
-    apart = table[table["sharing"] <= max(1.0, table["sharing"].min())]
+    sharing = table.drop_duplicates("gram").set_index("gram")["sharing"]  # of the best of each size
+    apart = table[table["gram"].map(sharing) <= max(1.0, sharing.min())]
     close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
     row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
     best = designs[order[row]]
@@ -288,8 +290,11 @@ def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout],
             scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
             left_out[layout.gram] = f"{scan} to scan are more than most_grams={most_grams}"
     if not layouts:
-        remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
-        raise InvalidArgument("most_grams", most_grams, remedy)
+        if any(s.layout(gram).n_grams > most_grams for gram in left_out):
+            remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
+            raise InvalidArgument("most_grams", most_grams, remedy)
+        gram = min(left_out)
+        raise InvalidArgument("length", s.length, f"with {gram}-grams {left_out[gram]}")
     return list(dict.fromkeys(layouts)), left_out
 
 

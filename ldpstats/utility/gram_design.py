@@ -9,7 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, positive_epsilon, positive_integer, probability
+from ldpstats.checks import (
+    level,
+    positive_epsilon,
+    positive_integer,
+    positive_number,
+    probability,
+)
 from ldpstats.dictionary_mechanisms import gram_mechanism, string_mechanism
 from ldpstats.discovery.detection import (
     Stage,
@@ -60,11 +66,7 @@ class Setting:
         if positive_integer("max_candidates", self.max_candidates) > _MOST_TESTED:
             remedy = f"must be at most {_MOST_TESTED}: few hashes tell more strings apart"
             raise InvalidArgument("max_candidates", self.max_candidates, remedy)
-        number = self.false_grams
-        is_number = isinstance(number, int | float) and not isinstance(number, bool)
-        if not (is_number and 0.0 < number <= _MOST_KEPT):
-            remedy = f"must be a positive number of at most {_MOST_KEPT}, for example 50"
-            raise InvalidArgument("false_grams", number, remedy)
+        positive_number("false_grams", self.false_grams, (1e-9, _MOST_KEPT))
 
     def layout(self, gram: int) -> GramLayout:
         """Strings cut into grams of this size, side by side."""
