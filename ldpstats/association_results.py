@@ -608,7 +608,7 @@ class AssociationResults(FittedResults):
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> AssociationResults:
+    def _restored(cls, document: dict[str, Any]) -> AssociationResults:
         parts = {"fitted", "linear", "labels", "margin_fits", "independence"}
         d = cls._checked(document, _FORMAT, _VERSION, {*_PLAIN, *_NUMBERS, *parts})
         given = {name: d[name] for name in _PLAIN}

@@ -49,7 +49,10 @@ _PLAIN = (
     "critical",
 )
 _EVEN = 20  # candidates that get about the same share of alpha
-_FRAMES = ("grams", "edges")
+_FRAMES = {
+    "grams": ["start", "gram", "estimate", "se", "z"],
+    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
+}
 _PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
 _FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
 
@@ -420,11 +423,10 @@ class DictionaryResults(FittedResults):
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> DictionaryResults:
-        """Read what `to_dict` wrote."""
+    def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
         d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         given = {name: d[name] for name in _PLAIN}
-        given |= {name: pd.DataFrame(d[name]) for name in _FRAMES}
+        given |= {name: pd.DataFrame(d[name])[columns] for name, columns in _FRAMES.items()}
         columns = [d["candidates"][name] for name in _COLUMNS]
         strings = pd.Index(d["strings"], dtype=object)
         fit = d["goodness_of_fit"]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.hypotheses import linear_hypothesis
@@ -268,8 +268,29 @@ class FittedResults(ABC):
 
     @classmethod
     @abstractmethod
+    def _restored(cls, document: dict[str, Any]) -> Self:
+        """Inverse of `to_dict`; what is damaged in a document may raise any error."""
+
+    @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote."""
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, one of another version, and a damaged one.
+        """
+        try:
+            results = cls._restored(document)
+        except InvalidArgument:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            what = document.get("format")
+            raise InvalidArgument("document", what, f"is damaged ({why})") from error
+        positive_integer("nobs", results.nobs, 0)
+        positive_integer("n_missing", getattr(results, "n_missing", 0), 0)
+        return results
 
     def to_json(self) -> str:
         """The results as JSON text."""

@@ -432,8 +432,7 @@ class PersonalizedResults(FittedResults):
         }
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> PersonalizedResults:
-        """Read what `to_dict` wrote."""
+    def _restored(cls, document: dict[str, Any]) -> PersonalizedResults:
         d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         categories = labels_from_json("categories", d["categories"])
         none = [np.nan] * len(categories)

@@ -486,8 +486,7 @@ class FrequencyResults(FittedResults):
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> FrequencyResults:
-        """Read what `to_dict` wrote."""
+    def _restored(cls, document: dict[str, Any]) -> FrequencyResults:
         d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         given = {name: d[name] for name in _PLAIN}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}

@@ -309,6 +309,23 @@ def test_json_keeps_everything() -> None:
         ldp.DictionaryResults.from_dict(document)
 
 
+def test_damaged_documents_are_refused() -> None:
+    krr = KRR(("a", "b", "c"), 1.0)
+    rng = np.random.default_rng(1)
+    pair = [krr.privatize(rng.choice(list("abc"), 500), rng) for _ in range(2)]
+    joint, alone = ldp.AssociationModel(*pair).fit(), ldp.FrequencyModel(pair[0]).fit()
+    damage = {"fitted": [1.5, "x", {}], "nobs": [-1, "many", None], "n_missing": ["x", -1]}
+    for results in (noisy_results(), joint, alone):
+        document = results.to_dict()
+        for name, values in damage.items():
+            for value in values:
+                with pytest.raises(InvalidArgument):
+                    type(results).from_dict(document | {name: value})
+    for name in ("strings", "candidates", "grams", "edges", "left_out", "pair_se", "test_se"):
+        with pytest.raises(InvalidArgument, match="is damaged"):
+            ldp.DictionaryResults.from_dict(noisy_results().to_dict() | {name: None})
+
+
 def test_no_string_is_accepted() -> None:
     survey = ldp.DictionarySurvey(6, 2, "abcde", 3.1, string_mechanism=ORR(4, 64, 0.1))
     rng = np.random.default_rng(4)
