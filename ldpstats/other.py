@@ -249,9 +249,9 @@ class _LeftOver:
             raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
         ones, reports = mechanism._tally(data.tally() if isinstance(data, Reports) else data)
         own = HashDesign(cells, mechanism.n_cells).owned(p)
-        even = 1.0 - (1.0 - 1.0 / mechanism.n_cells) ** mechanism.n_owned
         high, low = mechanism._probabilities()
-        return cls(ones, reports, own, float(p.sum()), high, low, mechanism.n_bits, even)
+        total, even = float(p.sum()), mechanism._background()
+        return cls(ones, reports, own, total, high, low, mechanism.n_bits, even)
 
     def printed(self) -> Array:
         """FPE16 III-B as printed: the noise of all reports is taken off those of Other."""

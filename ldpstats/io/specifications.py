@@ -10,7 +10,9 @@ from ldpstats.io.files import FilePath, reading, refusal, replacing
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 
-__all__ = ["is_format", "json_document", "read_mechanism", "write_mechanism"]
+__all__ = ["MECHANISM", "SURVEY", "is_format", "json_document", "read_mechanism", "write_mechanism"]
+
+MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
 
 
 def read_mechanism(path: FilePath) -> Mechanism:
@@ -39,7 +41,7 @@ def read_mechanism(path: FilePath) -> Mechanism:
     KRR(k=2, epsilon=1)
     """
     document = json_document(path)
-    if is_format(document, "ldpstats-dictionary-survey"):
+    if is_format(document, SURVEY):
         raise refusal(path, "is the specification of a survey of strings, not of a mechanism")
     try:
         return mechanism_from_dict(document)

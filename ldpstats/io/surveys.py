@@ -7,11 +7,9 @@ import json
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath, refusal, replacing
-from ldpstats.io.specifications import is_format, json_document
+from ldpstats.io.specifications import MECHANISM, SURVEY, is_format, json_document
 
 __all__ = ["check_survey", "is_survey", "read_survey", "write_survey"]
-
-_FORMAT = "ldpstats-dictionary-survey"  # as in `DictionarySurvey.to_dict`
 
 
 def read_survey(path: FilePath) -> DictionarySurvey:
@@ -41,7 +39,7 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
     """
     document = json_document(path)
-    if is_format(document, "ldpstats-mechanism"):
+    if is_format(document, MECHANISM):
         raise refusal(path, "is the specification of a mechanism, not of a survey")
     try:
         return DictionarySurvey.from_dict(document)
@@ -66,7 +64,7 @@ def is_survey(path: FilePath) -> bool:
     ...     is_survey(f"{folder}/spec.json")
     False
     """
-    return is_format(json_document(path), _FORMAT)
+    return is_format(json_document(path), SURVEY)
 
 
 def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = False) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import distribution, one_of, positive_epsilon, positive_integer
+from ldpstats.checks import boolean, distribution, one_of, positive_epsilon, positive_integer
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.mechanisms.orappor import ORAPPOR
 from ldpstats.mechanisms.orr import ORR
@@ -170,8 +170,7 @@ def recommend_design(
     epsilon = positive_epsilon("epsilon", epsilon)
     law = _geometric(S) if p is None else distribution("p", p, S)
     one_of("loss", loss, ("l1", "l2"))
-    if not isinstance(closed, bool | np.bool_):
-        raise InvalidArgument("closed", closed, "must be True or False")
+    closed = boolean("closed", closed)
     designs = list(
         _designs(S, n, epsilon, closed, _names(mechanisms), n_outputs, n_cohorts, n_hashes)
     )
