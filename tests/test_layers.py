@@ -31,6 +31,7 @@ LAYERS = (
     "designs",
     "hashed_rows",
     "joint_rows",
+    "bit_scores",
     "channels",
     "reports",
     "joint_reports",
