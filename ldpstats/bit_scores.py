@@ -1,8 +1,8 @@
 """Expected values over reports of independent bits, whose patterns are too many to list.
 
 Up to the probability of noise, a report with the bits y has the likelihood ``w_x = constant_x +
-gain_x y_x`` under category x, and ``d = p.w`` under the frequencies p; its score is ``w / d``. Means
-of ratios of such sums need no list of the 2^k patterns. Since
+gain_x y_x`` under category x, and ``d = p.w`` under the frequencies p; its score is ``w / d``. The
+means of ratios of such sums need no list of the 2^k patterns. Since
 
     1/d^j = int_0^inf t^(j-1) exp(-t d) dt / (j-1)!
 
@@ -111,9 +111,7 @@ class BitScores:
         g = own_F * self.gain  # the own bit has another law where its owner is the category
         first = first + g * (owned - tilted)
         second = second + g**2 * (owned_spread - spread)
-        third = third + g**3 * (
-            owned_spread * (1.0 - 2.0 * owned) - spread * (1.0 - 2.0 * tilted)
-        )
+        third = third + g**3 * (owned_spread * (1.0 - 2.0 * owned) - spread * (1.0 - 2.0 * tilted))
         mass_own = weight[:, None] * np.exp(total[:, None] - log + log_own)
         own = np.array(
             [

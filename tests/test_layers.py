@@ -52,6 +52,7 @@ LAYERS = (
     "estimators",
     "inference",
     "hypotheses",
+    "contrasts",
     "discovery",
     "summary",
     "joint_summary",

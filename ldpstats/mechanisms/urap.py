@@ -440,8 +440,8 @@ class _SensitiveBits(Channel):
             own[:, others] *= urap.d2
         u = features[:, others] / p[others]  # of reports that reveal
         for j in range(3):
-            own[j, others] += urap.told * np.diagonal(features)[others] ** (j + 1) / p[others] ** (
-                j + 1
+            own[j, others] += (
+                urap.told * np.diagonal(features)[others] ** (j + 1) / p[others] ** (j + 1)
             )
             mean[j] += urap.told * (u ** (j + 1) @ p[others])
         return own, mean
