@@ -29,6 +29,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
+
 
 def number_to_json(value: float) -> float | str:
     """A number as strict JSON has it: nan and infinity become their names."""
@@ -369,12 +371,13 @@ class PathLaw(Tallies):
         v = np.clip(p, 0.0, 1.0)
         first, second, third = np.moveaxis(self.others + v * (self.own - self.others), 1, 0)
         rise = self.own - self.others
-        variance = ((second - first**2) / self.nobs).sum(axis=0)
+        spread = second - first**2
+        spread = np.where(spread > _ROUNDING * second, spread, 0.0)  # what is certain has none
+        variance = (spread / self.nobs).sum(axis=0)
         cumulant = ((third - 3.0 * first * second + 2.0 * first**3) / self.nobs**2).sum(axis=0)
         rate = ((rise[:, 1] - 2.0 * first * rise[:, 0]) / self.nobs).sum(axis=0)
-        variance = np.maximum(variance, 0.0)  # of what is certain, up to rounding
-        with np.errstate(divide="ignore", invalid="ignore"):
-            skewness = np.where(variance > 0.0, cumulant / variance**1.5, 0.0)
+        varies = variance > 0.0
+        skewness = np.where(varies, cumulant, 0.0) / np.where(varies, variance, 1.0) ** 1.5
         return np.sqrt(variance), skewness, rate
 
 

@@ -440,7 +440,8 @@ class FrequencyResults(FittedResults):
     def _restriction(self, R: Array, gap: Array) -> Array:
         """What takes the estimate, whose contrasts R are off by `gap`, to the null: shape (k,)."""
         V = self.linear.known()
-        return np.asarray(-V.times(R.T @ np.linalg.solve(V.transform(R), gap)))
+        weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+        return np.asarray(-V.times(R.T @ weights))
 
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.

@@ -143,7 +143,7 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     w = np.clip(z, -100.0, 100.0)  # the tails are 0 and 1 beyond
     normal = w - g * (w**2 - 1.0) / 6.0 + g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
     tail = np.where(np.abs(g) > _SLIGHT, tail, ndtr(-normal))
-    return np.asarray(tail, dtype=np.float64)
+    return np.asarray(np.clip(tail, 0.0, 1.0), dtype=np.float64)  # rounding at extreme skewness
 
 
 def continuity(skewness: npt.ArrayLike) -> Array:
