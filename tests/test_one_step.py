@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -180,8 +181,8 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
         fit = model.fit()
         found["ours"].append(fit.conf_int(clip=False).to_numpy())
         found["cut"].append(fit.conf_int().to_numpy())
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(ldp.errors.BoundaryWarning)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ldp.BoundaryWarning)
             found["mle"].append(fit.conf_int(method="wald-mle", clip=False).to_numpy())
         found["inversion"].append(model.fit("inversion").conf_int(clip=False).to_numpy())
     return {name: np.array(ends) for name, ends in found.items()}
