@@ -247,9 +247,10 @@ class FrequencyResults(FittedResults):
                 estimate = self.linear.estimate[at]
                 if self.tally.everywhere:
                     skewness = self.tally.law(np.clip(estimate, 0.0, 1.0))[1]
-                    few = (_FEW * skewness**2 > 1.0)[:, None]  # else the skewness hardly matters
-                    score = intervals.inverted(estimate, self.tally.law, alpha)
-                    bounds[at] = np.where(few, score, bounds[at])
+                    few = _FEW * skewness**2 > 1.0  # else the skewness hardly matters
+                    if few.any():
+                        score = intervals.inverted(estimate, self.tally.law, alpha)
+                        bounds[at] = np.where(few[:, None], score, bounds[at])
                 else:
                     bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
             own = np.flatnonzero(self.counted)
