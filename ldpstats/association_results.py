@@ -16,9 +16,8 @@ from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
-from ldpstats.inference import association, effects, intervals, multiplicity, tables
+from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
@@ -480,15 +479,8 @@ class AssociationResults(FittedResults):
         model.check_own(self)
         given = (("row_scores", row_scores), ("column_scores", column_scores))
         scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
-        z, _, correlation = association.linear_trend(model.unbiased_moments(), *scores)
-        return TestResult(
-            null=f"{self.names[0]} and {self.names[1]} have no linear-by-linear trend",
-            statistic=float(z),
-            df=None,
-            pvalue=float(normal_pvalue(z)),
-            method="linear-by-linear trend (z), on the reports",
-            note=f"estimated correlation of the scores {correlation:.3g}",
-        )
+        found: TestResult = model.test_trend(*scores)
+        return found
 
     def _model(self, model: Any) -> Any:
         """The model that has the reports; None where there is none."""
