@@ -32,7 +32,8 @@ Array = npt.NDArray[Any]
 
 _TIE = 1e-9  # relative difference below which two statistics are the same up to rounding
 _CELLS = 2**22  # cells of the random tables that are held at a time
-_LISTED = 1024  # cells of a table up to which all tables with its margins may be few
+_FREE = 4  # degrees of freedom of a table up to which those with its margins may be few
+_ORDERS = 6  # respondents up to which they are few
 
 
 def permutation_pvalue(statistic: float, draws: npt.ArrayLike) -> float:
@@ -231,7 +232,8 @@ def all_table_scores(
     space = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata])
     cross, log_p = np.zeros((1, len(space.x), len(space.y))), np.zeros(1)
     for counts, a, b in strata:
-        if counts.size > _LISTED:
+        free = (len(a) - 1) * (len(b) - 1)
+        if free > _FREE and counts.sum() > _ORDERS:
             return None
         r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
         found = list(itertools.islice(_tables(tuple(r), tuple(c)), most // len(cross) + 1))

@@ -264,19 +264,19 @@ def _moment(spreads: Sequence[Spread], order: int) -> float:
     """
     n = spreads[0].n
     blocks, restricted = _slots(order)
+    ways = np.cumprod(np.maximum(n - np.arange(-1.0, 2 * order), 1.0)) / (n + 1.0)  # n!/(n - k)!
     possible = blocks <= n
-    ways = np.array([float(math.perm(n, k)) for k in blocks])[possible]
-    states = np.zeros((3**order, len(ways)))
+    states = np.zeros((3**order, int(possible.sum())))
     states[0] = 1.0
     for spread in spreads:
         new = states.copy()  # the variable is in no factor
         for factors, (part, coefficients) in restricted.items():
             own = coefficients[possible] @ spread.kinds(len(factors))
-            chosen = own / np.array([float(math.perm(n, k)) for k in part[possible]])
-            for state in range(3**order):
+            chosen = own / ways[part[possible]]
+            for state in np.flatnonzero(states.any(axis=1)):
                 new[_joined(state, factors)] += states[state] * chosen
         states = new
-    return float(states[-1] @ ways)
+    return float(states[-1] @ ways[blocks[possible]])
 
 
 def _joined(state: int, factors: Sequence[int]) -> int:

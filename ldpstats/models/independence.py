@@ -39,7 +39,7 @@ Array = npt.NDArray[Any]
 
 METHODS = ("score", "wald", "lr", "pearson", "bootstrap", "fpe16")
 _SMALL = 5.0  # smallest expected count below which tables are sparse
-_MOST_TABLES = 5040  # tables with the same margins that are gone through, as 7 respondents have
+_MOST_TABLES = 1000  # tables with the same margins that are gone through
 _MOST_CELLS = 1 << 22  # cells of a table of distinct reports
 _REPEATED = 2000  # combinations among which equal patterns of bits are looked for
 _MOMENTS = "p-value from three moments of its law of permutations"
@@ -218,7 +218,7 @@ class _Features:
         found = []
         for scores, part in self.strata:
             group, n = scores.group, scores.group.counts.n[part]
-            if len(n) > _REPEATED and None in group.index:
+            if len(n) > _REPEATED and any(index is None for index in group.index):
                 return None
             codes, rows = zip(*(group.distinct(v, part) for v in (0, 1)), strict=True)
             extent = len(rows[0]), len(rows[1])
@@ -377,7 +377,7 @@ def _probability_of_cells(group: JointGroup) -> float:
     from scipy.special import gammaln
 
     n, everything = group.counts.n, slice(0, len(group.counts.n))
-    if len(n) > _REPEATED and None in group.index:
+    if len(n) > _REPEATED and any(index is None for index in group.index):
         return 0.0
     codes = [group.distinct(v, everything)[0] for v in range(len(group.index))]
     cells = np.unique(np.column_stack(codes), axis=0, return_inverse=True)[1].reshape(-1)
