@@ -40,7 +40,7 @@ __all__ = ["Cumulants", "Spread", "blocks_of", "moments", "score_cumulants"]
 Array = npt.NDArray[Any]
 Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and how often each, (b,)
 
-_WORK = 5e10  # multiplications that third moments of all coordinates may cost
+_WORK = 1e10  # multiplications that third moments of all coordinates may cost
 _FIXED = 1e-12  # variance of a statistic, over its squared mean, that is rounding
 
 # Sums over the slots of one, two and three factors that no block of one slot makes zero.
@@ -102,7 +102,7 @@ class Spread:
         Notes
         -----
         The sum of w_ij^3 is the square of the third moments of all coordinates, r^3/3
-        multiplications a row; over pairs of rows where that is less. Where either exceeds 5e10,
+        multiplications a row; over pairs of rows where that is less. Where both exceed 1e10,
         moments of three different coordinates are left out, after a rotation to the coordinates
         that depend on few features.
         """

@@ -80,8 +80,8 @@ class AssociationModel:
     Raises
     ------
     InvalidArgument
-        For one variable only, numbers of reports or identifiers that differ, and candidates that
-        leave a variable without two categories.
+        For one variable only, one object passed for two variables, numbers of reports or
+        identifiers that differ, and candidates that leave a variable without two categories.
 
     Notes
     -----
