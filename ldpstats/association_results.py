@@ -363,13 +363,16 @@ class AssociationResults(FittedResults):
         ----------
         method : str
             "score": are the scores of the reports at the marginal fits correlated? It needs no
-            joint fit, knows no boundary and keeps its size; for k-RR it is Pearson's chi-square of
-            the privatised table. With ``rng=`` the p-value is exact, by permutation, where the
-            smallest expected count is below 5 (``n_permutations=`` asks for it anywhere; 999).
+            joint fit and knows no boundary; for k-RR it is Pearson's chi-square of the privatised
+            table. The p-value comes from the exact mean, variance and skewness of the statistic
+            when reports are permuted: the chi-square law where counts are large, and calibrated
+            on sparse tables, where that law is not. Where the smallest expected count is below 5,
+            the p-value is exact if few tables have the margins seen, and by permutation with
+            ``rng=`` (``n_permutations=`` asks for permutations anywhere; 999).
             "wald": on the unconstrained joint estimate, over candidates the "one_step" one, where
             it rejects too often if cells with few reports are many. "pearson": on the table of
-            reports, for labels without shared cohorts. "lr": likelihood ratio, conservative at the
-            boundary.
+            reports, for labels without shared cohorts; p-values as for "score". "lr": likelihood
+            ratio, conservative at the boundary.
             "bootstrap": its p-value from surveys simulated under independence (``rng=``,
             ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
             FPE16 III-D as printed, which loses size and power at the boundary.
@@ -463,6 +466,9 @@ class AssociationResults(FittedResults):
         self, row_scores: Any = None, column_scores: Any = None, model: Any = None
     ) -> TestResult:
         """Test for a linear-by-linear trend of ordered categories; one degree of freedom.
+
+        The p-value, two-sided, is that of z^2, with the exact mean, variance and skewness that it
+        has when reports are permuted (see `test_independence`).
 
         Parameters
         ----------

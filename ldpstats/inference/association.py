@@ -8,7 +8,8 @@ so that no boundary matters.
 
 Where both variables of a respondent share a cohort, or a group with its own mechanisms, reports
 are independent within each of these strata only, and the tests centre within strata.
-`ldpstats.inference.permutation` gives p-values where n is small; `ldpstats.inference.tables` has
+`ldpstats.inference.permutation_moments` gives p-values that hold on sparse tables too, and
+`ldpstats.inference.permutation` exact ones where n is small; `ldpstats.inference.tables` has
 the tests that start from an estimated table.
 """
 
@@ -281,8 +282,8 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
 def smallest_expected(table: npt.ArrayLike) -> float:
     """Smallest expected count under independence, over the outputs that were seen.
 
-    Below about 5 the chi-square law of a test of independence is doubtful, and a permutation test
-    is to be preferred. Outputs never seen take no part in the test, so none here either.
+    Below about 5 the chi-square law of a test of independence is doubtful. Outputs never seen take
+    no part in the test, so none here either.
 
     Examples
     --------

@@ -271,10 +271,12 @@ def _moment(spreads: Sequence[Spread], order: int) -> float:
     for spread in spreads:
         new = states.copy()  # the variable is in no factor
         for factors, (part, coefficients) in restricted.items():
+            if len(spreads) == 2 and len(factors) < order:
+                continue  # both are in every factor
             own = coefficients[possible] @ spread.kinds(len(factors))
             chosen = own / ways[part[possible]]
             for state in np.flatnonzero(states.any(axis=1)):
-                new[_joined(state, factors)] += states[state] * chosen
+                new[_joined(int(state), factors)] += states[state] * chosen
         states = new
     return float(states[-1] @ ways[blocks[possible]])
 
