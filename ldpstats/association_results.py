@@ -51,6 +51,7 @@ _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
 _FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -423,26 +424,39 @@ class AssociationResults(FittedResults):
             null, statistic, df, "Wald test on the unconstrained joint estimate"
         )
 
-    def test_conditional_independence(self, given: str) -> TestResult:
-        """Test that two variables are independent given the third (Wald, on three-way tables).
+    def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
+        """Test that two variables are independent given the third (on three-way tables).
+
+        The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
+        their covariance under the hypothesis. For bits, and for results that were read from a file
+        unless `model` is given, it is the covariance of the reports as seen, which is too small
+        where these are few.
 
         Parameters
         ----------
         given : str
             Name of the variable in the condition.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
         """
         p, V, (first, second) = self._by_last("given", given)
+        method, enough = "Wald test on the unconstrained estimate", _FEW
+        model = self._model(model)
+        if model is not None:
+            model.check_own(self)
+            under_null = model.conditional_covariance(given)
+            if under_null is not None:
+                V = under_null.take(self._cells_by_last(given).reshape(-1))
+                method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
         statistic, df, note = tables.conditional_independence(p, V)
-        if self.smallest_expected < _FEW:
+        if self.smallest_expected < enough:
             few = (
                 f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
-                "below about 10 the test rejects too often"
+                f"below about {enough:g} the test rejects too often"
             )
             note = "; ".join(filter(None, (note, few)))
         null = f"{first} and {second} are independent given {given}"
-        return TestResult.chi_square(
-            null, statistic, df, "Wald test on the unconstrained estimate", note
-        )
+        return TestResult.chi_square(null, statistic, df, method, note)
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -501,10 +515,15 @@ class AssociationResults(FittedResults):
         if len(self.sizes) != 3:
             raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
         last = self._variable(name, variable)
-        order = [v for v in range(3) if v != last] + [last]
-        cells = np.arange(self.k).reshape(self.sizes).transpose(order)
+        others = [other for v, other in enumerate(self.names) if v != last]
+        cells = self._cells_by_last(variable)
         V = self.linear.known().take(cells.reshape(-1))
-        return self.linear.estimate[cells], V, [self.names[v] for v in order[:2]]
+        return self.linear.estimate[cells], V, others
+
+    def _cells_by_last(self, variable: str) -> Array:
+        """Numbers of the cells, shape (k1, k2, k3), with one variable moved to the last axis."""
+        cells = np.arange(self.k).reshape(self.sizes)
+        return np.moveaxis(cells, self.names.index(variable), -1)
 
     def _two_ways(self) -> None:
         if len(self.sizes) != 2:

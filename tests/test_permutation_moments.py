@@ -16,8 +16,9 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
+from ldpstats.covariances import Covariance
 from ldpstats.errors import NotIdentified
-from ldpstats.inference import permutation_moments
+from ldpstats.inference import permutation_moments, tables
 from ldpstats.inference.association import linear_trend, pearson, score
 from ldpstats.inference.moments import CrossMoments, Whitening
 from ldpstats.inference.permutation import (
@@ -36,6 +37,7 @@ from ldpstats.inference.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 
@@ -453,3 +455,95 @@ def test_pvalues_are_near_those_of_permutations() -> None:
             ratios.append(p / permutation_pvalue(statistic, draws))
     assert len(ratios) > 10
     assert 0.6 < np.quantile(ratios, 0.05) < np.quantile(ratios, 0.95) < 1.6
+
+
+@pytest.mark.slow
+def test_size_of_mutual_independence(replications: Callable[[int], int]) -> None:
+    """Of three variables: .049, .011, .003; by the chi-square law .121, .071, .032 (3,000)."""
+    laws = (np.array([0.93, 0.05, 0.02]), np.array([0.9, 0.06, 0.03, 0.01]), np.array([0.7, 0.3]))
+    rng, found, plain = np.random.default_rng(23), [], []
+    for _ in range(replications(2500)):
+        reports = [ldp.KRR(len(p), 4.0).privatize(answers(p, 200, rng), rng) for p in laws]
+        test = ldp.models.independence.score_test(ldp.AssociationModel(*reports), None)
+        found.append(test.pvalue)
+        plain.append(float(chi2_pvalue(test.statistic, test.df)))
+    assert_held(found)
+    assert np.all(rates(plain) > MOST)
+
+
+# ---- conditional independence
+
+THREE = (np.array([0.8, 0.15, 0.05]), np.array([0.8, 0.15, 0.05]), np.array([0.6, 0.4]))
+
+
+def joint_channel(epsilon: float) -> Array:
+    Q = np.ones((1, 1))
+    for p in THREE:
+        Q = np.kron(Q, ldp.KRR(len(p), epsilon).channel().matrix())
+    return Q
+
+
+def covariances(Q: Array, shares: Array, n: int) -> tuple[Array, Covariance, Covariance]:
+    """Unconstrained estimate; its covariance with the shares as seen, and under the hypothesis."""
+    G = np.linalg.inv(Q).T
+    estimate = G @ shares
+    q = project_simplex(estimate).reshape(3, 3, 2)
+    null = np.einsum("ik,jk,k->ijk", q.sum(axis=1), q.sum(axis=0), 1 / q.sum(axis=(0, 1)))
+    found = []
+    for law in (shares, null.ravel() @ Q):
+        p = G @ law
+        found.append(Covariance.dense(((G * law) @ G.T - np.outer(p, p)) / n))
+    return estimate.reshape(3, 3, 2), found[0], found[1]
+
+
+def three_way(epsilon: float, n: int, rng: np.random.Generator) -> ldp.AssociationResults:
+    law = np.einsum("i,j,k->ijk", *THREE).ravel() @ joint_channel(epsilon)
+    mechanisms = [ldp.KRR(len(p), epsilon) for p in THREE]
+    counts = ldp.JointCounts.from_table(rng.multinomial(n, law).reshape(3, 3, 2), mechanisms)
+    return ldp.AssociationModel(counts).fit("inversion")
+
+
+def test_conditional_independence_uses_the_covariance_under_the_hypothesis() -> None:
+    results = three_way(6.0, 1000, np.random.default_rng(3))
+    shares = np.zeros((3, 3, 2))
+    (group,) = results.model.groups
+    np.add.at(shares, tuple(part.y for part in group.counts.reports), group.counts.n / 1000)
+    p, _, null = covariances(joint_channel(6.0), shares.ravel(), 1000)
+    found = results.test_conditional_independence("z")
+    statistic = tables.conditional_independence(p, null)[0]
+    assert found.statistic == pytest.approx(statistic, rel=1e-8)
+    assert found.method.startswith("score test")
+    swapped = results.test_conditional_independence("x")
+    assert (swapped.df, swapped.null) == (6.0, "y and z are independent given x")
+    again = ldp.AssociationResults.from_json(results.to_json())
+    assert again.test_conditional_independence("z").method.startswith("Wald test")
+    assert again.test_conditional_independence("z", model=results.model) == found
+
+
+def check_conditional(epsilon: float, n: int, R: int) -> Array:
+    """Sizes with the covariance under the hypothesis; returned are those with that as seen."""
+    rng, Q = np.random.default_rng([19, n]), joint_channel(epsilon)
+    law = np.einsum("i,j,k->ijk", *THREE).ravel() @ Q
+    found: list[list[float]] = [[], []]
+    for counts in rng.multinomial(n, law, size=R):
+        p, *both = covariances(Q, counts / n, n)
+        for pvalues, V in zip(found, both, strict=True):
+            statistic, df, _ = tables.conditional_independence(p, V)
+            pvalues.append(float(chi2_pvalue(statistic, df)))
+    size = rates(found[1])
+    band = 4 * np.sqrt(LEVELS * (1 - LEVELS) / R)
+    assert np.all(size[:2] < np.maximum([0.07, 0.025], LEVELS[:2] + band[:2])), size
+    return rates(found[0])
+
+
+def test_size_of_conditional_independence_with_rare_labels() -> None:
+    """.05 and .016 at .05 and .01; with the covariance as seen .41 and .25 (1,000 surveys)."""
+    assert check_conditional(8.0, 1000, 300)[0] > 0.2
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("epsilon", "n"), [(8.0, 300), (8.0, 1000), (6.0, 300), (4.0, 1000)])
+def test_sizes_of_conditional_independence_with_rare_labels(
+    epsilon: float, n: int, replications: Callable[[int], int]
+) -> None:
+    assert check_conditional(epsilon, n, replications(2500))[0] > 0.15

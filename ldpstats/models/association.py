@@ -276,6 +276,10 @@ class AssociationModel:
                 return self.moments()
         return self.moments()
 
+    def unconstrained_moments(self) -> JointMoments:
+        """The equations that `linear_params` solves."""
+        return self._unconstrained
+
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
         return self._moments
@@ -571,3 +575,8 @@ class AssociationModel:
     def test_trend(self, u: Array, v: Array) -> TestResult:
         """Test for a trend: see `AssociationResults.test_trend`."""
         return independence.trend_test(self, u, v)
+
+    def conditional_covariance(self, given: str) -> Covariance | None:
+        """Covariance under conditional independence: see `independence.conditional_covariance`."""
+        V = independence.conditional_covariance(self, self.names.index(given))
+        return None if V is None else V.scaled(self._dispersion)
