@@ -101,7 +101,7 @@ class AssociationResults(FittedResults):
     >>> results
     AssociationResults(mle, smokes x coughs: 2 x 2, n=1000)
     >>> print(results.test_independence())
-    score test on the marginal fits, p-value from three moments of its law of permutations
+    score test on the marginal fits, p-value by the moments of permutations
       H0: smokes and coughs are independent
       statistic 155.2, df 1, p-value 1.175e-35
     """

@@ -44,7 +44,7 @@ _SMALL = 5.0  # smallest expected count below which tables are sparse
 _MOST_TABLES = 1000  # tables with the same margins that are gone through
 _MOST_CELLS = 1 << 22  # cells of a table of distinct reports
 _REPEATED = 2000  # combinations among which equal patterns of bits are looked for
-_MOMENTS = "p-value from three moments of its law of permutations"
+_MOMENTS = "p-value by the moments of permutations"
 
 
 def test_independence(
@@ -288,17 +288,15 @@ def _by_moments(
     p = features.cumulants().pvalue(statistic)
     if known is not None:
         p = max(p, float(np.exp(sum(permutation.log_probability(t) for t, _, _ in known))))
-    note = "; ".join(filter(None, (note, _doubt(smallest))))
+    note = "; ".join(filter(None, (note, _doubt(smallest, by_rng=df is not None))))
     return TestResult(null, float(statistic), law, p, f"{method}, {_MOMENTS}", note)
 
 
-def _doubt(smallest: float) -> str:
+def _doubt(smallest: float, by_rng: bool = True) -> str:
     if smallest >= _SMALL:
         return ""
-    return (
-        f"the smallest expected count is {smallest:.2g}: the p-value is that of a law with the "
-        "mean, variance and skewness of permutations; rng= (--seed) gives an exact one"
-    )
+    approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
+    return f"{approximate}; rng= (--seed) gives an exact one" if by_rng else approximate
 
 
 def _permutations(
