@@ -1022,8 +1022,8 @@ def test_results_of_a_file_say_what_they_lack() -> None:
 
 def test_wald_test_of_a_file_needs_no_reports() -> None:
     # of labels the unconstrained estimate and its covariance are all that it takes, and are stored
-    x, _ = survey()
-    results = ldp.AssociationModel(x, x).fit()
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
     again = ldp.AssociationResults.from_json(results.to_json())
     assert again.test_independence("wald") == results.test_independence("wald")
     # that of candidates does not sum to one: the test takes better features of the reports

@@ -80,8 +80,8 @@ class AssociationModel:
     Raises
     ------
     InvalidArgument
-        For one variable only, numbers of reports or identifiers that differ, and candidates that
-        leave a variable without two categories.
+        For one variable only, one object passed for two variables, numbers of reports or
+        identifiers that differ, and candidates that leave a variable without two categories.
 
     Notes
     -----
@@ -275,6 +275,10 @@ class AssociationModel:
             except NotIdentified:  # of one stratum alone
                 return self.moments()
         return self.moments()
+
+    def unconstrained_moments(self) -> JointMoments:
+        """The equations that `linear_params` solves."""
+        return self._unconstrained
 
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
@@ -506,14 +510,19 @@ class AssociationModel:
         NotIdentified
             Where the reports of a variable do not determine its frequencies.
         """
+        X, Y = self.unbiased_maps()
+        x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
+        parts = (part for scores in self.scores for part in scores.cross_moments(0, 1))
+        return [part.transformed(X, Y, x, y) for part in parts]
+
+    def unbiased_maps(self) -> tuple[Array, Array]:
+        """What takes the scores of two variables to features that are unbiased over all strata."""
         strata, N = self.dual_moments().strata, self.nobs
         responses = [
             np.sum([s.nobs / N * s.responses[v] for s in strata], axis=0) for v in range(2)
         ]
         X, Y = map(unbiased_map, responses, self.names)
-        x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-        parts = (part for scores in self.scores for part in scores.cross_moments(0, 1))
-        return [part.transformed(X, Y, x, y) for part in parts]
+        return X, Y
 
     def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
         """The model of as many simulated respondents, whose true cells have law p.
@@ -562,3 +571,12 @@ class AssociationModel:
         """Test that the variables are independent: see `AssociationResults.test_independence`."""
         self.check_own(results)
         return independence.test_independence(self, results, method, **how)
+
+    def test_trend(self, u: Array, v: Array) -> TestResult:
+        """Test for a trend: see `AssociationResults.test_trend`."""
+        return independence.trend_test(self, u, v)
+
+    def conditional_covariance(self, given: str) -> Covariance | None:
+        """Covariance under conditional independence: see `independence.conditional_covariance`."""
+        V = independence.conditional_covariance(self, self.names.index(given))
+        return None if V is None else V.scaled(self._dispersion)
