@@ -29,6 +29,8 @@ Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
 _SMALLEST_EXPECTED = 5.0  # cells are pooled up to this expected count
+_EPS = float(np.finfo(np.float64).eps)
+_NOTHING = 1e-14  # fitted probability that rounding cannot tell from zero
 
 
 def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
@@ -78,7 +80,8 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     possible = channel.any(axis=0)
     impossible = np.any(c[..., ~possible] > 0, axis=-1)
     c, channel = c[..., possible], channel[:, possible]
-    rank = int(np.linalg.matrix_rank(channel))
+    _, values, right = np.linalg.svd(channel, full_matrices=False)
+    rank = int(np.sum(values > max(channel.shape) * _EPS * values[0]))
     df = channel.shape[1] - rank
     if df == 0:
         raise NotAvailable(
@@ -86,13 +89,14 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
             "fits it, up to estimates that are too negative"
         )
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
-    basis = np.linalg.svd(channel, full_matrices=False)[2][:rank].T
+    basis = right[:rank].T
     m = (c + 0.5) / (n + c.shape[-1] / 2)
     for _ in range(_ROUNDS):
-        normal = np.einsum("yi,...y,yj->...ij", basis, 1 / m, basis)
-        right = np.einsum("yi,...y->...i", basis, c / n / m)
-        m = np.linalg.solve(normal, right[..., None])[..., 0] @ basis.T
-        if not np.all(m > 0):
+        # by singular values, not normal equations: weights may differ by any factor
+        root = np.sqrt(m)
+        weighted = np.linalg.pinv(basis / root[..., None], rcond=max(channel.shape) * _EPS)
+        m = np.einsum("...iy,...y->...i", weighted, c / n / root) @ basis.T
+        if not np.all(m > _NOTHING):
             raise NotAvailable(
                 "the best fit gives some output a probability <= 0, where the chi-square law fails;"
                 " collect more reports, or merge rare outputs"
