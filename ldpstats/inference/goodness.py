@@ -13,13 +13,14 @@ import numpy.typing as npt
 from ldpstats.checks import positive_integer, probability
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.tails import normal_pvalue
+from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import count_array
 
 __all__ = [
     "bit_total_fit",
     "channel_fit",
     "group_sums",
+    "negative_estimates",
     "popcount_fit",
     "popcount_law",
     "rare_groups",
@@ -103,6 +104,57 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
             )
     statistic = np.sum(n * (c / n - m) ** 2 / m, axis=-1)
     return np.where(impossible, np.inf, statistic), df
+
+
+def negative_estimates(
+    counts: npt.ArrayLike, inverse: npt.ArrayLike, law: npt.ArrayLike
+) -> tuple[Array, Array]:
+    """Are linear estimates more negative than chance makes them, where the frequency is zero?
+
+    The standard error and the skewness are those under `law`, a law of the reports that the
+    channel can make and that is close to the data. It should come from the likelihood: where the
+    channel is ill-conditioned, a projected linear estimate may give a law far from the reports, and
+    standard errors far too small.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (l,)
+        Counts of the outputs.
+    inverse : array_like, shape (k, l)
+        The linear estimate is ``inverse @ counts / n``.
+    law : array_like, shape (l,)
+        Probabilities of the outputs.
+
+    Returns
+    -------
+    z, pvalue : ndarray, shape (k,)
+        One-sided: the larger of the normal tail and of Pearson's type III with the skewness, whose
+        support ends where few reports may well be.
+
+    Raises
+    ------
+    InvalidArgument
+        Where counts are no counts, or `inverse` or `law` is not finite.
+
+    Examples
+    --------
+    >>> z, pvalue = negative_estimates([7, 93], [[1.5, -0.5], [-0.5, 1.5]], [0.25, 0.75])
+    >>> z.round(4), pvalue.round(4)
+    (array([-4.1569,  4.1569]), array([0., 1.]))
+    """
+    c, m = count_array("counts", counts), finite_array("law", law, 1)
+    G, n = finite_array("inverse", inverse, 2), c.sum()
+    deviation = G - (G @ m)[:, None]
+    size = np.abs(G).max(axis=1)
+    se = np.sqrt(np.square(deviation) @ m)
+    random = se > 1e-12 * size
+    scale = np.where(random, se, 1.0)
+    estimate = G @ (c / n)
+    certain = np.where(estimate < -1e-9 * size, -np.inf, 0.0)  # rounding apart
+    z = np.where(random, estimate / scale * np.sqrt(n), certain)
+    skewness = np.where(random, (deviation**3 @ m) / scale**3 / np.sqrt(n), 0.0)
+    pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
+    return z, pvalue
 
 
 def popcount_law(k: int, p1: float, p0: float) -> Array:

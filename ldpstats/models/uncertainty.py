@@ -18,6 +18,7 @@ from ldpstats.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.misfit import NEGATIVE, NULL, dense_fit
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
 from ldpstats.reports import BitCounts, Counts
@@ -71,7 +72,7 @@ def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestRe
         return None, 1.0
     scale = found.mean / found.df
     null = "the candidates explain the reports, up to answers that hash evenly"
-    null = null if problem.is_open else _NULL
+    null = null if problem.is_open else NULL
     if len(problem.sources) > 1:
         null += ", and all sources have the same distribution"
     test = chi_square(
@@ -352,8 +353,6 @@ def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "")
     return TestResult.chi_square(null, outcome[0], outcome[1], method, note)
 
 
-_NULL = "the reports were made by this mechanism"
-_NEGATIVE = "Bonferroni on the most negative estimate"
 
 
 def _bits_fit(counts: Counts | BitCounts) -> TestResult:
@@ -362,27 +361,30 @@ def _bits_fit(counts: Counts | BitCounts) -> TestResult:
         ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
         histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
         outcome = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
-        return chi_square(_NULL, outcome, "chi-square of the number of ones in a report")
+        return chi_square(NULL, outcome, "chi-square of the number of ones in a report")
     total = int(counts.ones.sum())
     z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+    return TestResult(NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
 def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     assert isinstance(problem, Equations)
-    if problem.t.size > problem.k:
-        assert isinstance(counts, Counts)
-        outcome = goodness.channel_fit(counts.vector(), counts.mechanism.channel().matrix())
-        return chi_square(_NULL, outcome, "chi-square distance from the laws of the channel")
     form = exact_form(problem)
-    estimate, V = problem.estimate()[0], problem.covariance()
-    z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
+    if problem.kind == "labels" and np.ndim(problem.A) == 2:
+        assert isinstance(counts, Counts)
+        found = dense_fit(counts.vector(), counts.mechanism.channel().matrix(), problem)
+        if isinstance(found, TestResult):
+            return found
+        z, p = found
+    else:
+        estimate, V = problem.estimate()[0], problem.covariance()
+        z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
     if form is not None:  # the chance of a count as small if the frequency is zero
         least = _smallest(form)
         p[form.known] = 1.0
         p[least] = form.take(least).apply(tests_.binomial_deficit)
     pvalue = min(1.0, float(p.size * p.min()))
-    return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
+    return TestResult(NULL, float(z.min()), None, pvalue, NEGATIVE)
 
 
 def _sum_fit(problem: Moments) -> TestResult | None:
@@ -392,7 +394,7 @@ def _sum_fit(problem: Moments) -> TestResult | None:
     if variance <= 1e-12 * float(V.variances().max()):
         return None
     z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
+    return TestResult(NULL, float(z), None, float(p), "z-test of the sum of the estimates")
 
 
 def _smallest(form: ExactForm) -> Array:
