@@ -81,6 +81,11 @@ class CohortSource:
         return np.asarray((t - self.offset).reshape(-1))
 
     @property
+    def is_labels(self) -> bool:
+        """Whether a report sets exactly one cell."""
+        return isinstance(self.noise, LabelNoise)
+
+    @property
     def cohort_weights(self) -> Array:
         """Weight of the equations of each cohort, shape (C,)."""
         return self.precision * self.reports.astype(np.float64)

@@ -14,9 +14,10 @@ from ldpstats.checks import positive_integer, probability
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
-from ldpstats.inference.tests import count_array
+from ldpstats.inference.tests import binomial_excess, count_array
 
 __all__ = [
+    "any_answers_fit",
     "bit_total_fit",
     "channel_fit",
     "group_sums",
@@ -140,7 +141,7 @@ def negative_estimates(
     --------
     >>> z, pvalue = negative_estimates([7, 93], [[1.5, -0.5], [-0.5, 1.5]], [0.25, 0.75])
     >>> z.round(4), pvalue.round(4)
-    (array([-4.1569,  4.1569]), array([0., 1.]))
+    (array([-4.1569, 15.7039]), array([0., 1.]))
     """
     c, m = count_array("counts", counts), finite_array("law", law, 1)
     G, n = finite_array("inverse", inverse, 2), c.sum()
@@ -155,6 +156,71 @@ def negative_estimates(
     skewness = np.where(random, (deviation**3 @ m) / scale**3 / np.sqrt(n), 0.0)
     pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
     return z, pvalue
+
+
+def any_answers_fit(
+    ones: npt.ArrayLike, reports: npt.ArrayLike, absent: float, present: float, most: int | None
+) -> float:
+    """Could any answers whatever have made these hashed reports?
+
+    Every report sets a cell with one of two probabilities, so that the tails of its count lie
+    between two binomial ones; and an answer owns at least one bit, and at most `most`, which bounds
+    the number of bits set. Unlike a test of listed candidates, this one needs no list.
+
+    Parameters
+    ----------
+    ones : array_like of integers, shape (C, m)
+        How often each cell was set, by cohort.
+    reports : array_like of integers, shape (C,)
+        Reports of each cohort.
+    absent, present : float
+        P(cell | the answer does not own it) and P(cell | it does).
+    most : int or None
+        Cells that an answer owns at most; None for labels, of which a report sets exactly one.
+
+    Returns
+    -------
+    float
+        The smallest p-value times the number of tests (Bonferroni). It is conservative.
+
+    Examples
+    --------
+    >>> ones = [[500, 500, 250, 250]]   # two answers, each held by half, that own a bit each
+    >>> any_answers_fit(ones, [1000], absent=0.25, present=0.75, most=1)
+    1.0
+    >>> any_answers_fit(ones, [1000], absent=0.3, present=0.7, most=1) < 0.001
+    True
+    """
+    n = np.asarray(reports, dtype=np.float64)
+    cells, n = np.asarray(ones, dtype=np.float64)[n > 0], n[n > 0]
+    if not cells.size:
+        return 1.0
+    ends = min(absent, present), max(absent, present)
+    each = np.broadcast_to(n[:, None], cells.shape)
+    found = [
+        float(binomial_excess(cells, each, end, sign).min())
+        for end, sign in zip(ends, (-1.0, 1.0), strict=True)
+    ]
+    tests = 2 * cells.size
+    if most is not None:
+        # the bits of a report that owns as few as can be, and as many
+        bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
+        few, many = sorted(bits, key=lambda laws: float(laws.sum()))
+        total = cells.sum()
+        found += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
+        tests += 2
+    return min(1.0, tests * min(found))
+
+
+def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
+    """Tail, above (sign 1) or below (-1), of the sum of n reports of independent bits."""
+    variances = laws * (1.0 - laws)
+    beyond, variance = sign * (total - n * laws.sum()), n * variances.sum()
+    if variance <= 0.0:
+        return float(beyond <= 0.0)
+    skewness = sign * n * np.sum(variances * (1.0 - 2.0 * laws)) / variance**1.5
+    z = beyond / np.sqrt(variance)
+    return float(np.maximum(normal_pvalue(z, "larger"), skewed_pvalue(z, skewness)))
 
 
 def popcount_law(k: int, p1: float, p0: float) -> Array:

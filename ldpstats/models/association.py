@@ -40,6 +40,7 @@ from ldpstats.models.joint_variables import (
     respondents,
     variable_names,
 )
+from ldpstats.models.misfit import misfit, warn_of_misfit
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
@@ -325,6 +326,9 @@ class AssociationModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When the goodness of fit of a variable's own reports has a p-value below .001, other
+            than for answers that are known not to be among the candidates.
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
@@ -332,6 +336,8 @@ class AssociationModel:
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         linear = self._uncertain(self._unconstrained)
         solution, V, kind = self._solve(estimator, linear, cov_type)
+        complete = not isinstance(estimator, MomentsEstimator) or isinstance(estimator, OneStep)
+        warn_of_misfit(self._misfit(complete))
         return AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
@@ -385,7 +391,17 @@ class AssociationModel:
 
     @cached_property
     def _margin_fits(self) -> tuple[FrequencyResults, ...]:
-        return tuple(model.fit("inversion") for model in self.margins)
+        return tuple(model.fit_quietly("inversion") for model in self.margins)
+
+    def _misfit(self, complete: bool) -> str:
+        """What of the variables, each alone, looks as its mechanism cannot make it, in words."""
+        remedy = "answers that are not listed are ignored: use other=True" if complete else ""
+        parts = zip(self.names, self.margins, self._margin_fits, self.specs, strict=True)
+        found = [
+            (name, misfit(fit, model.problems, bool(spec.other), remedy))
+            for name, model, fit, spec in parts
+        ]
+        return "; ".join(f"{name}: {words}" for name, words in found if words)
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
         return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None

@@ -30,6 +30,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
+from ldpstats.models.misfit import misfit, warn_of_misfit
 from ldpstats.models.uncertainty import (
     chi_square,
     cohort_fit,
@@ -140,6 +141,11 @@ class FrequencyModel:
         """Number of reports."""
         return sum(counts.nobs for counts in self.sources)
 
+    @property
+    def problems(self) -> tuple[Moments, ...]:
+        """The linear equations of each mechanism."""
+        return self._problems
+
     def moments(self) -> Moments:
         """The linear equations that the counts satisfy on average."""
         return joined_moments(self._problems)
@@ -205,7 +211,27 @@ class FrequencyModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When goodness of fit has a p-value below .001, other than for answers that are known or
+            seen not to be among the candidates; and when no answers could make the reports.
         """
+        results = self.fit_quietly(method, constraints, cov_type)
+        warn_of_misfit(self.misfit(results))
+        return results
+
+    def misfit(self, results: FrequencyResults) -> str:
+        """What `fit` warns of, in words; "" where the reports fit."""
+        remedy = "other answers are held: use method='inversion', or list more candidates"
+        complete = remedy if results.assumes_complete else ""
+        return misfit(results, self._problems, self.incomplete, complete)
+
+    def fit_quietly(
+        self,
+        method: str | Estimator[Any] | None = None,
+        constraints: Any = None,
+        cov_type: str = "default",
+    ) -> FrequencyResults:
+        """`fit` without a word on how well the reports fit, for models that rest on this one."""
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
         problem, solution = self.moments(), None

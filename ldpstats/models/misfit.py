@@ -1,27 +1,34 @@
-"""Do labels look as their channel says they must? For channels that have to be written out."""
+"""Do reports look as their mechanism can make them? Where they do not, the fit says so."""
 
 from __future__ import annotations
 
-from typing import Any
+import warnings
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import NotAvailable
+from ldpstats.cohort_moments import CohortMoments
+from ldpstats.errors import MisfitWarning, NotAvailable
 from ldpstats.estimators.ascent import gap_target
 from ldpstats.estimators.mle import maximise
 from ldpstats.inference import goodness
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import DenseRows
-from ldpstats.problems import Equations
+from ldpstats.problems import Equations, Moments
+from ldpstats.results import FrequencyResults
 
-__all__ = ["dense_fit"]
+__all__ = ["MISFIT", "dense_fit", "impossible", "misfit", "warn_of_misfit"]
 
-Array = npt.NDArray[Any]
+Array = npt.NDArray[np.float64]
 
 NULL = "the reports were made by this mechanism"
 NEGATIVE = "Bonferroni on the most negative estimate"
+HOMOGENEITY = "all sources have the same distribution"
+MISFIT = 1e-3  # p-value below which a fit warns
 _FEWEST = 10  # reports that two cells of five take
+_KNOWN = "pass incomplete=True if other answers are known to be held"
+_UNLISTED = 1.645  # standard errors from which the share of answers that are not listed is not zero
 
 
 def dense_fit(counts: Array, Q: Array, problem: Equations) -> tuple[Array, Array] | TestResult:
@@ -40,13 +47,73 @@ def dense_fit(counts: Array, Q: Array, problem: Equations) -> tuple[Array, Array
         group = goodness.rare_groups(counts.sum() * law[possible])
         merged = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
         try:
-            outcome = goodness.channel_fit(
-                goodness.group_sums(counts[possible], group).astype(np.int64), merged
-            )
-        except NotAvailable:  # as many groups as they tell apart
+            outcome = goodness.channel_fit(goodness.group_sums(counts[possible], group), merged)
+        except NotAvailable:  # no more groups than they tell apart
             pass
         else:
-            return TestResult.chi_square(
-                NULL, outcome[0], outcome[1], "chi-square distance from the laws of the channel"
-            )
+            method = "chi-square distance from the laws of the channel"
+            return TestResult.chi_square(NULL, float(outcome[0]), outcome[1], method)
     return goodness.negative_estimates(counts, np.asarray(problem.inverse), law)
+
+
+def impossible(problems: Sequence[Moments]) -> float:
+    """p-value of hashed reports that no answers whatever could make; 1 where none are open."""
+    found = []
+    for problem in problems:
+        if isinstance(problem, CohortMoments) and problem.is_open:
+            for source in problem.sources:
+                design = source.design
+                low = source.offset - design.slope * design.background
+                most = None if source.is_labels else design.cells.shape[2]
+                ends = low, low + design.slope
+                found.append(goodness.any_answers_fit(source.ones, source.reports, *ends, most))
+    return min(1.0, len(found) * min(found)) if found else 1.0
+
+
+def misfit(
+    results: FrequencyResults, problems: Sequence[Moments], incomplete: bool, complete: str = ""
+) -> str:
+    """What a fit warns of, in words; "" where the reports fit, or nothing tells.
+
+    Over an open alphabet answers that are not listed are no misfit, where the list is known to be
+    incomplete or they show in `unexplained`, unless the estimate takes the list for complete.
+    Reports that no answers could make are always one.
+
+    Parameters
+    ----------
+    results : FrequencyResults
+    problems : sequence of Moments
+        Of each source.
+    incomplete : bool
+        Whether the candidates are known not to be all answers.
+    complete : str
+        What to do about answers that are not listed, where the estimate takes the list for
+        complete; "" where it does not.
+    """
+    pvalue = impossible(problems)
+    if pvalue < MISFIT:
+        return (
+            f"the reports do not fit the mechanism (p = {pvalue:.2g}): no answers could make so "
+            "many or so few of some cells; check that its parameters are those of the clients"
+        )
+    test, share = results.goodness_of_fit, results.unexplained
+    if test is None or not test.pvalue < MISFIT:
+        return ""
+    remedy = "check that its parameters are those of the clients"
+    if test.null == HOMOGENEITY:
+        remedy = "fit them one by one"
+    if share is not None:
+        seen = share.estimate > _UNLISTED * share.bse
+        if incomplete or results.linear.at is not None or (seen and not complete):
+            return ""
+        remedy = complete if seen else f"check the mechanism's parameters, or {_KNOWN}"
+    return (
+        f"goodness of fit has p = {test.pvalue:.2g}: the reports contradict the hypothesis that "
+        f"{test.null} ({test.method}); {remedy}"
+    )
+
+
+def warn_of_misfit(words: str, stacklevel: int = 3) -> None:
+    """Issue a `MisfitWarning` of these words, if there are any, to the caller of the caller."""
+    if words:
+        warnings.warn(words, MisfitWarning, stacklevel=stacklevel)

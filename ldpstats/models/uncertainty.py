@@ -18,7 +18,7 @@ from ldpstats.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.misfit import NEGATIVE, NULL, dense_fit
+from ldpstats.models.misfit import HOMOGENEITY, NEGATIVE, NULL, dense_fit
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
 from ldpstats.reports import BitCounts, Counts
@@ -353,8 +353,6 @@ def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "")
     return TestResult.chi_square(null, outcome[0], outcome[1], method, note)
 
 
-
-
 def _bits_fit(counts: Counts | BitCounts) -> TestResult:
     mechanism = counts.mechanism
     if isinstance(counts, Counts):
@@ -428,8 +426,7 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
         outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
     except InvalidArgument:  # nothing varies that could differ
         return None
-    null = "all sources have the same distribution"
-    return chi_square(null, outcome, "homogeneity of the sources, Wald", together(group))
+    return chi_square(HOMOGENEITY, outcome, "homogeneity of the sources, Wald", together(group))
 
 
 @dataclass(frozen=True, eq=False)
