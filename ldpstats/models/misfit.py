@@ -64,7 +64,8 @@ def impossible(problems: Sequence[Moments]) -> float:
             for source in problem.sources:
                 design = source.design
                 low = source.offset - design.slope * design.background
-                most = None if source.is_labels else design.cells.shape[2]
+                most = min(design.cells.shape[2], design.n_cells)
+                most = None if source.is_labels else most
                 ends = low, low + design.slope
                 found.append(goodness.any_answers_fit(source.ones, source.reports, *ends, most))
     return min(1.0, len(found) * min(found)) if found else 1.0

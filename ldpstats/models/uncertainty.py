@@ -91,7 +91,7 @@ def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None
     p = linear.estimate[linear.places]
     if linear.covariance is None or not p.size:
         return Unexplained(1.0 - float(p.sum()), np.nan)
-    variance = linear.covariance.transform(np.ones((1, p.size)))[0, 0]
+    variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
     return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
 
@@ -269,6 +269,9 @@ def mle_covariance(
         for c, problem in zip(sources, problems, strict=True)
     ]
     free = _finite_information(matrices, [part.W for part in likelihoods], p)
+    for c, problem in zip(sources, problems, strict=True):
+        if isinstance(problem, CohortMoments) and c.mechanism.n_outputs:
+            free &= ~problem.sources[0].pinned(p)
     J = np.zeros((int(free.sum()), int(free.sum())))
     for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
         if Q is not None:
