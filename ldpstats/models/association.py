@@ -121,14 +121,17 @@ class AssociationModel:
             prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
             for v in range(d)
         ]
-        first = groups[0].mechanisms
-        self.sources: tuple[str, ...] = tuple(
-            str(m) if len(groups) == 1 else f"{len(groups)} mechanisms" for m in first
-        )
         self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
+        self._n_missing = sum(max(p.n_missing for p in group.reports) for group in groups)
+        # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
+        held = [g for g, group in enumerate(groups) if group.nobs] or [0]
         self.groups: tuple[JointGroup, ...] = tuple(
-            JointGroup(group.with_reports([parts[g] for parts, _ in variables]), self.specs)
-            for g, group in enumerate(groups)
+            JointGroup(groups[g].with_reports([parts[g] for parts, _ in variables]), self.specs)
+            for g in held
+        )
+        several = "" if len(held) == 1 else f"{len(held)} mechanisms"
+        self.sources: tuple[str, ...] = tuple(
+            several or str(mechanism) for mechanism in groups[held[0]].mechanisms
         )
         if any(spec.approximate for spec in self.specs):
             warnings.warn(
@@ -358,7 +361,7 @@ class AssociationModel:
             margin_fits=self._margin_fits,
             sources=self.sources,
             epsilon=max(group.epsilon for group in self.groups),
-            n_missing=sum(group.n_missing for group in self.groups),
+            n_missing=self._n_missing,
             dispersion=self._dispersion,
             smallest_expected=independence.smallest_expected(self),
             digest=self.digest,
@@ -543,6 +546,7 @@ class AssociationModel:
             )
         made = object.__new__(AssociationModel)
         made.names, made.specs, made.sources = self.names, self.specs, self.sources
+        made._n_missing = self._n_missing
         made.groups = tuple(
             JointGroup(group.counts.simulated(p, [s.labels for s in self.specs], rng), self.specs)
             for group in self.groups

@@ -62,7 +62,8 @@ class FrequencyModel:
     ----------
     data : Reports, Counts or BitCounts, or a list of them
         What was collected. A list holds groups of respondents with different mechanisms or
-        different epsilon over the same categories; they enter one likelihood.
+        different epsilon over the same categories; they enter one likelihood. A group without a
+        report adds nothing but the respondents who gave no answer.
     candidates : sequence of str or CandidateMap, optional
         Values to look for; for mechanisms with an open alphabet only.
     incomplete : bool
@@ -126,6 +127,9 @@ class FrequencyModel:
         if incomplete and not first.is_open:
             remedy = f"is for candidates over an open alphabet: {first} knows all categories"
             raise InvalidArgument("incomplete", incomplete, remedy)
+        self._n_missing = sum(counts.n_missing for counts in self.sources)
+        # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
+        self.sources = tuple(c for c in self.sources if c.nobs) or self.sources[:1]
         self._problems = tuple(c.mechanism.moments(c, candidates) for c in self.sources)
 
     def __repr__(self) -> str:
@@ -260,7 +264,7 @@ class FrequencyModel:
             cov_type=kind,
             settings=settings_of(estimator),
             nobs=self.nobs,
-            n_missing=sum(counts.n_missing for counts in self.sources),
+            n_missing=self._n_missing,
             llf=self._loglike(solution),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -506,6 +510,14 @@ def settings_of(estimator: Estimator[Any]) -> str:
     return "" if estimator == type(estimator)() else "tuned"
 
 
+def _require_reports(name: str, data: object) -> None:
+    """Refuse data that hold no report; what is no data at all is left to `FrequencyModel`."""
+    groups = data if isinstance(data, list | tuple) else [data]
+    sizes = [len(g) if isinstance(g, Reports) else getattr(g, "nobs", 1) for g in groups]
+    if sizes and not any(sizes):
+        raise InvalidArgument(name, 0, "holds no report: there is nothing to compare")
+
+
 def two_sample_test(
     first: Data | Sequence[Data],
     second: Data | Sequence[Data],
@@ -530,6 +542,13 @@ def two_sample_test(
     -------
     TestResult
 
+    Raises
+    ------
+    InvalidArgument
+        For a group of nobody, and an unknown method.
+    MechanismMismatch
+        For groups over different categories.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -540,6 +559,8 @@ def two_sample_test(
     """
     one_of("method", method, ("default", "pearson", "wald"))
     null = "both groups have the same distribution"
+    _require_reports("first", first)
+    _require_reports("second", second)
     models = FrequencyModel(first, candidates), FrequencyModel(second, candidates)
     both = FrequencyModel([*models[0].sources, *models[1].sources], candidates)  # refuses unlike
     a, b = (model.sources[0] for model in models)
