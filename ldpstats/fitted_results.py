@@ -18,6 +18,7 @@ from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.problems import nats_to_gain
 
 __all__ = ["FittedResults"]
 
@@ -88,8 +89,8 @@ class FittedResults(ABC):
 
     @property
     def gap_nats(self) -> float:
-        """Bound, in nats, of the log-likelihood that any other p could gain."""
-        return self.nobs * self.gap
+        """Bound, in nats, of the log-likelihood that any other p could gain; rounding included."""
+        return nats_to_gain(self.nobs, self.gap)
 
     @property
     def is_maximum(self) -> bool:

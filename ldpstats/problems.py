@@ -20,9 +20,31 @@ from ldpstats.errors import NotIdentified
 from ldpstats.operators import DenseRows, Rows
 from ldpstats.simplex import project_simplex
 
-__all__ = ["Equations", "Likelihood", "Moments", "Solution", "pool", "precisions"]
+__all__ = [
+    "Equations",
+    "Likelihood",
+    "Moments",
+    "Solution",
+    "nats_to_gain",
+    "pool",
+    "precisions",
+]
 
 Array = npt.NDArray[Any]
+
+
+def nats_to_gain(nobs: int, gap: float) -> float:
+    """Upper bound, in nats, of what `nobs` reports may still gain at a gap per report.
+
+    A gap is computed with the rounding error of a number near one. From 1e12 reports on that is
+    more than a thousandth of a nat in all, so it counts too.
+
+    Examples
+    --------
+    >>> nats_to_gain(10**6, 1e-9), nats_to_gain(10**15, 0.0)
+    (0.0010000002220446051, 0.2220446049250313)
+    """
+    return nobs * (gap + float(np.finfo(np.float64).eps))
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +105,14 @@ class Likelihood:
     def gap(self, p: Array) -> float:
         """Certificate per report, ``max_x score_x / n - 1 >= 0``; zero only at the maximum.
 
-        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats.
+        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats, but for
+        rounding: see `gap_nats`.
         """
         return max(float(self.score(p).max()) / self.nobs - 1.0, 0.0)
 
     def gap_nats(self, p: Array) -> float:
         """Upper bound, in nats, of the log-likelihood that is still to gain at p."""
-        return self.nobs * self.gap(p)
+        return nats_to_gain(self.nobs, self.gap(p))
 
 
 class Moments(ABC):

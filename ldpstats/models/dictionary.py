@@ -23,7 +23,7 @@ from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
-from ldpstats.models.misfit import MISFIT, impossible, warn_of_misfit
+from ldpstats.models.misfit import MISFIT, impossible, shown, warn_of_misfit
 from ldpstats.models.uncertainty import goodness_of_fit
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.results import FrequencyResults
@@ -258,7 +258,7 @@ class DictionaryModel:
         if not pvalue < MISFIT:
             return ""
         return (
-            f"the reports of {name} do not fit the survey (p = {pvalue:.2g}): no strings could "
+            f"the reports of {name} do not fit the survey (p {shown(pvalue)}): no strings could "
             "make them; check that its parameters are those of the clients"
         )
 

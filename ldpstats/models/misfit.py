@@ -18,7 +18,7 @@ from ldpstats.operators import DenseRows
 from ldpstats.problems import Equations, Moments
 from ldpstats.results import FrequencyResults
 
-__all__ = ["MISFIT", "dense_fit", "impossible", "misfit", "warn_of_misfit"]
+__all__ = ["MISFIT", "dense_fit", "impossible", "misfit", "shown", "warn_of_misfit"]
 
 Array = npt.NDArray[np.float64]
 
@@ -94,7 +94,7 @@ def misfit(
     pvalue = impossible(problems)
     if pvalue < MISFIT:
         return (
-            f"the reports do not fit the mechanism (p = {pvalue:.2g}): no answers could make so "
+            f"the reports do not fit the mechanism (p {shown(pvalue)}): no answers could make so "
             "many or so few of some cells; check that its parameters are those of the clients"
         )
     test, share = results.goodness_of_fit, results.unexplained
@@ -109,9 +109,14 @@ def misfit(
             return ""
         remedy = complete if seen else f"check the mechanism's parameters, or {_KNOWN}"
     return (
-        f"goodness of fit has p = {test.pvalue:.2g}: the reports contradict the hypothesis that "
+        f"goodness of fit has p {shown(test.pvalue)}: the reports contradict the hypothesis that "
         f"{test.null} ({test.method}); {remedy}"
     )
+
+
+def shown(pvalue: float) -> str:
+    """A p-value behind the letter p; nobody is shown that one is zero."""
+    return f"= {pvalue:.2g}" if pvalue > 0.0 else "< 1e-300"
 
 
 def warn_of_misfit(words: str, stacklevel: int = 3) -> None:
