@@ -80,6 +80,16 @@ class CohortMoments(Moments):
     def nobs(self) -> int:  # type: ignore[override]
         return int(sum(source.reports.sum() for source in self.sources))
 
+    @property
+    def condition(self) -> float:
+        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        found = []
+        for source in self.sources:
+            slope, cells = abs(source.design.slope), source.design.n_cells
+            low = source.offset - source.design.slope * source.design.background
+            found.append((slope + cells * low) / slope)
+        return float(min(found))
+
     def single(self, what: str) -> CohortSource:
         """The only source; several are refused where an algorithm is not made for them."""
         if len(self.sources) > 1:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
+from ldpstats.problems import ill_conditioned
 from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["association_summary"]
@@ -113,4 +114,6 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     notes += protection_notes(results.sources)
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
+    if words := ill_conditioned(results.condition):
+        notes.append(f"WARNING: {words}.")
     return notes

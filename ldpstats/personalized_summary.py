@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
+from ldpstats.problems import ill_conditioned
 from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["personalized_summary"]
@@ -76,6 +77,8 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
+    if words := ill_conditioned(results.intermediate.condition):
+        notes.append(f"WARNING: {words}.")
     fit = results.intermediate.goodness_of_fit
     if fit is not None:
         notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")

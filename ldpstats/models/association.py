@@ -40,7 +40,7 @@ from ldpstats.models.joint_variables import (
     respondents,
     variable_names,
 )
-from ldpstats.models.misfit import misfit, warn_of_misfit
+from ldpstats.models.misfit import misfit, warn_of_doubts
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
@@ -332,6 +332,8 @@ class AssociationModel:
         MisfitWarning
             When the goodness of fit of a variable's own reports has a p-value below .001, other
             than for answers that are known not to be among the candidates.
+        LDPWarning
+            When the condition number of the channels together is above 1e8.
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
@@ -340,8 +342,7 @@ class AssociationModel:
         linear = self._uncertain(self._unconstrained)
         solution, V, kind = self._solve(estimator, linear, cov_type)
         complete = not isinstance(estimator, MomentsEstimator) or isinstance(estimator, OneStep)
-        warn_of_misfit(self._misfit(complete))
-        return AssociationResults(
+        results = AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
@@ -368,6 +369,8 @@ class AssociationModel:
             independence=self._independence(),
             model=self,
         )
+        warn_of_doubts(self._misfit(complete), results.condition)
+        return results
 
     def _estimator(self, method: str | Estimator[Any] | None) -> Estimator[Any]:
         if isinstance(method, SelectingEstimator):

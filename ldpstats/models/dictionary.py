@@ -23,7 +23,7 @@ from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
-from ldpstats.models.misfit import MISFIT, impossible, shown, warn_of_misfit
+from ldpstats.models.misfit import MISFIT, impossible, shown, warn_of_doubts
 from ldpstats.models.uncertainty import goodness_of_fit
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.results import FrequencyResults
@@ -185,7 +185,7 @@ class DictionaryModel:
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
-        warn_of_misfit(self._misfit())
+        warn_of_doubts(self._misfit(), 1.0)
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         return DictionaryResults.of(
             tested if n_tested else None,

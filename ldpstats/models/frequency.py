@@ -30,7 +30,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
-from ldpstats.models.misfit import misfit, warn_of_misfit
+from ldpstats.models.misfit import condition_of, misfit, warn_of_doubts
 from ldpstats.models.uncertainty import (
     chi_square,
     cohort_fit,
@@ -218,9 +218,11 @@ class FrequencyModel:
         MisfitWarning
             When goodness of fit has a p-value below .001, other than for answers that are known or
             seen not to be among the candidates; and when no answers could make the reports.
+        LDPWarning
+            When the condition number of the channel is above 1e8.
         """
         results = self.fit_quietly(method, constraints, cov_type)
-        warn_of_misfit(self.misfit(results))
+        warn_of_doubts(self.misfit(results), results.condition)
         return results
 
     def misfit(self, results: FrequencyResults) -> str:
@@ -278,6 +280,7 @@ class FrequencyModel:
             tally=tally,
             unexplained=unexplained_share(problem, linear),
             dispersion=dispersion,
+            condition=condition_of(self._problems, self.moments()),
         )
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:

@@ -4,23 +4,32 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.cohort_moments import CohortMoments
-from ldpstats.errors import MisfitWarning, NotAvailable
+from ldpstats.errors import LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators.ascent import gap_target
 from ldpstats.estimators.mle import maximise
 from ldpstats.inference import goodness
 from ldpstats.inference.tests import TestResult
 from ldpstats.operators import DenseRows
-from ldpstats.problems import Equations, Moments
+from ldpstats.problems import Equations, Moments, ill_conditioned
 from ldpstats.results import FrequencyResults
 
-__all__ = ["MISFIT", "dense_fit", "impossible", "misfit", "shown", "warn_of_misfit"]
+__all__ = [
+    "MISFIT",
+    "condition_of",
+    "dense_fit",
+    "impossible",
+    "misfit",
+    "shown",
+    "warn_of_doubts",
+]
 
-Array = npt.NDArray[np.float64]
+Array = npt.NDArray[Any]
 
 NULL = "the reports were made by this mechanism"
 NEGATIVE = "Bonferroni on the most negative estimate"
@@ -114,12 +123,21 @@ def misfit(
     )
 
 
+def condition_of(problems: Sequence[Moments], joined: Moments) -> float:
+    """Condition number of the channels of several sources together: of the best, or of all."""
+    best = min(problem.condition for problem in problems)
+    whole = len(problems) > 1 and isinstance(joined, Equations) and np.ndim(joined.A) == 2
+    return min(best, joined.condition) if whole else best
+
+
 def shown(pvalue: float) -> str:
     """A p-value behind the letter p; nobody is shown that one is zero."""
     return f"= {pvalue:.2g}" if pvalue > 0.0 else "< 1e-300"
 
 
-def warn_of_misfit(words: str, stacklevel: int = 3) -> None:
-    """Issue a `MisfitWarning` of these words, if there are any, to the caller of the caller."""
-    if words:
-        warnings.warn(words, MisfitWarning, stacklevel=stacklevel)
+def warn_of_doubts(misfit: str, condition: float, stacklevel: int = 3) -> None:
+    """Tell the caller of the caller of reports that do not fit, and of ill-conditioned channels."""
+    if misfit:
+        warnings.warn(misfit, MisfitWarning, stacklevel=stacklevel)
+    if words := ill_conditioned(condition):
+        warnings.warn(words, LDPWarning, stacklevel=stacklevel)

@@ -15,7 +15,7 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.labels import align
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import FrequencyModel
-from ldpstats.models.misfit import warn_of_misfit
+from ldpstats.models.misfit import warn_of_doubts
 from ldpstats.personalized_results import PersonalizedResults
 from ldpstats.reports import BitCounts, Counts, Reports
 
@@ -160,9 +160,11 @@ class PersonalizedModel:
             When the estimator stops before its certificate is reached.
         MisfitWarning
             When the goodness of fit of the reports has a p-value below .001.
+        LDPWarning
+            When the condition number of the channel is above 1e8.
         """
         found = self.frequency.fit_quietly(method)
-        warn_of_misfit(self.frequency.misfit(found))
+        warn_of_doubts(self.frequency.misfit(found), found.condition)
         return PersonalizedResults.of(
             found,
             self.categories,
