@@ -183,6 +183,7 @@ class AssociationResults(FittedResults):
     @property
     def bse_table(self) -> Any:
         """Standard errors of `table`."""
+        self._warn_of_no_errors()
         return self._table(self.fitted.bse(), "bse")
 
     def conf_int(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any, Self
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import one_of, positive_integer
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import tests as tests_
@@ -23,6 +24,12 @@ from ldpstats.problems import nats_to_gain
 __all__ = ["FittedResults"]
 
 Array = npt.NDArray[Any]
+
+_WITHOUT_ERRORS = {
+    "none (constrained)": "a constrained estimate has no standard errors",
+    "none (too large)": "standard errors of so many frequencies at once were not computed",
+    "none (singular information)": "the reports leave the estimate without standard errors",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,8 +76,21 @@ class FittedResults(ABC):
 
     @property
     def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`."""
+        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
+        self._warn_of_no_errors()
         return self._series(self.fitted.bse(), "bse")
+
+    @property
+    def without_errors(self) -> str:
+        """Why `params` have no standard errors, in words; "" where they have."""
+        if self.fitted.covariance is not None or self.fitted.variances is not None:
+            return ""
+        return _WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
+
+    def _warn_of_no_errors(self) -> None:
+        if self.without_errors:
+            words = f"{self.without_errors}: linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=3)
 
     @property
     def linear_params(self) -> pd.Series[float]:
@@ -127,8 +147,7 @@ class FittedResults(ABC):
             return self.linear_cov
         if self.fitted.covariance is None:
             raise NotAvailable(
-                f"no covariance of params was computed ({self.cov_type}): use linear_cov, which "
-                "belongs to linear_params"
+                f"{self.without_errors}: use linear_cov, which belongs to linear_params"
             )
         matrix = self.fitted.covariance.matrix()
         if cov_type == "fpe16" and self.cov_type != "fpe16":
@@ -240,7 +259,7 @@ class FittedResults(ABC):
         return pd.DataFrame(
             {
                 "params": self.params,
-                "bse": self.bse,
+                "bse": self._series(self.fitted.bse(), "bse"),
                 "linear": self.linear_params,
                 "linear_se": self.linear_bse,
                 "lower": bounds["lower"],

@@ -75,6 +75,10 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             "The estimate is on the boundary (an intermediate frequency of zero), which the "
             "intervals do not rest on."
         )
+    if results.cov_type == "none (constrained)":
+        notes.append(
+            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
+        )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
     if words := ill_conditioned(results.intermediate.condition):

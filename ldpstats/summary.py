@@ -206,6 +206,10 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             notes.append("DOUBTFUL: the reports say that they are not; see the unconstrained one.")
     notes += _selection_notes(results)
     notes += _boundary_notes(results)
+    if results.cov_type == "none (constrained)":
+        notes.append(
+            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
+        )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
     if words := ill_conditioned(results.condition):

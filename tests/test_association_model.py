@@ -1089,7 +1089,10 @@ def test_constrained_fits_have_no_covariance_and_do_not_enter_tests() -> None:
         assert statistics[0] == pytest.approx(statistics[1], abs=0.01)
     # as for one variable: a frequency that is held has no standard error of the free one
     assert held.cov_type == "none (constrained)"
-    assert held.bse.isna().all()
+    for errors in ("bse", "bse_table"):
+        with pytest.warns(ldp.LDPWarning, match="a constrained estimate has no standard errors"):
+            assert np.isnan(np.asarray(getattr(held, errors))).all()
+    assert "NOTE: a constrained estimate has no standard errors" in held.summary().as_text()
 
 
 def test_fits_that_did_not_converge_do_not_enter_the_likelihood_ratio() -> None:

@@ -256,7 +256,12 @@ def test_constraints_enter_the_likelihood() -> None:
     assert results.params["nurse"] == pytest.approx(0.5, abs=1e-7)
     assert results.params.sum() == pytest.approx(1.0)
     assert results.llf < MODEL.fit().llf
-    assert results.bse.isna().all()
+    with pytest.warns(ldp.LDPWarning, match="a constrained estimate has no standard errors"):
+        assert results.bse.isna().all()
+    with pytest.raises(ldp.NotAvailable, match="a constrained estimate has no standard errors"):
+        results.cov_params()
+    assert "NOTE: a constrained estimate has no standard errors" in results.summary().as_text()
+    assert results.summary_frame()["bse"].isna().all()  # in a table, without a warning
     with pytest.raises(ldp.InvalidArgument, match="constraints"):
         MODEL.fit(constraints=lambda p: [p[0] == 0.5, p[0] == 0.6])
 
@@ -353,8 +358,9 @@ def test_lists_of_sources_enter_two_sample_tests_whole() -> None:
 def test_few_wide_reports_give_estimates_without_a_covariance() -> None:
     reports = ldp.KRAPPOR(50, 1.0).privatize(np.arange(45), np.random.default_rng(1))
     results = ldp.FrequencyModel(reports).fit()
-    assert results.converged and results.bse.isna().all()
-    assert results.cov_type == "none (singular information)"
+    assert results.converged and results.cov_type == "none (singular information)"
+    with pytest.warns(ldp.LDPWarning, match="without standard errors"):
+        assert results.bse.isna().all()
     assert np.isfinite(results.conf_int()).all(axis=None)
 
 

@@ -193,6 +193,8 @@ class FrequencyModel:
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
             ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
+            A constrained estimate has no standard errors: `bse` is nan and warns, and `cov_params`
+            is refused. Intervals and tests rest on the unconstrained estimate as ever.
         cov_type : {"default", "linear", "fpe16"}
             Covariance of `params`: "default" is the Fisher information on the tangent space of
             the simplex for likelihood estimates; "linear" that of the linear estimate; "fpe16"
