@@ -99,8 +99,16 @@ def test_personalised_models_warn() -> None:
 
 def test_dictionaries_warn_of_reports_that_no_strings_could_make() -> None:
     rng = np.random.default_rng(1)
-    survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
-    other = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
+    survey, other = (
+        ldp.DictionarySurvey(
+            length=4,
+            gram=2,
+            alphabet="abc",
+            gram_mechanism=ldp.ORR(8, 16, epsilon),
+            string_mechanism=ldp.ORR(16, 16, epsilon),
+        )
+        for epsilon in (2.0, 4.0)
+    )
     words = rng.choice(["abca", "ccab", "bb"], 4_000, p=[0.5, 0.3, 0.2])
     made = survey.privatize(words, rng)
     quiet(ldp.DictionaryModel(made).fit)
