@@ -244,9 +244,9 @@ def fits(Q: Array, p: Array, n: int, R: int, seed: int) -> Array:
 
 @pytest.mark.parametrize("n", [20, 200])
 def test_right_channels_are_not_doubted(n: int) -> None:
-    # 0.1.0 found p < .001 in three of ten: standard errors at a projected estimate of a channel of
-    # condition 200 are far too small
-    pvalues = fits(exponential(5, 6.0, seed=5), SKEWED, n, R=300, seed=1)
+    # 0.1.0 found p < .001 in one of three: standard errors at the projected estimate of a channel
+    # of condition 2,000 are far too small
+    pvalues = fits(exponential(5, 6.0, seed=62), SKEWED, n, R=300, seed=1)
     assert np.mean(pvalues < MISFIT) <= 0.01 and np.mean(pvalues < 0.05) < 0.10
 
 
@@ -266,8 +266,8 @@ def test_empty_categories_do_not_hide_the_test() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "Q",
-    [revealing(), exponential(5, 6.0, 5), exponential(5, 3.0, 5), exponential(4, 9.0, 7)],
-    ids=["revealing", "exponential 6", "exponential 3", "exponential 9"],
+    [revealing(), exponential(5, 6.0, 62), exponential(5, 6.0, 213), exponential(4, 9.0, 7)],
+    ids=["revealing", "condition 2018", "condition 1084", "epsilon 9"],
 )
 @pytest.mark.parametrize("n", [10, 50, 500])
 def test_size_of_goodness_of_fit(Q: Array, n: int, replications: Callable[[int], int]) -> None:
@@ -279,13 +279,13 @@ def test_size_of_goodness_of_fit(Q: Array, n: int, replications: Callable[[int],
             band = 4.0 * np.sqrt(most * (1.0 - most) / R)
             assert np.mean(pvalues < alpha) <= most + band, (alpha, p)
     # negative control: the normal tail at the standard errors of the projected estimate
-    if np.linalg.matrix_rank(Q) == Q.shape[1] and np.linalg.cond(Q) > 100.0 and n == 50:
+    if Q.shape[1] == len(Q) and np.linalg.cond(Q) > 1000.0 and n == 50:
         mechanism, rng, rejected = ldp.CustomMechanism(Q), np.random.default_rng(4), 0
         for _ in range(500):
             problem = mechanism.moments(mechanism.draw(p, n, rng))
             z = problem.estimate()[0] / np.sqrt(problem.covariance().variances())
             rejected += 5.0 * goodness.normal_pvalue(z.min(), "smaller") < 1e-3
-        assert rejected / 500 > 0.01
+        assert rejected / 500 > 0.05
 
 
 def test_channel_fit_knows_no_bare_errors() -> None:
