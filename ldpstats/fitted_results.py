@@ -83,13 +83,14 @@ class FittedResults(ABC):
     @property
     def without_errors(self) -> str:
         """Why `params` have no standard errors, in words; "" where they have."""
-        if self.fitted.covariance is not None or self.fitted.variances is not None:
+        if self.fitted.has_errors:
             return ""
         return _WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
 
     def _warn_of_no_errors(self) -> None:
-        if self.without_errors:
-            words = f"{self.without_errors}: linear_bse are those of linear_params"
+        if words := self.without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
             warnings.warn(words, LDPWarning, stacklevel=3)
 
     @property
@@ -99,7 +100,9 @@ class FittedResults(ABC):
 
     @property
     def linear_bse(self) -> pd.Series[float]:
-        """Standard errors of `linear_params`."""
+        """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
+        if not self.linear.has_errors:
+            warnings.warn(_WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
         return self._series(self.linear.bse(), "linear_bse")
 
     @property
@@ -261,7 +264,7 @@ class FittedResults(ABC):
                 "params": self.params,
                 "bse": self._series(self.fitted.bse(), "bse"),
                 "linear": self.linear_params,
-                "linear_se": self.linear_bse,
+                "linear_se": self._series(self.linear.bse(), "linear_bse"),
                 "lower": bounds["lower"],
                 "upper": bounds["upper"],
             }

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohort_moments import CohortMoments
+from ldpstats.cohort_moments import CohortMoments, merged
 from ldpstats.errors import LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators.ascent import gap_target
 from ldpstats.estimators.mle import maximise
@@ -37,7 +37,7 @@ HOMOGENEITY = "all sources have the same distribution"
 MISFIT = 1e-3  # p-value below which a fit warns
 _FEWEST = 10  # reports that two cells of five take
 _KNOWN = "pass incomplete=True if other answers are known to be held"
-_UNLISTED = 1.645  # standard errors from which the share of answers that are not listed is not zero
+_ROOM = 3.0  # standard errors that the share of answers that are not listed may be off
 
 
 def dense_fit(counts: Array, Q: Array, problem: Equations) -> tuple[Array, Array] | TestResult:
@@ -54,9 +54,9 @@ def dense_fit(counts: Array, Q: Array, problem: Equations) -> tuple[Array, Array
     possible = Q.any(axis=0)
     if possible.sum() > len(Q) and counts.sum() >= _FEWEST:
         group = goodness.rare_groups(counts.sum() * law[possible])
-        merged = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
+        pooled = np.array([goodness.group_sums(row, group) for row in Q[:, possible]])
         try:
-            outcome = goodness.channel_fit(goodness.group_sums(counts[possible], group), merged)
+            outcome = goodness.channel_fit(goodness.group_sums(counts[possible], group), pooled)
         except NotAvailable:  # no more groups than they tell apart
             pass
         else:
@@ -86,8 +86,8 @@ def misfit(
     """What a fit warns of, in words; "" where the reports fit, or nothing tells.
 
     Over an open alphabet answers that are not listed are no misfit, where the list is known to be
-    incomplete or they show in `unexplained`, unless the estimate takes the list for complete.
-    Reports that no answers could make are always one.
+    incomplete or `unexplained` leaves room for as many as it takes, unless the estimate takes the
+    list for complete. Reports that no answers could make are always one.
 
     Parameters
     ----------
@@ -113,14 +113,23 @@ def misfit(
     if test.null == HOMOGENEITY:
         remedy = "fit them one by one"
     if share is not None:
-        seen = share.estimate > _UNLISTED * share.bse
-        if incomplete or results.linear.at is not None or (seen and not complete):
+        if incomplete or results.linear.at is not None:
             return ""
-        remedy = complete if seen else f"check the mechanism's parameters, or {_KNOWN}"
+        room = share.estimate + _ROOM * share.bse >= _least_unlisted(problems)
+        if room and not complete:
+            return ""
+        remedy = complete if room else f"check the mechanism's parameters, or {_KNOWN}"
     return (
         f"goodness of fit has p {shown(test.pvalue)}: the reports contradict the hypothesis that "
         f"{test.null} ({test.method}); {remedy}"
     )
+
+
+def _least_unlisted(problems: Sequence[Moments]) -> float:
+    """The share of answers that are not listed that it takes to explain the misfit."""
+    hashed = [problem for problem in problems if isinstance(problem, CohortMoments)]
+    found = merged(hashed).misfit()
+    return 0.0 if found is None else found.least_unlisted
 
 
 def condition_of(problems: Sequence[Moments], joined: Moments) -> float:
