@@ -146,6 +146,11 @@ class AssociationResults(FittedResults):
         return tuple(len(values) for values in self.labels)
 
     @property
+    def condition(self) -> float:
+        """Condition number of the channels of all variables together, the product of theirs."""
+        return float(np.prod([fit.condition for fit in self.margin_fits]))
+
+    @property
     def is_doubtful(self) -> bool:
         """Whether the reports of a variable say that answers are missing from its categories."""
         if self.is_complete:
@@ -178,6 +183,7 @@ class AssociationResults(FittedResults):
     @property
     def bse_table(self) -> Any:
         """Standard errors of `table`."""
+        self._warn_of_no_errors()
         return self._table(self.fitted.bse(), "bse")
 
     def conf_int(

@@ -40,6 +40,7 @@ from ldpstats.models.joint_variables import (
     respondents,
     variable_names,
 )
+from ldpstats.models.misfit import misfit, warn_of_doubts
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
@@ -120,14 +121,17 @@ class AssociationModel:
             prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
             for v in range(d)
         ]
-        first = groups[0].mechanisms
-        self.sources: tuple[str, ...] = tuple(
-            str(m) if len(groups) == 1 else f"{len(groups)} mechanisms" for m in first
-        )
         self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
+        self._n_missing = sum(max(p.n_missing for p in group.reports) for group in groups)
+        # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
+        held = [g for g, group in enumerate(groups) if group.nobs] or [0]
         self.groups: tuple[JointGroup, ...] = tuple(
-            JointGroup(group.with_reports([parts[g] for parts, _ in variables]), self.specs)
-            for g, group in enumerate(groups)
+            JointGroup(groups[g].with_reports([parts[g] for parts, _ in variables]), self.specs)
+            for g in held
+        )
+        several = "" if len(held) == 1 else f"{len(held)} mechanisms"
+        self.sources: tuple[str, ...] = tuple(
+            several or str(mechanism) for mechanism in groups[held[0]].mechanisms
         )
         if any(spec.approximate for spec in self.specs):
             warnings.warn(
@@ -329,6 +333,11 @@ class AssociationModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When the goodness of fit of a variable's own reports has a p-value below .001, other
+            than for answers that are known not to be among the candidates.
+        LDPWarning
+            When the condition number of the channels together is above 1e8.
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
@@ -336,7 +345,8 @@ class AssociationModel:
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         linear = self._uncertain(self._unconstrained)
         solution, V, kind = self._solve(estimator, linear, cov_type)
-        return AssociationResults(
+        complete = not isinstance(estimator, MomentsEstimator) or isinstance(estimator, OneStep)
+        results = AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
@@ -356,13 +366,15 @@ class AssociationModel:
             margin_fits=self._margin_fits,
             sources=self.sources,
             epsilon=max(group.epsilon for group in self.groups),
-            n_missing=sum(group.n_missing for group in self.groups),
+            n_missing=self._n_missing,
             dispersion=self._dispersion,
             smallest_expected=independence.smallest_expected(self),
             digest=self.digest,
             independence=self._independence(),
             model=self,
         )
+        warn_of_doubts(self._misfit(complete), results.condition)
+        return results
 
     def _estimator(self, method: str | Estimator[Any] | None) -> Estimator[Any]:
         if isinstance(method, SelectingEstimator):
@@ -389,7 +401,17 @@ class AssociationModel:
 
     @cached_property
     def _margin_fits(self) -> tuple[FrequencyResults, ...]:
-        return tuple(model.fit("inversion") for model in self.margins)
+        return tuple(model.fit_quietly("inversion") for model in self.margins)
+
+    def _misfit(self, complete: bool) -> str:
+        """What of the variables, each alone, looks as its mechanism cannot make it, in words."""
+        remedy = "answers that are not listed are ignored: use other=True" if complete else ""
+        parts = zip(self.names, self.margins, self._margin_fits, self.specs, strict=True)
+        found = [
+            (name, misfit(fit, model.problems, bool(spec.other), remedy))
+            for name, model, fit, spec in parts
+        ]
+        return "; ".join(f"{name}: {words}" for name, words in found if words)
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
         return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None
@@ -536,6 +558,7 @@ class AssociationModel:
             )
         made = object.__new__(AssociationModel)
         made.names, made.specs, made.sources = self.names, self.specs, self.sources
+        made._n_missing = self._n_missing
         made.groups = tuple(
             JointGroup(group.counts.simulated(p, [s.labels for s in self.specs], rng), self.specs)
             for group in self.groups
