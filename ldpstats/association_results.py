@@ -18,6 +18,7 @@ from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import association, effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
+from ldpstats.inference.skewness import PathLaw, within_unit
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
@@ -62,7 +63,9 @@ class AssociationResults(FittedResults):
     p-values, effects and Wald tests rest on an unconstrained estimate (`linear_params`,
     `linear_table`, `linear_cov`), because it stays calibrated where a cell is at or near zero; an
     interval need not be centred on `table`. It is "moments-gls", which is "inversion" for labels;
-    over candidates, where answers may be missing, it is "inversion".
+    over candidates, where answers may be missing, it is "inversion"; where reports are bits of
+    which all patterns can be listed, up to 16 a variable, it is "one_step", which is more precise,
+    unless moments were asked for by name.
 
     Attributes
     ----------
@@ -88,6 +91,9 @@ class AssociationResults(FittedResults):
         `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
     independence : TestResult or None
         The score test of independence; None where a variable does not vary.
+    law : PathLaw or None
+        Variance and skewness of `linear_params` as polynomials in the frequency of each cell, which
+        intervals and p-values rest on; None over candidates and with cohorts.
     model : AssociationModel or None
         The model that was fitted, which holds the reports; it is not part of `to_dict`, and the
         tests that need the reports need it.
@@ -120,6 +126,7 @@ class AssociationResults(FittedResults):
     digest: str
     settings: str = ""
     independence: TestResult | None = None
+    law: PathLaw | None = None
     model: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -190,11 +197,15 @@ class AssociationResults(FittedResults):
         alpha : float
             One minus the coverage of each interval.
         method : {"default", "wald", "wald-mle"}
-            "default" and "wald": unconstrained estimate plus or minus normal quantile times its
-            standard error. "wald-mle": the same around `params`, which fails at the boundary, and
+            "default": all frequencies that the unconstrained estimate does not reject, with the
+            variance and the skewness that it has at each (see `law`); where these are not known,
+            over candidates and with cohorts, as "wald". "wald": unconstrained estimate plus or
+            minus normal quantile times its standard error, which cover too seldom where few reports
+            carry a cell. "wald-mle": the same around `params`, which fails at the boundary, and
             warns there.
         clip : bool
-            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty.
+            Intersect with [0, 1]. Where nothing or a single point is left, the other end is a limit
+            of the CLs kind, so that no interval has the width zero.
 
         Returns
         -------
@@ -210,8 +221,13 @@ class AssociationResults(FittedResults):
                 self._warn_boundary(method)
         if np.isnan(which.bse()).any():
             which.known()
-        bounds = intervals.wald(which.estimate, which.bse(), alpha)
-        bounds = intervals.clip_unit(bounds) if clip else bounds
+        sd = which.bse(), which.bse()
+        if method == "default" and self.law is not None:
+            bounds = self.law.interval(which.estimate, alpha)
+            sd = self.law.at(np.zeros(self.k))[0], self.law.at(np.ones(self.k))[0]
+        else:
+            bounds = intervals.wald(which.estimate, which.bse(), alpha)
+        bounds = within_unit(bounds, which.estimate, sd, alpha) if clip else bounds
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     def _warn_boundary(self, method: str) -> None:
@@ -229,8 +245,25 @@ class AssociationResults(FittedResults):
         """Two-sided p-values of a frequency of zero, cell by cell."""
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = z_test(self.linear.estimate, self.linear.bse())[1]
-        return self._series(p, "pvalues")
+        return self._series(self._of_zero(True), "pvalues")
+
+    def _of_zero(self, two_sided: bool) -> Array:
+        """p-values of frequencies of zero, from the law that intervals rest on."""
+        if self.law is not None:
+            return self.law.pvalues(self.linear.estimate, 0.0, two_sided)
+        side = "two-sided" if two_sided else "larger"
+        return z_test(self.linear.estimate, self.linear.bse(), 0.0, side)[1]
+
+    @property
+    def effective_reports(self) -> pd.Series[float]:
+        """Reports that the estimate of each cell rests on; infinite where it is not skewed.
+
+        A count of so many is as skewed as the estimate is at the cell's own frequency: for labels
+        about the number of reports of its combination, true ones and noise.
+        """
+        if self.law is None:
+            raise NotAvailable("the skewness of these estimates is not known: see smallest_expected")
+        return self._series(self.law.effective(self.linear.estimate), "effective_reports")
 
     # -- margins and conditionals ------------------------------------------------------------
 
@@ -347,7 +380,7 @@ class AssociationResults(FittedResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")[1]
+        p = self._of_zero(False)
         return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
 
     def test_independence(
@@ -605,6 +638,7 @@ class AssociationResults(FittedResults):
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
         test = self.independence
         document["independence"] = None if test is None else test.to_dict()
+        document["law"] = None if self.law is None else self.law.to_dict()
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
@@ -620,6 +654,10 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
+        law = d.get("law")  # documents of version 0.1 have none
+        given["law"] = None if law is None else PathLaw.from_dict(law)
+        if law is not None and given["law"].step.size != cells:
+            raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
         test = d["independence"]
         given["independence"] = None if test is None else TestResult.from_dict(test)
         return cls(**given)

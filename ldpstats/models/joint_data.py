@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.association import CrossMoments
-from ldpstats.joint_moments import FeatureMap, Listing, Stratum, linear_features
+from ldpstats.joint_moments import Alphabet, FeatureMap, Listing, Stratum, linear_features
 from ldpstats.joint_reports import JointCounts
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_variables import VariableSpec
@@ -28,6 +28,8 @@ _ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
 _DENSE = 4  # pairs of distinct reports, per combination that was seen, up to which tables pay
 _SMALL_TABLE = 4096  # pairs up to which they pay anyway
+_MOST_BITS = 16  # of a report up to which all its patterns are listed
+_MOST_PATTERNS = 1 << 21  # of them, times categories
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
 
@@ -103,11 +105,15 @@ class JointGroup:
             tuple(Factor(m.values, index) for m, index in zip(maps, self.index, strict=True))
         )
         listing = self.listing
+        alphabets = None
+        if listing is not None:
+            pairs = zip(self.label_features, self.every_report, strict=True)
+            alphabets = tuple(Alphabet(F, every[1].T) for F, every in pairs if every is not None)
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
             responses = tuple(m.response(self.shares(v, part)) for v, m in enumerate(maps))
-            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing)
+            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing, alphabets)
             strata.append(made)
         return strata
 
@@ -119,9 +125,37 @@ class JointGroup:
             for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
         ]
 
+    @cached_property
+    def every_report(self) -> list[tuple[Counts, Array] | None]:
+        """All reports that a variable can make, l of them, and their channel, shape (k, l).
+
+        None where they have cohorts, are too many, or where answers may be in no category.
+        """
+        return [self._every_report(v) for v in range(len(self.specs))]
+
+    def _every_report(self, v: int) -> tuple[Counts, Array] | None:
+        mechanism, spec = self.counts.mechanisms[v], self.specs[v]
+        if mechanism.n_cohorts or not spec.complete or spec.approximate:
+            return None
+        Q, bits = self.channels[v], mechanism.n_bits
+        if Q is not None:
+            y = np.flatnonzero(Q.any(axis=0))
+            return Counts(y, np.ones(y.size, dtype=np.int64), mechanism), Q[:, y]
+        if bits > _MOST_BITS or spec.k << bits > _MOST_PATTERNS:
+            return None
+        code = np.arange(1 << bits)
+        patterns = ((code[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
+        y = np.packbits(patterns, axis=1, bitorder="little")
+        every = Counts(y, np.ones(code.size, dtype=np.int64), mechanism)
+        rows = mechanism.likelihood(every, spec.candidates).W
+        W = _dense(rows, spec.k) * np.exp(rows.log_scale)[:, None]
+        some = W.any(axis=1)
+        return Counts(y[some], every.n[some], mechanism), W[some].T
+
     def rules_out(self, v: int, p: Array) -> bool:
-        """Whether p makes a label of variable v impossible that some category can give."""
-        Q = self.channels[v]
+        """Whether p makes a report of variable v impossible that some category can give."""
+        every = self.every_report[v]
+        Q = self.channels[v] if every is None else every[1]
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
@@ -157,18 +191,24 @@ class JointGroup:
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
     @cached_property
+    def label_features(self) -> list[Array]:
+        """Linear estimates of all labels of each variable, shape (l, k), where all are labels."""
+        assert self._possible is not None
+        found = []
+        for m, spec, y in zip(self.counts.mechanisms, self.specs, self._possible, strict=True):
+            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
+            found.append(linear_features(every, m.moments(every), spec.approximate).first(spec.k))
+        return [features.values for features in found]
+
+    @cached_property
     def listing(self) -> Listing | None:
         """All combinations of reports with their linear estimates, where these can be listed."""
         channel = self.listed_channel()
         complete = all(spec.complete for spec in self.specs)
         if channel is None or self._possible is None or not complete:
             return None
-        factors = []
-        parts = zip(self.counts.mechanisms, self.specs, self._possible, strict=True)
-        for (m, spec, y), factor in zip(parts, channel.factors, strict=True):
-            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
-            found = linear_features(every, m.moments(every), spec.approximate).first(spec.k)
-            factors.append(Factor(found.values, factor.index))
+        pairs = zip(self.label_features, channel.factors, strict=True)
+        factors = [Factor(values, factor.index) for values, factor in pairs]
         places = [
             np.searchsorted(y, part.y)
             for y, part in zip(self._possible, self.counts.reports, strict=True)
@@ -222,8 +262,9 @@ class Scores:
         return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
 
     def expected(self, v: int) -> Array | None:
-        """Expected information of variable v at its reference, where labels can be listed."""
-        Q = self.group.channels[v]
+        """Expected information of variable v at its reference, where reports can be listed."""
+        every = self.group.every_report[v]
+        Q = self.group.channels[v] if every is None else every[1]
         if Q is None:
             return None
         law = self.references[v] @ Q
@@ -239,6 +280,7 @@ class Scores:
             scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in pairs)
             listing = replace(listing, features=JointRows(tuple(scored)))
         exact = [self.expected(v) for v in range(len(self.references))]
+        alphabets = self.alphabets()
         strata = []
         for part in group.slices:
             responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
@@ -250,9 +292,20 @@ class Scores:
                 int(n[part].sum()),
                 tuple(responses),
                 listing,
+                alphabets,
             )
             strata.append(made)
         return strata
+
+    def alphabets(self) -> tuple[Alphabet, ...] | None:
+        """The scores of all reports of each variable, where all of these can be listed."""
+        found = []
+        for every, p in zip(self.group.every_report, self.references, strict=True):
+            if every is None:
+                return None
+            Q = every[1].T
+            found.append(Alphabet(Q / (Q @ p)[:, None], Q))
+        return tuple(found)
 
     def centred(self, v: int, rows: slice) -> Array:
         """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
