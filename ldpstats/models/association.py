@@ -549,9 +549,10 @@ class AssociationModel:
         NotIdentified
             Where the reports of a variable do not determine its frequencies.
         """
-        strata, N = self.dual_moments().strata, self.nobs
+        N, strata = self.nobs, [(s, part) for s in self.scores for part in s.group.slices]
         responses = [
-            np.sum([s.nobs / N * s.responses[v] for s in strata], axis=0) for v in range(2)
+            np.sum([s.group.n_in(part) / N * s.shown(v, part) for s, part in strata], axis=0)
+            for v in range(2)
         ]
         X, Y = map(unbiased_map, responses, self.names)
         x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack

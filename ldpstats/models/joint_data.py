@@ -48,6 +48,10 @@ class JointGroup:
         """Number of respondents."""
         return self.counts.nobs
 
+    def n_in(self, part: slice) -> int:
+        """Number of respondents of a stratum."""
+        return int(self.counts.n[part].sum())
+
     @property
     def epsilon(self) -> float:
         """Privacy of all reports of one respondent together, in nats."""
@@ -269,6 +273,11 @@ class Scores:
             return None
         law = self.references[v] @ Q
         return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
+
+    def shown(self, v: int, part: slice) -> Array:
+        """Information of variable v: of labels as expected, of other reports as observed."""
+        J = None if self.group.channels[v] is None else self.expected(v)
+        return self.information(v, part) if J is None else J
 
     def strata(self) -> list[Stratum]:
         """Products of scores: the moments of the dual estimator."""
