@@ -23,6 +23,7 @@ from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
+from ldpstats.simplex import project_simplex
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -52,6 +53,7 @@ _PLAIN = (
 _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
+_ROUNDING = 1e-9  # of frequencies
 _FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
 
 
@@ -262,7 +264,9 @@ class AssociationResults(FittedResults):
         about the number of reports of its combination, true ones and noise.
         """
         if self.law is None:
-            raise NotAvailable("the skewness of these estimates is not known: see smallest_expected")
+            raise NotAvailable(
+                "the skewness of these estimates is not known: see smallest_expected"
+            )
         return self._series(self.law.effective(self.linear.estimate), "effective_reports")
 
     # -- margins and conditionals ------------------------------------------------------------
@@ -306,15 +310,32 @@ class AssociationResults(FittedResults):
         Returns
         -------
         DataFrame, one row per cell
-            "estimate" (of the unconstrained table), "lower" and "upper" of Fieller's set, cut to
-            [0, 1], and "unbounded", which says that the condition is too rare to bound it.
+            "estimate" of the fitted table, which is the maximum likelihood one unless another was
+            asked for (it is projected onto the distributions where it is none); "unconstrained", of
+            the unconstrained table, which may leave [0, 1] and is nan where the condition has no
+            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1];
+            "unbounded", which says that the condition is too rare to bound it; and "outside", which
+            says that the set does not hold "estimate": the two estimates contradict each other.
+            Where the fitted share of the condition is zero, "estimate" is the other variable's own
+            distribution, and "unbounded" is True.
         """
         self._two_ways()
         axis = 0 if on is None else self._variable("on", on)
-        estimate, lower, upper, unbounded = effects.conditionals(
+        unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self.linear.known(), axis, alpha
         )
-        columns = {"estimate": estimate, "lower": lower, "upper": upper, "unbounded": unbounded}
+        fitted = self.fitted.estimate
+        if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
+            fitted = project_simplex(fitted)
+        estimate, empty = effects.fitted_conditionals(fitted.reshape(self.sizes), axis)
+        columns = {
+            "estimate": estimate,
+            "unconstrained": unconstrained,
+            "lower": lower,
+            "upper": upper,
+            "unbounded": unbounded | empty,
+            "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
+        }
         frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
         if axis == 0:
             return frame
@@ -327,7 +348,8 @@ class AssociationResults(FittedResults):
     ) -> Effect:
         """Odds of the first of two `columns` against the second, in the first row over the second.
 
-        Given only where each of the four cells exceeds four standard errors.
+        Where each of the four cells exceeds four standard errors it has a Wald interval, elsewhere
+        a profile set, which may be [x, inf] or [0, x].
 
         Examples
         --------
@@ -341,24 +363,48 @@ class AssociationResults(FittedResults):
         """
         i = [self._place(0, label) for label in _pair("rows", rows)]
         j = [self._place(1, label) for label in _pair("columns", columns)]
-        return effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        found = effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        p = self._maximum
+        return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, nan where it was not fitted."""
+        values = self.fitted.estimate if self.is_maximum else np.full(self.k, np.nan)
+        return values.reshape(self.sizes)
+
+    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
+        """Maximum likelihood estimates of P(column | row) in two rows."""
+        p = self._maximum
+        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
+        return first, second
 
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = (self._place(0, label) for label in _pair("rows", rows))
         j = self._place(1, column)
-        return effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        first, second = self._risks(i, i2, j)
+        return effects.beside(found, first - second)
 
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = (self._place(0, label) for label in _pair("rows", rows))
         j = self._place(1, column)
-        return effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
     def cramers_v(self, alpha: float = 0.05) -> Effect:
-        """Cramer's V, freed of the bias that the noise gives it."""
+        """Cramer's V, freed of the bias that the noise gives it.
+
+        Where a margin does not exceed four standard errors it has bounds only, which hold for the
+        table in which weak categories are merged: see `inference.effects.cramers_v`.
+        """
         self._two_ways()
-        return effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+        found = effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+        if not self.is_maximum:
+            return found
+        return effects.beside(found, effects.fitted_cramers_v(self._maximum))
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
@@ -661,6 +707,13 @@ class AssociationResults(FittedResults):
         test = d["independence"]
         given["independence"] = None if test is None else TestResult.from_dict(test)
         return cls(**given)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
 
 
 def _rest(fit: FrequencyResults, alpha: float) -> list[float]:

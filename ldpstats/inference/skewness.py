@@ -125,7 +125,8 @@ class PathLaw:
         Infinite where there is none.
         """
         skewness = self.at(theta)[1]
-        return np.divide(1.0, skewness**2, out=np.full(skewness.shape, np.inf), where=skewness != 0)
+        found = np.full(skewness.shape, np.inf)
+        return np.asarray(np.divide(1.0, skewness**2, out=found, where=skewness != 0.0))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

@@ -143,8 +143,8 @@ class JointGroup:
             return None
         Q, bits = self.channels[v], mechanism.n_bits
         if Q is not None:
-            y = np.flatnonzero(Q.any(axis=0))
-            return Counts(y, np.ones(y.size, dtype=np.int64), mechanism), Q[:, y]
+            labels = np.flatnonzero(Q.any(axis=0))
+            return Counts(labels, np.ones(labels.size, dtype=np.int64), mechanism), Q[:, labels]
         if bits > _MOST_BITS or spec.k << bits > _MOST_PATTERNS:
             return None
         code = np.arange(1 << bits)
