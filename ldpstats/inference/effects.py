@@ -117,6 +117,8 @@ class Effect:
         if self.kind == "complement":
             ends = f"set below {self.lower:.4g} or above {self.upper:.4g}"
         estimate = "no estimate" if math.isnan(self.estimate) else f"{self.estimate:.4g}"
+        if self.ml is not None and f"{self.ml:.2g}" != f"{self.estimate:.2g}":
+            estimate += f" (maximum likelihood {self.ml:.4g})"
         note = f" ({self.message})" if self.message else ""
         return f"{self.name}: {estimate}, {100 * (1 - self.alpha):.4g}% {ends}{note}"
 
@@ -143,14 +145,14 @@ def beside(effect: Effect, ml: float) -> Effect:
 
     Examples
     --------
-    >>> print(beside(Effect("risk ratio", 1.5, 1.1, 2.2), 1.0))
-    risk ratio: 1.5, 95% interval [1.1, 2.2] (the maximum likelihood estimate, 1, is outside)
+    >>> beside(Effect("risk ratio", 1.5, 1.1, 2.2), 1.0).message
+    'the set does not hold the maximum likelihood estimate 1'
     """
     if math.isnan(ml):
         return effect
     message = effect.message
     if effect.given and ml not in effect:
-        outside = f"the maximum likelihood estimate, {ml:.4g}, is outside"
+        outside = f"the set does not hold the maximum likelihood estimate {ml:.4g}"
         message = f"{message}; {outside}" if message else outside
     estimate = ml if math.isnan(effect.estimate) else effect.estimate
     return replace(effect, estimate=estimate, message=message, ml=ml)
@@ -440,7 +442,7 @@ def odds_ratio(
     odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval [3.836, 9.384]
     >>> effect = odds_ratio(P, multinomial(np.ravel(P), n=100), (0, 1), (0, 1))
     >>> effect.kind, round(effect.lower, 2), round(effect.upper, 2), effect.message[:65]
-    ('bounded', 2.47, 16.64, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
+    ('bounded', 2.63, 17.56, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
     """
     table = _Table.of(P, covariance)
     i, i2 = table.pair("rows", rows, 0)

@@ -237,13 +237,13 @@ def odds_profile(
         raise InvalidArgument("cells", x.shape, "must be four, with a covariance of (4, 4)")
     critical = normal_critical(alpha) ** 2
     spread = float(np.trace(V)) / 4.0
-    if spread <= 0.0:
-        raise InvalidArgument("covariance", V, "must leave some cell a variance")
+    if spread <= 0.0:  # cells that are known
+        estimate = _odds(*np.maximum(x, 0.0).tolist())
+        return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
     white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
     target = white @ x
     nearest, distance = nnls(white, target)
-    a, d, b, c = nearest.tolist()
-    estimate = a * d / (b * c) if b * c > 0.0 else (math.inf if a * d > 0.0 else math.nan)
+    estimate = _odds(*nearest.tolist())
 
     def excess(log_odds: Array) -> Array:
         return np.asarray(_distances(white, target, log_odds) - distance**2 - critical)
@@ -271,6 +271,12 @@ def odds_profile(
             inside, outside = between[last], between[last + 1]
         ends.append(math.exp(inside))
     return estimate, ends[0], ends[1]
+
+
+def _odds(a: float, d: float, b: float, c: float) -> float:
+    if b * c > 0.0:
+        return a * d / (b * c)
+    return math.inf if a * d > 0.0 else math.nan
 
 
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:

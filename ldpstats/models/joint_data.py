@@ -28,8 +28,7 @@ _ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
 _DENSE = 4  # pairs of distinct reports, per combination that was seen, up to which tables pay
 _SMALL_TABLE = 4096  # pairs up to which they pay anyway
-_MOST_BITS = 16  # of a report up to which all its patterns are listed
-_MOST_PATTERNS = 1 << 21  # of them, times categories
+_MOST_ENTRIES = 1 << 20  # of a channel up to which all reports of bits are listed: 16 categories
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
 
@@ -112,7 +111,7 @@ class JointGroup:
         alphabets = None
         if listing is not None:
             pairs = zip(self.label_features, self.every_report, strict=True)
-            alphabets = tuple(Alphabet(F, every[1].T) for F, every in pairs if every is not None)
+            alphabets = tuple(Alphabet(F, Q.T) for F, Q in pairs if Q is not None)
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
@@ -130,36 +129,30 @@ class JointGroup:
         ]
 
     @cached_property
-    def every_report(self) -> list[tuple[Counts, Array] | None]:
-        """All reports that a variable can make, l of them, and their channel, shape (k, l).
+    def every_report(self) -> list[Array | None]:
+        """Channel of all reports that a variable can make, l of them, shape (k, l).
 
-        None where they have cohorts, are too many, or where answers may be in no category.
+        None where they have cohorts, are too many, or where answers may be in no category. Reports
+        that differ by what says nothing of the answer are one.
         """
         return [self._every_report(v) for v in range(len(self.specs))]
 
-    def _every_report(self, v: int) -> tuple[Counts, Array] | None:
-        mechanism, spec = self.counts.mechanisms[v], self.specs[v]
+    def _every_report(self, v: int) -> Array | None:
+        mechanism, spec, Q = self.counts.mechanisms[v], self.specs[v], self.channels[v]
         if mechanism.n_cohorts or not spec.complete or spec.approximate:
             return None
-        Q, bits = self.channels[v], mechanism.n_bits
-        if Q is not None:
-            labels = np.flatnonzero(Q.any(axis=0))
-            return Counts(labels, np.ones(labels.size, dtype=np.int64), mechanism), Q[:, labels]
-        if bits > _MOST_BITS or spec.k << bits > _MOST_PATTERNS:
-            return None
-        code = np.arange(1 << bits)
-        patterns = ((code[:, None] >> np.arange(bits)) & 1).astype(np.uint8)
-        y = np.packbits(patterns, axis=1, bitorder="little")
-        every = Counts(y, np.ones(code.size, dtype=np.int64), mechanism)
-        rows = mechanism.likelihood(every, spec.candidates).W
-        W = _dense(rows, spec.k) * np.exp(rows.log_scale)[:, None]
-        some = W.any(axis=1)
-        return Counts(y[some], every.n[some], mechanism), W[some].T
+        if Q is None:
+            channel = mechanism.channel()
+            k, l = channel.shape  # noqa: E741
+            if k != spec.k or k * l > _MOST_ENTRIES:
+                return None
+            Q = channel.matrix()
+        return np.asarray(Q[:, Q.any(axis=0)])
 
     def rules_out(self, v: int, p: Array) -> bool:
         """Whether p makes a report of variable v impossible that some category can give."""
         every = self.every_report[v]
-        Q = self.channels[v] if every is None else every[1]
+        Q = self.channels[v] if every is None else every
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
@@ -268,7 +261,7 @@ class Scores:
     def expected(self, v: int) -> Array | None:
         """Expected information of variable v at its reference, where reports can be listed."""
         every = self.group.every_report[v]
-        Q = self.group.channels[v] if every is None else every[1]
+        Q = self.group.channels[v] if every is None else every
         if Q is None:
             return None
         law = self.references[v] @ Q
@@ -309,11 +302,10 @@ class Scores:
     def alphabets(self) -> tuple[Alphabet, ...] | None:
         """The scores of all reports of each variable, where all of these can be listed."""
         found = []
-        for every, p in zip(self.group.every_report, self.references, strict=True):
-            if every is None:
+        for Q, p in zip(self.group.every_report, self.references, strict=True):
+            if Q is None:
                 return None
-            Q = every[1].T
-            found.append(Alphabet(Q / (Q @ p)[:, None], Q))
+            found.append(Alphabet(Q.T / (p @ Q)[:, None], Q.T))
         return tuple(found)
 
     def centred(self, v: int, rows: slice) -> Array:
