@@ -230,6 +230,8 @@ class PathMoments:
         How far one report more, of the combination that tells most of the cell, moves the sum.
     share : array, shape (k,)
         Part of the variance that the count of this combination has, at the distribution given.
+    doubt : array, shape (k,)
+        Variance of the second moments in `rest`, which are estimates; zero where it is not known.
     """
 
     nobs: int
@@ -237,6 +239,7 @@ class PathMoments:
     rest: Array
     step: Array
     share: Array
+    doubt: Array
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,10 +350,11 @@ class Stratum:
         mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
         return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
 
-    def path_moments(self, p: Array, solve: Sequence[Array]) -> PathMoments | None:
+    def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
         """Moments along the path of each cell from p; None where reports are too many to list.
 
-        `solve` maps features to unbiased ones: a matrix for each variable, or one for all.
+        `solve` maps features to unbiased ones: a matrix for each variable, or one for all. V is the
+        covariance of p, shape (k, k).
         """
         assert self.alphabets is not None
         features = [alphabet.features for alphabet in self.alphabets]
@@ -362,8 +366,13 @@ class Stratum:
         pairs = list(zip(features, solve, channels, strict=True))
         maps = [(F @ M.T, Q) for F, M, Q in pairs]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))
+        doubt = np.zeros(p.size)
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
+            if r == 1 and V is not None:
+                others_ = reduce(np.kron, given)
+                np.fill_diagonal(others_, 0.0)
+                doubt = np.einsum("ij,ij->i", others_ @ V, others_)
             own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
             total[r] = apply_along(p, given)
         others = 1.0 - p
@@ -378,7 +387,8 @@ class Stratum:
                 rest[r, alone] = even[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
         step, share = _largest_step(maps, p, total[1] - total[0] ** 2)
-        return PathMoments(self.nobs, own, rest, step, share)
+        doubt = np.where(alone, 0.0, doubt / np.where(alone, 1.0, others) ** 2)
+        return PathMoments(self.nobs, own, rest, step, share, np.maximum(doubt, 0.0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -487,13 +497,16 @@ class JointMoments(Moments):
         squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
 
-    def path_moments(self, p: Array) -> list[PathMoments] | None:
-        """Moments, by stratum, along the path of each cell from p; None where they are unknown."""
+    def path_moments(self, p: Array, V: Array | None = None) -> list[PathMoments] | None:
+        """Moments, by stratum, along the path of each cell from p; None where they are unknown.
+
+        V is the covariance of p, shape (k, k), None where that is too large.
+        """
         found = []
         for stratum in self.strata:
             if stratum.alphabets is None:
                 return None
-            part = stratum.path_moments(p, self.inverses)
+            part = stratum.path_moments(p, self.inverses, V)
             if part is None:
                 return None
             found.append(part)

@@ -28,8 +28,10 @@ __all__ = ["PathLaw", "path_cumulants", "within_unit"]
 
 Array = npt.NDArray[np.float64]
 
-_STEPS = 50  # bisections: ends are accurate to 1e-15 of where the search starts
+_WIDEST = 1e3  # times that Student's law may reach farther than others
+_STEPS = 60  # bisections: ends are accurate to 1e-15 of where the search starts
 _KNOWN = 1e-12  # variance, relative to the largest on the path, that is rounding
+_LEAST_DF = 1.0  # degrees of freedom
 _MOST = 1e3  # skewness; a gamma law is as good as all at its lower end beyond
 
 
@@ -46,6 +48,9 @@ class PathLaw:
     step : array, shape (k,)
         What an estimate must differ from theta by, beyond which its tail is taken: a part of the
         distance between neighbouring values where the estimate is discrete, else zero.
+    doubt : array, shape (k,)
+        Variance of the variance at theta = 0, which is an estimate of what the other categories
+        contribute. The estimate has degrees of freedom then, as in a t test.
 
     Raises
     ------
@@ -56,7 +61,8 @@ class PathLaw:
     --------
     Twenty of a thousand, counted without noise; the exact interval is [.0123, .0307]:
 
-    >>> law = PathLaw(*path_cumulants(np.ones((3, 1)), np.zeros((3, 1)), 1000.0), np.zeros(1))
+    >>> cumulants = path_cumulants(np.ones((3, 1)), np.zeros((3, 1)), 1000.0)
+    >>> law = PathLaw(*cumulants, step=np.zeros(1), doubt=np.zeros(1))
     >>> law.interval(np.array([0.02])).round(4)
     array([[0.0126, 0.0301]])
     """
@@ -64,14 +70,15 @@ class PathLaw:
     variance: Array
     third: Array
     step: Array
+    doubt: Array
 
     def __post_init__(self) -> None:
-        for name, axes in (("variance", 2), ("third", 2), ("step", 1)):
+        for name, axes in (("variance", 2), ("third", 2), ("step", 1), ("doubt", 1)):
             object.__setattr__(self, name, finite_array(name, getattr(self, name), axes))
         k = self.step.size
-        shapes = [self.variance.shape, self.third.shape]
-        if shapes != [(k, 3), (k, 4)]:
-            raise InvalidArgument("variance, third", shapes, f"must be ({k}, 3) and ({k}, 4)")
+        shapes = [self.variance.shape, self.third.shape, self.doubt.shape]
+        if shapes != [(k, 3), (k, 4), (k,)]:
+            raise InvalidArgument("step", self.step.shape, f"must match the others' {shapes}")
 
     def at(self, theta: npt.ArrayLike) -> tuple[Array, Array]:
         """Standard deviation and skewness of each estimate where its frequency is theta, (k,)."""
@@ -92,13 +99,30 @@ class PathLaw:
         # an estimate that does not vary is where it should be, or impossible
         certain = np.where(gap > 0.0, np.inf, -np.inf)
         z = np.divide(gap, sd, out=certain, where=sd > 0.0)
-        return skewed_pvalue(z, side * skewness)
+        return skewed_pvalue(self._normal(z, sd, theta), side * skewness)
+
+    def _normal(self, z: Array, sd: Array, theta: npt.ArrayLike) -> Array:
+        """Statistics with the tails of the normal law, where these have those of Student's.
+
+        By Wallace's formula; degrees of freedom are those of Satterthwaite.
+        """
+        t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
+        doubt = (1.0 - t) ** 2 * self.doubt
+        known = ~np.isfinite(z) | (doubt <= 0.0)
+        df = 2.0 * sd**4 / np.where(known, 1.0, doubt)
+        df = np.where(known, 1.0, np.maximum(df, _LEAST_DF))
+        w = np.where(known, 0.0, z)
+        normal = (8.0 * df + 1.0) / (8.0 * df + 3.0) * np.sqrt(df * np.log1p(w**2 / df))
+        return np.where(known, z, np.copysign(normal, z))
 
     def interval(self, estimate: Array, alpha: float = 0.05) -> Array:
         """All theta that are rejected on neither side, each at alpha/2: shape (k, 2)."""
         half = level(alpha) / 2.0
-        # no tail beyond this many standard deviations is as large as alpha/2 (Cantelli)
-        reach = half**-0.5 * np.sqrt(np.abs(self.variance).sum(axis=1)) + self.step
+        # no tail beyond this many standard deviations is as large as alpha/2: Cantelli's bound, and
+        # more for Student's law
+        reach = (_WIDEST if self.doubt.any() else 1.0) * half**-0.5 * np.sqrt(
+            np.abs(self.variance).sum(axis=1)
+        ) + self.step
         ends = []
         for upper in (True, False):
             inside = np.array(estimate, dtype=np.float64)
@@ -135,7 +159,7 @@ class PathLaw:
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> PathLaw:
         """Inverse of `to_dict`."""
-        width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,)}
+        width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
         given = {name: np.array(document[name], dtype=np.float64) for name in width}
         return cls(**{name: values.reshape(width[name]) for name, values in given.items()})
 

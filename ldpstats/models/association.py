@@ -382,7 +382,7 @@ class AssociationModel:
             smallest_expected=independence.smallest_expected(self),
             digest=self.digest,
             independence=self._independence(),
-            law=self._law(problem),
+            law=self._law(problem, linear.covariance),
             model=self,
         )
 
@@ -402,22 +402,24 @@ class AssociationModel:
         alone = None if len(problem.strata) > 1 else problem.variances() * self._dispersion
         return Uncertain(estimate, None, variances=alone)
 
-    def _law(self, problem: JointMoments) -> PathLaw | None:
+    def _law(self, problem: JointMoments, V: Covariance | None) -> PathLaw | None:
         """Cumulants of the estimate of each cell along its path; None where they are not known."""
         if not self.is_exact:
             return None
-        parts, N = problem.path_moments(problem.plug_in()), self.nobs
+        matrix = None if V is None else V.matrix()
+        parts, N = problem.path_moments(problem.plug_in(), matrix), self.nobs
         if parts is None:
             return None
         variance, third = np.zeros((self.n_cells, 3)), np.zeros((self.n_cells, 4))
-        step = np.zeros(self.n_cells)
+        step, doubt = np.zeros((2, self.n_cells))
         for part in parts:
             weight = part.nobs / N
             second, cubic = path_cumulants(part.own, part.rest, part.nobs)
             variance += weight**2 * second
             third += weight**3 * cubic
-            step = np.maximum(step, part.step * part.share * weight / N)
-        return PathLaw(variance, third, _PART * step)
+            step = np.maximum(step, part.step * part.share / N)
+            doubt += (weight / N) * np.sqrt(part.doubt)  # strata share what is in doubt
+        return PathLaw(variance, third, _PART * step, doubt**2)
 
     @property
     def _dispersion(self) -> float:
