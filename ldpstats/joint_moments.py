@@ -370,9 +370,12 @@ class Stratum:
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
             if r == 1 and V is not None:
-                others_ = reduce(np.kron, given)
-                np.fill_diagonal(others_, 0.0)
-                doubt = np.einsum("ij,ij->i", others_ @ V, others_)
+                each = reduce(np.kron, given)
+                mean = each @ p
+                # no distribution of the cells has a mean that varies more
+                most = (each.max(axis=1) - mean) * (mean - each.min(axis=1))
+                np.fill_diagonal(each, 0.0)
+                doubt = np.minimum(np.einsum("ij,ij->i", each @ V, each), most)
             own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
             total[r] = apply_along(p, given)
         others = 1.0 - p
@@ -452,6 +455,24 @@ class JointMoments(Moments):
         p = self.estimate()[0]
         return project_simplex(p) if self.complete else project_subsimplex(p)
 
+    @cached_property
+    def in_errors(self) -> Array:
+        """The estimate projected onto the simplex, with distances in standard errors.
+
+        Cells that are known well stay where they are, as in `Equations.plug_in`; the noise of
+        others would else be taken from them, too. Over several strata it is `plug_in`.
+        """
+        if len(self.strata) > 1 or not self.complete:
+            return self.plug_in()
+        stratum = self.strata[0]
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        mean = stratum.rows.adjoint(stratum.first) / self.nobs
+        square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        variances = square - mean**2
+        least = _ROUNDING * square
+        return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
+
     def summing_to_one(self) -> JointMoments:
         """The same moments from features that sum to one over the categories of their variable.
 
@@ -480,7 +501,7 @@ class JointMoments(Moments):
         else the spread of the products of features as observed, whatever p is.
         """
         if all(s.listing is None and s.alphabets is not None for s in self.strata):
-            at = self.plug_in() if p is None else p
+            at = self.in_errors if p is None else p
             expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
             return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
         listings = [stratum.listing for stratum in self.strata]

@@ -407,7 +407,7 @@ class AssociationModel:
         if not self.is_exact:
             return None
         matrix = None if V is None else V.matrix()
-        parts, N = problem.path_moments(problem.plug_in(), matrix), self.nobs
+        parts, N = problem.path_moments(problem.in_errors, matrix), self.nobs
         if parts is None:
             return None
         variance, third = np.zeros((self.n_cells, 3)), np.zeros((self.n_cells, 4))
