@@ -370,7 +370,7 @@ class Stratum:
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
             if r == 1 and V is not None:
-                each = reduce(np.kron, given)
+                each = np.array(reduce(np.kron, given))
                 mean = each @ p
                 # no distribution of the cells has a mean that varies more
                 most = (each.max(axis=1) - mean) * (mean - each.min(axis=1))
