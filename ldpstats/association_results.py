@@ -18,7 +18,7 @@ from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import association, effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.skewness import PathLaw, within_unit
+from ldpstats.inference.skewness import CellLaw, within_unit
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
@@ -93,7 +93,7 @@ class AssociationResults(FittedResults):
         `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
     independence : TestResult or None
         The score test of independence; None where a variable does not vary.
-    law : PathLaw or None
+    law : CellLaw or None
         Variance and skewness of `linear_params` as polynomials in the frequency of each cell, which
         intervals and p-values rest on; None over candidates and with cohorts.
     model : AssociationModel or None
@@ -128,7 +128,7 @@ class AssociationResults(FittedResults):
     digest: str
     settings: str = ""
     independence: TestResult | None = None
-    law: PathLaw | None = None
+    law: CellLaw | None = None
     model: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -701,7 +701,7 @@ class AssociationResults(FittedResults):
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
         law = d.get("law")  # documents of version 0.1 have none
-        given["law"] = None if law is None else PathLaw.from_dict(law)
+        given["law"] = None if law is None else CellLaw.from_dict(law)
         if law is not None and given["law"].step.size != cells:
             raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
         test = d["independence"]

@@ -19,7 +19,7 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.skewness import PathLaw, path_cumulants, within_unit
+from ldpstats.inference.skewness import CellLaw, path_cumulants, within_unit
 from ldpstats.models.association import AssociationModel
 from ldpstats.results import FrequencyResults  # noqa: F401  (documents hold some)
 
@@ -64,7 +64,7 @@ def surveys(
         yield ldp.AssociationModel(*(m.privatize(codes, rng) for m, codes in pairs))
 
 
-def unfitted(model: AssociationModel, by_name: bool = False) -> tuple[Array, PathLaw | None, Any]:
+def unfitted(model: AssociationModel, by_name: bool = False) -> tuple[Array, CellLaw | None, Any]:
     """What intervals rest on, without a fit: estimate, law and covariance."""
     problem = model._unconstrained(by_name)
     V = problem.covariance()
@@ -134,10 +134,10 @@ def test_strata_and_one_stratum_have_the_same_law() -> None:
     np.testing.assert_allclose(parts.conf_int(), whole.conf_int(), atol=2e-3)
 
 
-def count_law(n: float, k: int, step: float = 0.0) -> PathLaw:
+def count_law(n: float, k: int, step: float = 0.0) -> CellLaw:
     """Of shares that are counted without noise."""
     cumulants = path_cumulants(np.ones((3, k)), np.zeros((3, k)), n)
-    return PathLaw(*cumulants, step=np.full(k, step), doubt=np.zeros(k))
+    return CellLaw(*cumulants, step=np.full(k, step), doubt=np.zeros(k))
 
 
 def test_intervals_of_a_count_are_close_to_the_exact_ones() -> None:

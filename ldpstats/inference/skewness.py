@@ -24,7 +24,7 @@ from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import skewed_pvalue
 
-__all__ = ["PathLaw", "path_cumulants", "within_unit"]
+__all__ = ["CellLaw", "path_cumulants", "within_unit"]
 
 Array = npt.NDArray[np.float64]
 
@@ -36,7 +36,7 @@ _MOST = 1e3  # skewness; a gamma law is as good as all at its lower end beyond
 
 
 @dataclass(frozen=True, eq=False)
-class PathLaw:
+class CellLaw:
     """Cumulants of estimates as polynomials in the frequency, lowest coefficient first.
 
     Parameters
@@ -62,7 +62,7 @@ class PathLaw:
     Twenty of a thousand, counted without noise; the exact interval is [.0123, .0307]:
 
     >>> cumulants = path_cumulants(np.ones((3, 1)), np.zeros((3, 1)), 1000.0)
-    >>> law = PathLaw(*cumulants, step=np.zeros(1), doubt=np.zeros(1))
+    >>> law = CellLaw(*cumulants, step=np.zeros(1), doubt=np.zeros(1))
     >>> law.interval(np.array([0.02])).round(4)
     array([[0.0126, 0.0301]])
     """
@@ -157,7 +157,7 @@ class PathLaw:
         return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
 
     @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> PathLaw:
+    def from_dict(cls, document: Mapping[str, Any]) -> CellLaw:
         """Inverse of `to_dict`."""
         width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
         given = {name: np.array(document[name], dtype=np.float64) for name in width}

@@ -28,7 +28,7 @@ from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.association import CrossMoments
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
-from ldpstats.inference.skewness import PathLaw, path_cumulants
+from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.joint_moments import JointMoments, unbiased_map, without_rounding
 from ldpstats.models import independence
@@ -402,7 +402,7 @@ class AssociationModel:
         alone = None if len(problem.strata) > 1 else problem.variances() * self._dispersion
         return Uncertain(estimate, None, variances=alone)
 
-    def _law(self, problem: JointMoments, V: Covariance | None) -> PathLaw | None:
+    def _law(self, problem: JointMoments, V: Covariance | None) -> CellLaw | None:
         """Cumulants of the estimate of each cell along its path; None where they are not known."""
         if not self.is_exact:
             return None
@@ -419,7 +419,7 @@ class AssociationModel:
             third += weight**3 * cubic
             step = np.maximum(step, part.step * part.share / N)
             doubt += (weight / N) * np.sqrt(part.doubt)  # strata share what is in doubt
-        return PathLaw(variance, third, _PART * step, doubt**2)
+        return CellLaw(variance, third, _PART * step, doubt**2)
 
     @property
     def _dispersion(self) -> float:
