@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.bit_scores import BitScores, unary_scores
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
@@ -108,6 +109,52 @@ class Channel(ABC):
     def forward(self, p: Array) -> Array:
         """Law of the report, ``p Q`` of shape (l,), when the category has law `p` of shape (k,)."""
         return np.asarray(p @ self.matrix())
+
+    def information(self, p: Array) -> Array:
+        """Expected Fisher information of one report about p, ``Q diag(1/m) Q'``, shape (k, k).
+
+        Raises
+        ------
+        NotAvailable
+            Where the possible reports can neither be listed nor be summed over.
+        InvalidArgument
+            Where a report that some category makes has probability zero under p.
+        """
+        Q, m = self._emitted(p)
+        return np.asarray((Q / m) @ Q.T)
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Raw moments of ``u_i = sum_x features[i, x] Q[x, y] / m_y`` of one report, m = p Q.
+
+        Parameters
+        ----------
+        p : array, shape (k,)
+            Frequencies at which the scores are taken.
+        features : array, shape (k, k)
+            Row i belongs to category i.
+
+        Returns
+        -------
+        own : array, shape (3, k)
+            Means of u_i, u_i^2 and u_i^3 over the reports of category i.
+        mean : array, shape (3, k)
+            The same over the reports of the frequencies p.
+        """
+        Q, m = self._emitted(p)
+        u = features @ (Q / m)
+        own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
+        return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
+
+    def _emitted(self, p: Array) -> tuple[Array, Array]:
+        """Columns of Q that are not zero, and their probabilities under p, all positive."""
+        Q = self.matrix()
+        Q = Q[:, Q.any(axis=0)]
+        m = p @ Q
+        if not np.all(m > 0.0):
+            raise InvalidArgument(
+                "p", p, "gives probability zero to a possible report: use positive frequencies"
+            )
+        return Q, m
 
     def likelihood(self, y: Any) -> Array:
         """``W[i, x] = Q[x, y_i]``, shape (u, k)."""
@@ -323,6 +370,22 @@ class Bits(Channel):
         scale = W.max(axis=1, initial=-np.inf)
         scale[~np.isfinite(scale)] = 0.0  # a report that no category can make keeps a row of zeros
         return DenseRows(np.exp(W - scale[:, None]), scale)
+
+    def _scores(self) -> BitScores | None:
+        """The law of the scores where each category owns a bit of its own; None elsewhere."""
+        if self.unary and 0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0:
+            return unary_scores(self.p1, self.p0, self.n_bits, np.empty(0))
+        return None
+
+    def information(self, p: Array) -> Array:
+        scores = self._scores()
+        return super().information(p) if scores is None else scores.information(p)
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        scores = self._scores()
+        if scores is None:
+            return super().score_moments(p, features)
+        return scores.moments(p, features)
 
     def output_classes(self) -> OutputClasses:
         if self.n_bits <= 12 or not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):

@@ -151,6 +151,13 @@ class Covariance:
         out = (rows * self.diagonal) @ rows.T + loaded @ self.core @ loaded.T
         return np.asarray((out + out.T) / 2, dtype=np.float64)
 
+    def times(self, x: npt.ArrayLike) -> Array:
+        """V x, shape (k,), for x of shape (k,), in O(k r)."""
+        v = finite_array("x", x, 1)
+        low = v if self.factors is None else v @ self.factors
+        low = self.core @ low
+        return np.asarray(self.diagonal * v + (low if self.factors is None else self.factors @ low))
+
     def scaled(self, c: float) -> Covariance:
         """c V for a finite c >= 0."""
         if not (np.isfinite(c) and c >= 0):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +16,10 @@ from ldpstats.errors import NotAvailable
 __all__ = [
     "ExactForm",
     "OwnTally",
+    "PathLaw",
     "PooledTallies",
+    "ReportLaw",
+    "ReportPart",
     "Tallies",
     "Uncertain",
     "Unexplained",
@@ -25,6 +28,8 @@ __all__ = [
 ]
 
 Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
 def number_to_json(value: float) -> float | str:
@@ -219,6 +224,8 @@ class ExactForm:
 class Tallies(ABC):
     """Counts that estimates rest on, few enough of them to make estimates skewed."""
 
+    everywhere: ClassVar[bool] = False  # whether the law is worth following away from the estimate
+
     @abstractmethod
     def law(self, p: Array) -> tuple[Array, Array, Array]:
         """Standard error and skewness at the frequencies p, and growth of the variance with p.
@@ -234,7 +241,8 @@ class Tallies(ABC):
     @staticmethod
     def from_dict(document: dict[str, Any]) -> Tallies:
         """Inverse of `to_dict`; the fields tell of which kind they are."""
-        kind = PooledTallies if "share" in document else OwnTally
+        known: dict[str, type[Tallies]] = {"share": PooledTallies, "own": PathLaw}
+        kind = next((known[name] for name in known if name in document), OwnTally)
         values = (np.array(document[field.name], dtype=np.float64) for field in fields(kind))
         return kind(*values)
 
@@ -325,3 +333,143 @@ class OwnTally(Tallies):
         own = share * (1.0 - share) / (self.scale**2 * self.nobs)
         variance = self.other + own
         return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5, tilt
+
+
+@dataclass(frozen=True, eq=False)
+class PathLaw(Tallies):
+    """The law of each estimate if its frequency were another, the others in proportion.
+
+    An estimate is a mean over the reports of each source, added up over sources. Every report
+    counts for it with a number that has the moments `own` where its category is the answer, and
+    `others` where it is not; at the frequency v they are mixed with the shares v and 1 - v. The
+    first three cumulants follow: exactly for a linear estimate, to first order for one whose
+    weights were estimated too.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    own, others : array, shape (S, 3, k)
+        Means of the number, of its square and of its cube.
+
+    Examples
+    --------
+    Of 100 reports each tells the truth with probability 1/2, and nothing else:
+
+    >>> law = PathLaw(np.array([[100.0]]), np.array([[[1.0], [2.0], [4.0]]]), np.zeros((1, 3, 1)))
+    >>> [v.round(4) for v in law.law(np.array([0.04]))]
+    [array([0.028]), array([0.6857]), array([0.0192])]
+    """
+
+    everywhere: ClassVar[bool] = True
+
+    nobs: Array
+    own: Array
+    others: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        v = np.clip(p, 0.0, 1.0)
+        first, second, third = np.moveaxis(self.others + v * (self.own - self.others), 1, 0)
+        rise = self.own - self.others
+        spread = second - first**2
+        spread = np.where(spread > _ROUNDING * second, spread, 0.0)  # what is certain has none
+        variance = (spread / self.nobs).sum(axis=0)
+        cumulant = ((third - 3.0 * first * second + 2.0 * first**3) / self.nobs**2).sum(axis=0)
+        rate = ((rise[:, 1] - 2.0 * first * rise[:, 0]) / self.nobs).sum(axis=0)
+        varies = variance > 0.0
+        skewness = np.where(varies, cumulant, 0.0) / np.where(varies, variance, 1.0) ** 1.5
+        return np.sqrt(variance), skewness, rate
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPart:
+    """What an estimate makes of the reports of one source that are labels.
+
+    Parameters
+    ----------
+    weights : array, shape (l,) or (k, l)
+        Number with which a report counts for each category; shape (l,) for a diagonal.
+    slopes : array, shape (l,) or (k, l)
+        Growth of the probability of each report with each frequency; shape (l,) for a diagonal.
+    law : array, shape (l,)
+        Probabilities of the reports.
+    nobs : int
+    """
+
+    weights: Array
+    slopes: Array
+    law: Array
+    nobs: int
+
+    def contrasts(self, R: Array) -> Array:
+        """Number with which a report counts for each contrast, shape (q, l), R of shape (q, k)."""
+        return np.asarray(R * self.weights if self.weights.ndim == 1 else R @ self.weights)
+
+    def moved(self, change: Array) -> ReportPart:
+        """The part where the frequencies differ by `change`, shape (k,), which sums to zero.
+
+        A report that is left with less than half a report's share gets that, or what it had.
+        """
+        step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
+        law = np.maximum(self.law + step, np.minimum(self.law, 0.5 / self.nobs))
+        return ReportPart(self.weights, self.slopes, law / law.sum(), self.nobs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        arrays = {name: getattr(self, name).tolist() for name in ("weights", "slopes", "law")}
+        return arrays | {"nobs": self.nobs}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportPart:
+        """Inverse of `to_dict`."""
+        weights, slopes, law = (
+            np.array(document[name], dtype=np.float64) for name in ("weights", "slopes", "law")
+        )
+        return cls(weights, slopes, law, int(document["nobs"]))
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """The law of a linear estimate from label reports, which can be moved to where a null holds.
+
+    Tests of the estimate are then score tests: with its variance, and its skewness, under the null.
+    The variance at the estimate itself is too small where a channel is ill-conditioned or reports
+    are few.
+
+    Parameters
+    ----------
+    parts : tuple of ReportPart
+        The sources.
+    """
+
+    parts: tuple[ReportPart, ...]
+
+    def moved(self, change: Array) -> ReportLaw:
+        """The law where the frequencies differ by `change`, shape (k,)."""
+        return ReportLaw(tuple(part.moved(change) for part in self.parts))
+
+    def covariance(self, R: Array) -> Array:
+        """Covariance of the contrasts R p, shape (q, q), for R of shape (q, k)."""
+        total = np.zeros((len(R), len(R)))
+        for part in self.parts:
+            u = part.contrasts(R)
+            centred = u - (u @ part.law)[:, None]
+            total += (centred * part.law) @ centred.T / part.nobs
+        return total
+
+    def third_cumulants(self, R: Array) -> Array:
+        """Third cumulant of each contrast, shape (q,)."""
+        total = np.zeros(len(R))
+        for part in self.parts:
+            u = part.contrasts(R)
+            total += (u - (u @ part.law)[:, None]) ** 3 @ part.law / part.nobs**2
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportLaw:
+        """Inverse of `to_dict`."""
+        return cls(tuple(ReportPart.from_dict(part) for part in document["parts"]))

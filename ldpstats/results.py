@@ -19,6 +19,7 @@ from ldpstats.errors import (
 )
 from ldpstats.estimates import (
     ExactForm,
+    ReportLaw,
     Tallies,
     Uncertain,
     Unexplained,
@@ -29,13 +30,15 @@ from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import labels_from_json, labels_to_json
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
+
+    from ldpstats.contrasts import ContrastLaw
 
 __all__ = ["FrequencyResults"]
 
@@ -53,6 +56,7 @@ _PLAIN = (
     "n_iter",
     "converged",
     "message",
+    "linear_method",
     *_LISTS,
 )
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion")
@@ -61,6 +65,7 @@ _PARTS: dict[str, Any] = {
     "linear": Uncertain,
     "exact": ExactForm,
     "tally": Tallies,
+    "law": ReportLaw,
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
@@ -87,6 +92,9 @@ class FrequencyResults(FittedResults):
         Standard errors of `params`.
     linear_params : Series, shape (k,)
         The unconstrained, unbiased estimate; it may leave [0, 1].
+    linear_method : {"inversion", "one step"}
+        How it was computed: by linear equations of the counts; or, for bits whose patterns are
+        known, by one Newton step of their likelihood, which has the variance of the maximum.
     nobs, n_missing : int
         Reports, and respondents who gave no answer.
     llf : float
@@ -124,6 +132,8 @@ class FrequencyResults(FittedResults):
     epsilon: float
     exact: ExactForm | None = None
     tally: Tallies | None = None
+    law: ReportLaw | None = None
+    linear_method: str = "inversion"
     goodness_of_fit: TestResult | None = None
     settings: str = ""
     unexplained: Unexplained | None = None
@@ -154,9 +164,10 @@ class FrequencyResults(FittedResults):
             One minus the coverage of each interval (of all together, if `simultaneous`).
         method : str
             "default": "exact" for the categories that have a binomial count of their own (all of
-            them under k-RR, binary designs and unary reports); of hashed candidates, and of
-            several mechanisms together, a score interval that allows for the skewness of few
-            reports; "wald" for the others.
+            them under k-RR, binary designs and sums of unary bits); else a score interval that
+            allows for the skewness of few reports (of unary reports whose patterns are known,
+            other channels, hashed candidates, and several mechanisms together); "wald" where too
+            little is known for that.
             "exact": Clopper-Pearson on the tallied report or bit, mapped to the frequency.
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
@@ -164,8 +175,9 @@ class FrequencyResults(FittedResults):
             simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). The
             last three lean on asymptotics that fail on the boundary, and warn there.
         clip : bool
-            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty. Not for
-            "profile" and "bootstrap", which stay inside by themselves.
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, at
+            which the estimate is alpha/2 times as likely as at the edge: never one of width zero.
+            Not for "profile" and "bootstrap", which stay inside by themselves.
         simultaneous : {None, "bonferroni", "sidak", "scheffe"}
             Cover all k frequencies together; "scheffe" (Wald intervals only) covers every
             contrast too.
@@ -199,8 +211,7 @@ class FrequencyResults(FittedResults):
             self._warn_boundary(chosen)
         bounds = self._bounds(chosen, alpha, simultaneous == "scheffe", how)
         if clip and chosen not in ("profile", "bootstrap"):
-            at = self.linear.places
-            bounds[at] = intervals.clip_unit(bounds[at])
+            bounds = self._cut(bounds, chosen, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
@@ -233,9 +244,13 @@ class FrequencyResults(FittedResults):
             if self.tally is not None:
                 at = self.linear.places
                 estimate = self.linear.estimate[at]
-                bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
-            if self.exact is not None:
-                bounds[self.exact.known] = self.exact.apply(intervals.exact_binomial, alpha)
+                if self.tally.everywhere:
+                    bounds[at] = intervals.inverted(estimate, self.tally.law, alpha)
+                else:
+                    bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
+            own = np.flatnonzero(self.counted)
+            if self.exact is not None and own.size:
+                bounds[own] = self.exact.take(own).apply(intervals.exact_binomial, alpha)
             return bounds
         which = self.fitted if method == "wald-mle" else self.linear
         if which.covariance is None:
@@ -243,6 +258,31 @@ class FrequencyResults(FittedResults):
         if scheffe:
             return self._around(which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1))
         return self._around(which, partial(intervals.wald, alpha=alpha))
+
+    @property
+    def counted(self) -> npt.NDArray[np.bool_]:
+        """Categories, shape (k,), whose default interval and tests rest on a binomial count."""
+        if self.exact is None or self.linear_method != "inversion":
+            return np.zeros(self.k, dtype=bool)
+        return self.exact.known
+
+    def _cut(self, bounds: Array, method: str, alpha: float) -> Array:
+        """Intersect intervals with [0, 1]; what lies outside gets a limit of its own."""
+        at = np.zeros(self.k, dtype=bool)
+        at[self.linear.places] = True
+        own = {"default": self.counted, "exact": at, "wilson": at}.get(method, np.zeros_like(at))
+        if self.exact is not None and own.any():
+            form = self.exact.take(np.flatnonzero(own))
+            counts = form.tally, form.nobs, form.offset, form.scale
+            bounds[own] = intervals.edge_binomial(bounds[own], *counts, alpha)
+        which = self.fitted if method == "wald-mle" else self.linear
+        se = which.bse()
+        if method == "default" and self.tally is not None:
+            inside = np.clip(which.estimate[which.places], 0.0, 1.0)
+            se[which.places] = self.tally.law(inside)[0]
+        at &= ~own
+        bounds[at] = intervals.edge_normal(bounds[at], which.estimate[at], se[at], alpha)
+        return bounds
 
     def _around(self, which: Uncertain, compute: Any) -> Array:
         """Intervals around the estimates that have a standard error; nan for the others."""
@@ -293,11 +333,11 @@ class FrequencyResults(FittedResults):
 
         A candidate that was not selected has the p-value 1.
         """
-        p = self._z_pvalues("two-sided")
-        if self.exact is not None:
-            tails = [self.exact.apply(tests_.binomial_excess)]
-            tails.append(self.exact.apply(tests_.binomial_deficit))
-            p[self.exact.known] = np.minimum(2.0 * np.minimum(*tails), 1.0)
+        p, own = self._z_pvalues("two-sided"), np.flatnonzero(self.counted)
+        if self.exact is not None and own.size:
+            form = self.exact.take(own)
+            tails = form.apply(tests_.binomial_excess), form.apply(tests_.binomial_deficit)
+            p[own] = np.minimum(2.0 * np.minimum(*tails), 1.0)
         return self._series(p, "pvalues")
 
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
@@ -335,9 +375,9 @@ class FrequencyResults(FittedResults):
 
         A candidate that was not selected has the p-value 1, and counts among the tests.
         """
-        p = self._z_pvalues("larger")
-        if self.exact is not None:
-            p[self.exact.known] = self.exact.apply(tests_.binomial_excess)
+        p, own = self._z_pvalues("larger"), np.flatnonzero(self.counted)
+        if self.exact is not None and own.size:
+            p[own] = self.exact.take(own).apply(tests_.binomial_excess)
         return self._series(p, "presence_pvalues")
 
     def _z_pvalues(self, alternative: str) -> Array:
@@ -349,11 +389,59 @@ class FrequencyResults(FittedResults):
             p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
             return p
         se, skewness, _ = self.tally.law(np.zeros(estimate.shape))
-        larger, smaller = (skewed_pvalue(s * estimate / se, s * skewness) for s in (1.0, -1.0))
+        z = tests_.z_test(estimate, se)[0]
+        step = continuity(skewness) if self.tally.everywhere else 0.0
+        larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
         p[at] = larger
         if alternative == "two-sided":
             p[at] = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
         return p
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        from ldpstats.contrasts import ContrastLaw
+
+        span, entries = (float(row.min()), float(row.max())), np.flatnonzero(row)
+        if self.law is not None and self.linear.at is None:
+            return ContrastLaw(partial(self._moved_law, row), *span)
+        if self.tally is not None and entries.size == 1:
+            place = np.searchsorted(np.arange(self.k)[self.linear.places], entries[0])
+            return ContrastLaw(partial(self._tally_law, row[entries[0]], place), *span)
+        return None
+
+    def _moved_law(self, row: Array, value: Array) -> tuple[Array, Array]:
+        """Standard error and skewness of a contrast if it is `value`, from the law of reports."""
+        assert self.law is not None
+        R = row[None]
+        law = self.law.moved(self._restriction(R, R @ self.linear.estimate - value))
+        variance = np.diagonal(law.covariance(R))
+        cumulant = law.third_cumulants(R)
+        return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
+
+    def _tally_law(self, factor: float, place: int, value: Array) -> tuple[Array, Array]:
+        """The same of a multiple of one frequency, from its tally."""
+        assert self.tally is not None
+        p = np.clip(self.linear.estimate[self.linear.places], 0.0, 1.0)
+        p[place] = value[0] / factor
+        se, skewness, _ = self.tally.law(p)
+        return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+
+    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
+        if self.linear.at is not None:
+            return None
+        change = self._restriction(R, gap)
+        if self.law is not None:
+            return self.law.moved(change).covariance(R)
+        if self.tally is None or not self.tally.everywhere:
+            return None
+        inside = np.clip(self.linear.estimate, 0.0, 1.0)
+        there, here = (self.tally.law(p)[0] for p in (inside + change, inside))
+        return np.asarray(self.linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
+
+    def _restriction(self, R: Array, gap: Array) -> Array:
+        """What takes the estimate, whose contrasts R are off by `gap`, to the null: shape (k,)."""
+        V = self.linear.known()
+        weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+        return np.asarray(-V.times(R.T @ weights))
 
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.
@@ -374,7 +462,7 @@ class FrequencyResults(FittedResults):
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> results.difference("a", "b").round(3).to_dict()
-        {'estimate': 0.247, 'se': 0.075, 'lower': 0.101, 'upper': 0.394, 'pvalue': 0.001}
+        {'estimate': 0.247, 'se': 0.075, 'lower': 0.1, 'upper': 0.393, 'pvalue': 0.001}
         """
         R = np.zeros((1, self.k))
         R[0, self._position(first)] += 1.0

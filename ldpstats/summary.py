@@ -178,7 +178,7 @@ def _row(values: Any, digits: int) -> list[str]:
 
 def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
     frame = frame.iloc[results.linear.places]
-    own = np.zeros(1, dtype=bool) if results.exact is None else results.exact.known
+    own = results.counted
     kind = "Wald" if results.tally is None else "score, with the skewness of the reports"
     if own.all():
         kind = "exact (Clopper-Pearson)"
@@ -190,6 +190,8 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         *(_cut_notes(results, frame, alpha) if results.linear.covariance is not None else []),
         "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
     ]
+    if results.linear_method == "one step":
+        notes.insert(1, "Unconstrained estimate: one Newton step of the likelihood of the bits.")
     notes += protection_notes(results.sources)
     if results.linear.covariance is None:
         notes = [
@@ -241,15 +243,31 @@ def _selection_notes(results: Any) -> list[str]:
 
 
 def _cut_notes(results: Any, frame: pd.DataFrame, alpha: float) -> list[str]:
-    if (frame["upper"] > 0.0).all() and (frame["lower"] < 1.0).all():
-        return []
-    uncut = results.conf_int(alpha, clip=False)  # an interval may be [0, 0] by itself too
-    notes = []
-    if (uncut["upper"] < 0.0).any():
-        notes.append("An interval [0, 0] lay wholly below 0 before the cut.")
-    if (uncut["lower"] > 1.0).any():
-        notes.append("An interval [1, 1] lay wholly above 1 before the cut.")
+    notes, edges = [], (frame["lower"] <= 0.0) | (frame["upper"] >= 1.0)
+    if edges.any():
+        uncut = results.conf_int(alpha, clip=False).loc[frame.index]
+        for beyond, where in (
+            (uncut["upper"] <= 0.0, "below 0"),
+            (uncut["lower"] >= 1.0, "above 1"),
+        ):
+            if beyond.any():
+                notes.append(
+                    f"Before the cut the interval of {_named(frame.index[beyond])} lay {where}; "
+                    "the one shown has a limit of its own (see conf_int)."
+                )
+    missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
+    if results.is_maximum and missed.any():
+        notes.append(
+            f"The interval of {_named(frame.index[missed])} does not hold the estimate, which is "
+            "constrained: it belongs to the unconstrained one."
+        )
     return notes
+
+
+def _named(labels: Any) -> str:
+    """The first labels, and how many more there are."""
+    shown = ", ".join(one_line(label, _LONGEST_LABEL) for label in labels[:3])
+    return shown if len(labels) <= 3 else f"{shown} and {len(labels) - 3} more"
 
 
 def _boundary_notes(results: Any) -> list[str]:

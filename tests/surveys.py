@@ -121,15 +121,29 @@ def as_counts(mechanism: ldp.Mechanism, counts: Array, n: int) -> ldp.Counts | l
 
 
 def default_intervals(mechanism: ldp.Mechanism, counts: Array, n: int) -> Array:
-    """What `conf_int(clip=False)` gives, for counts of shape (R, l): shape (R, k, 2)."""
+    """What `conf_int(clip=False)` gives, for counts of shape (R, l): shape (R, k, 2).
+
+    Of channels without a count for each category it is taken from the fits.
+    """
     problem = moments(mechanism, n)
     if np.ndim(problem.A) == 2:
-        estimate, variance = estimates(mechanism, counts, n)
-        return intervals.wald(estimate, np.sqrt(variance))
+        fits = (ldp.FrequencyModel(as_counts(mechanism, row, n)).fit() for row in counts)
+        return np.array([fit.conf_int(clip=False).to_numpy() for fit in fits])
     tally, where = np.unique(counts, return_inverse=True)  # few tallies differ
     ends = intervals.exact_binomial(tally, n)[where.reshape(counts.shape)]
     offset, scale = (np.broadcast_to(x, mechanism.k) for x in (problem.offset, problem.A))
     return np.asarray((ends - offset[:, None]) / scale[:, None])
+
+
+def assert_cut(found: npt.ArrayLike, uncut: Array) -> None:
+    """Intervals are the intersection with [0, 1], or begin at its edge where that is empty."""
+    ends, cut = np.asarray(found), intervals.clip_unit(uncut)
+    inside = cut[:, 0] < cut[:, 1]
+    np.testing.assert_allclose(ends[inside], cut[inside], rtol=0, atol=1e-9)
+    for edge, away in ((0.0, 1), (1.0, 0)):
+        outside = ~inside & (cut[:, 0] == edge)
+        np.testing.assert_array_equal(ends[outside, 1 - away], edge)
+    assert np.all(ends[:, 0] < ends[:, 1])
 
 
 def covered(interval: Array, p: Array) -> Array:
@@ -170,7 +184,28 @@ def bit_covariances(problem: Equations, p: Array) -> Array:
     return np.asarray(np.where(np.eye(problem.k), variances[:, :, None], -outer) / problem.nobs)
 
 
+def score_forms(
+    mechanism: ldp.Mechanism, counts: Array, n: int, rows: Array, value: Array
+) -> Array:
+    """What `wald_test` gives for labels that each tell of one category: shape (R,)."""
+    problem, estimate = moments(mechanism, n), estimates(mechanism, counts, n)[0]
+    gap, V = estimate @ rows.T - value, observed_covariances(mechanism, counts, n)
+    weights = np.linalg.solve(rows @ V @ rows.T, gap[..., None])[..., 0]
+    change = -np.einsum("rij,rj->ri", V, weights @ rows)
+    t = counts / n
+    law = np.maximum(problem.offset + problem.A * plug_in(problem, estimate), 0.0)
+    law = np.where(counts >= 10, t, np.maximum(t, law))
+    law /= law.sum(axis=1, keepdims=True)
+    moved = np.maximum(law + problem.A * change, np.minimum(law, 0.5 / n))
+    null = multinomial_covariances(mechanism, moved / moved.sum(axis=1, keepdims=True), n)
+    return quadratic_forms_of(gap, rows @ null @ rows.T)
+
+
+def quadratic_forms_of(x: Array, V: Array) -> Array:
+    """x' V^-1 x of each survey."""
+    return np.einsum("ri,ri->r", x, np.linalg.solve(V, x[..., None])[..., 0])
+
+
 def quadratic_forms(d: Array, V: Array, rows: Array) -> Array:
     """(rows d)' (rows V rows')^-1 (rows d) of each survey."""
-    x = d @ rows.T
-    return np.einsum("ri,ri->r", x, np.linalg.solve(rows @ V @ rows.T, x[..., None])[..., 0])
+    return quadratic_forms_of(d @ rows.T, rows @ V @ rows.T)

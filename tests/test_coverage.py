@@ -23,6 +23,7 @@ from scipy import stats
 from surveys import (
     MECHANISMS,
     as_counts,
+    assert_cut,
     covered,
     default_intervals,
     draw,
@@ -52,6 +53,11 @@ class Setting:
 
     def __str__(self) -> str:
         return f"{self.name}-{self.k}-{self.epsilon:g}-{self.n}-{self.where}"
+
+    @property
+    def most(self) -> int:
+        """Surveys to simulate: those of the rectangular channel are fitted one by one."""
+        return 2000 if self.name == "rectangular" else FULL
 
     @cached_property
     def mechanism(self) -> ldp.Mechanism:
@@ -89,7 +95,7 @@ def coverage(setting: Setting, R: int) -> pd.DataFrame:
 
     "halved" is the control: the same estimates with half their standard errors.
     """
-    counts = setting.draw(R)
+    counts = setting.draw(min(R, setting.most))
     uncut = default_intervals(setting.mechanism, counts, setting.n)
     estimate, variance = estimates(setting.mechanism, counts, setting.n)
     halved = intervals.wald(estimate, np.sqrt(variance) / 2)
@@ -134,6 +140,7 @@ def exact_coverage(setting: Setting) -> Array:
 
 def check(setting: Setting, R: int, fits: int) -> None:
     """Default intervals cover, simulation agrees with theory, and users get the same intervals."""
+    R = min(R, setting.most)
     cells = coverage(setting, R)
     for column in ("uncut", "cut"):
         wrong = outside(cells, column, R)
@@ -150,9 +157,7 @@ def check(setting: Setting, R: int, fits: int) -> None:
     for survey, uncut in zip(counts, ours, strict=True):
         results = ldp.FrequencyModel(as_counts(setting.mechanism, survey, setting.n)).fit()
         np.testing.assert_allclose(results.conf_int(clip=False), uncut, rtol=0, atol=1e-10)
-        np.testing.assert_allclose(
-            results.conf_int(), intervals.clip_unit(uncut), rtol=0, atol=1e-10
-        )
+        assert_cut(results.conf_int(), uncut)
 
 
 @pytest.mark.parametrize(

@@ -97,8 +97,8 @@ def test_string_hypotheses_equal_matrices() -> None:
     np.testing.assert_allclose(text.pvalue, matrix.pvalue)
     V = results.linear_cov.to_numpy()
     R = np.array([1.0, 0, 0, -1])
-    z = R @ results.linear_params / np.sqrt(R @ V @ R)
-    assert np.ravel(text.pvalue)[0] == pytest.approx(2 * stats.norm.sf(abs(z)))
+    assert text.effect[0] == pytest.approx(R @ results.linear_params)
+    assert text.sd.ravel()[0] == pytest.approx(np.sqrt(R @ V @ R))
     numbers = ldp.FrequencyModel(ldp.KRR(3, 1.0).counts([50, 30, 20])).fit()
     assert numbers.t_test("p[0] = p[2]").effect[0] == pytest.approx(
         numbers.linear_params[0] - numbers.linear_params[2]
@@ -325,12 +325,11 @@ def test_categories_with_a_count_of_their_own_get_exact_inference() -> None:
     Q = [[0.8, 0.2, 0.0], [0.2, 0.8, 0.0], [0.1, 0.1, 0.8]]
     mechanism = ldp.CustomMechanism(Q, ("a", "b", "c"))
     results = ldp.FrequencyModel(mechanism.counts([500, 300, 0])).fit()
-    ci, wald = results.conf_int(), results.conf_int(method="wald")
+    ci = results.conf_int()
     upper = proportion_confint(0, 800, method="beta")[1] / 0.8
     assert ci.loc["c", "lower"] == 0.0
     assert ci.loc["c", "upper"] == pytest.approx(upper, rel=1e-9)
     assert results.presence_pvalues()["c"] == 1.0
-    pd.testing.assert_frame_equal(ci.loc[["a", "b"]], wald.loc[["a", "b"]])
     with pytest.raises(ldp.NotAvailable, match="count of their own"):
         results.conf_int(method="exact")
     # k-RR written as a matrix is recognised as what it is

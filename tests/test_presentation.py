@@ -148,9 +148,14 @@ def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None
 
 
 def test_intervals_cut_to_a_point_are_named() -> None:
-    below, above = "[0, 0] lay wholly below 0", "[1, 1] lay wholly above 1"
-    text = fitted(("a", "b", "c"), [720, 80, 20]).summary().as_text()
-    assert below in text and above in text
+    below, above = "interval of b, c lay below 0;", "interval of a lay above 1;"
+    results = fitted(("a", "b", "c"), [720, 80, 20])
+    text = results.summary().as_text()
+    assert below in " ".join(text.split()) and above in " ".join(text.split())
+    ends = results.conf_int()
+    assert (ends.lower < ends.upper).all()
+    np.testing.assert_array_equal(ends.lower[["b", "c"]], 0.0)
+    assert ends.upper["a"] == 1.0
     for counts in ([420, 330, 250], [580, 210, 210]):
         text = fitted(("a", "b", "c"), counts).summary().as_text()
         assert below not in text and above not in text

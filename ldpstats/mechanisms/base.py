@@ -30,6 +30,7 @@ __all__ = ["Client", "Enumerated", "Mechanism"]
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
+_ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
 
 
 class Mechanism(ABC):
@@ -423,29 +424,33 @@ def without_cohort(mechanism: Mechanism, cohort: object) -> None:
 
 
 def label_moments(Q: Array, n: Array) -> Equations:
-    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l)."""
-    nobs = int(n.sum())
-    t = n / nobs
+    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l).
+
+    Outputs that no category makes say nothing, and are left out.
+    """
+    nobs, made = int(n.sum()), Q.any(axis=0)
+    Q, t = Q[:, made], n[made] / nobs
     reference = np.full(len(Q), 1.0 / len(Q)) @ Q  # law of a report under the uniform p
-    weights = np.divide(nobs, reference, out=np.zeros_like(reference), where=reference > 0.0)
     simple = identity_plus_rank_one(Q)
     a, b = (Q.T, 0.0) if simple is None else simple
-    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), weights, nobs)
+    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), nobs / reference, nobs)
 
 
 def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
     """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
 
-    Each category then answers for itself: ``P(report x) = b_x + a p_x``.
+    Each category then answers for itself: ``P(report x) = b_x + a p_x``. Entries may be off by
+    1e-9 of a, as where they were typed in or computed in another way.
     """
     k, l = Q.shape  # noqa: E741
-    if k != l:
+    if k != l or k < 2:
         return None
-    b = np.where(np.arange(k) == 0, Q[1], Q[0])  # column x away from its diagonal
-    a = np.diag(Q) - b
-    if a[0] == 0.0 or np.abs(Q - a[0] * np.eye(k) - b).max() > 1e-15:
+    b = (Q.sum(axis=0) - np.diag(Q)) / (k - 1)  # column x away from its diagonal
+    a = float(np.mean(np.diag(Q) - b))
+    off = np.abs(Q - a * np.eye(k) - b).max()
+    if a == 0.0 or off > max(1e-15, _ALIKE * abs(a)):
         return None
-    return float(a[0]), b
+    return a, b
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats import samplers
+from ldpstats.bit_scores import BitScores, unary_scores
 from ldpstats.channels import Bits, Uniformised
 from ldpstats.checks import probability
 from ldpstats.covariances import independent_bits
@@ -217,6 +218,11 @@ class _KeptBits(Bits):
             return super().rows(y)
         # a row is scaled by the chance of its bits where none is owned: that of the last category
         return WithOther(UnaryRows(y, self.p1, self.p0, self.n_bits), np.ones(len(y)))
+
+    def _scores(self) -> BitScores | None:
+        if not (0.0 < self.p0 < 1.0 and 0.0 < self.p1 < 1.0):
+            return None
+        return unary_scores(self.p1, self.p0, self.n_bits, np.ones(1))
 
     def epsilon(self) -> float:
         if self.n_bits == 1:  # only the owner and the last category are there to tell apart

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats import samplers
+from ldpstats.bit_scores import BitScores, unary_scores
 from ldpstats.channels import Bits, Channel, OutputClasses, n_patterns
 from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import independent_bits
@@ -411,6 +412,39 @@ class _SensitiveBits(Channel):
             Q[urap._others, :patterns] = urap.d2 * noise._matrix()
         Q[urap._others, patterns + np.arange(urap._others.size)] = urap.told
         return Q
+
+    def _scores(self) -> BitScores:
+        """The law of protected reports; the sensitive categories come first."""
+        urap = self.urap
+        leftover = np.full(urap._others.size, urap.d2)
+        return unary_scores(urap.p1, urap.d1, urap._at.size, leftover)
+
+    def information(self, p: Array) -> Array:
+        urap, J = self.urap, np.zeros((p.size, p.size))
+        if urap._at.size:
+            order = np.concatenate([urap._at, urap._others])
+            J[np.ix_(order, order)] = self._scores().information(p[order])
+        told = p[urap._others]
+        if np.any(told <= 0.0):
+            raise InvalidArgument("p", p, "must be positive where a report reveals the category")
+        J[urap._others, urap._others] += urap.told / told
+        return J
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        urap, others = self.urap, self.urap._others
+        own, mean = np.zeros((3, p.size)), np.zeros((3, p.size))
+        if urap._at.size:
+            order = np.concatenate([urap._at, others])
+            found = self._scores().moments(p[order], features[np.ix_(order, order)])
+            own[:, order], mean[:, order] = found
+            own[:, others] *= urap.d2
+        u = features[:, others] / p[others]  # of reports that reveal
+        for j in range(3):
+            own[j, others] += (
+                urap.told * np.diagonal(features)[others] ** (j + 1) / p[others] ** (j + 1)
+            )
+            mean[j] += urap.told * (u ** (j + 1) @ p[others])
+        return own, mean
 
     def rows(self, y: npt.NDArray[np.uint8]) -> Rows:
         urap = self.urap

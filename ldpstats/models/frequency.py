@@ -14,8 +14,8 @@ import pandas as pd
 from ldpstats.checks import boolean, distribution, one_of, positive_integer
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.estimates import Uncertain
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, NotIdentified
+from ldpstats.estimates import ReportLaw, Tallies, Uncertain
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,
@@ -30,7 +30,9 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
+from ldpstats.models.laws import OneStep, effective_counts, path_law, report_law
 from ldpstats.models.uncertainty import (
+    LARGEST_INFORMATION,
     chi_square,
     cohort_fit,
     goodness_of_fit,
@@ -52,6 +54,7 @@ __all__ = ["FrequencyModel", "settings_of", "two_sample_test"]
 
 Array = npt.NDArray[Any]
 Data = Reports | Counts | BitCounts
+LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for the sake of variances
 
 
 class FrequencyModel:
@@ -208,7 +211,7 @@ class FrequencyModel:
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
-        problem, solution = self.moments(), None
+        problem, solution = self._evidence(estimator), None
         if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         if isinstance(estimator, SelectingEstimator):
@@ -217,8 +220,9 @@ class FrequencyModel:
             fit, dispersion = cohort_fit(problem, self.incomplete or solution is not None)
         else:
             fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
-        linear = _linear(problem, solution, len(self.categories), dispersion)
-        tally: Any = pooled_tallies(self._problems)
+        plug_in = None if isinstance(problem, CohortMoments | OneStep) else self._plug_in
+        linear = _linear(problem, solution, len(self.categories), dispersion, plug_in)
+        law, tally = self._laws(problem)
         if isinstance(problem, CohortMoments) and linear.covariance is not None and problem.k:
             tally = problem.own_tally(linear.covariance.variances(), dispersion > 1.0)
         if solution is not None:
@@ -246,9 +250,58 @@ class FrequencyModel:
             exact=joined_exact_form(self._problems),
             goodness_of_fit=fit,
             tally=tally,
+            law=law,
+            linear_method="one step" if isinstance(problem, OneStep) else "inversion",
             unexplained=unexplained_share(problem, linear),
             dispersion=dispersion,
         )
+
+    def _evidence(self, estimator: Estimator[Any]) -> Moments:
+        """What intervals and tests rest on, beside an estimate by `estimator`."""
+        one_step = self._one_step if isinstance(estimator, LikelihoodEstimator) else None
+        return self.moments() if one_step is None else one_step
+
+    @cached_property
+    def _one_step(self) -> OneStep | None:
+        """The unconstrained estimate from the likelihood of bits; None without their patterns."""
+        patterns = [counts for counts in self.sources if isinstance(counts, Counts)]
+        bits = any(counts.mechanism.n_bits for counts in patterns)
+        hashed = any(isinstance(problem, CohortMoments) for problem in self._problems)
+        small = len(self.categories) <= LARGEST_INFORMATION
+        if not bits or hashed or not small or len(patterns) < len(self.sources):
+            return None
+        likelihood = _joined([Likelihood(prepared(part.W), part.n) for part in self._likelihoods])
+        channels = tuple(counts.mechanism.channel() for counts in patterns)
+        reports = tuple(counts.nobs for counts in patterns)
+        one_step = OneStep(channels, reports, likelihood, self.moments().plug_in())
+        try:
+            one_step.covariance()
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            return None
+        return one_step
+
+    @cached_property
+    def _plug_in(self) -> Array:
+        """Frequencies at which the covariance of the linear estimate is evaluated.
+
+        An ill-conditioned channel takes the projected linear estimate far from the reports that
+        were seen, and variances with it; the maximum of the likelihood stays with them.
+        """
+        problem = self.moments()
+        dense = isinstance(problem, Equations) and np.ndim(problem.A) == 2
+        labels = all(isinstance(c, Counts) and not c.mechanism.n_bits for c in self.sources)
+        if dense and labels and problem.k <= LARGEST_PLUG_IN:
+            return MLE().solve(self.likelihood()).p
+        return problem.plug_in()
+
+    def _laws(self, problem: Moments) -> tuple[ReportLaw | None, Tallies | None]:
+        """What is known of the law of the linear estimate, for tests and for intervals."""
+        if isinstance(problem, OneStep):
+            return None, problem.law()
+        p = None if isinstance(problem, CohortMoments) else self._plug_in
+        law = None if p is None else report_law(self.sources, self._problems, problem, p)
+        tally: Tallies | None = pooled_tallies(self._problems)
+        return law, path_law(self.sources, law, p) if tally is None and p is not None else tally
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
         if method is None:
@@ -322,16 +375,22 @@ class FrequencyModel:
           H0: the frequencies are p0
           statistic 6.2, df 2, p-value 0.04505
         """
-        problem, counts = self.moments(), self.sources[0]
+        problem: Moments = self.moments()
         is_open = isinstance(problem, CohortMoments) and problem.is_open
         p0 = align("p0", p0, self.categories)
         p0 = distribution("p0", p0, len(self.categories), partial=is_open)
         null = "the frequencies are p0"
+        if self._one_step is not None:
+            problem = self._one_step.at(p0)
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         if is_open:
             every = tests_.wald(np.eye(p0.size), p0, estimate, V)
             return chi_square(null, every, "Wald on all candidates, covariance under the null")
-        group, method = rare_categories([self._problems], p0), "Wald, covariance under the null"
+        method = "Wald, covariance under the null"
+        if isinstance(problem, OneStep):
+            group = rare_groups(effective_counts([problem], p0))
+        else:
+            group = rare_categories([self._problems], p0)
         if is_impossible(self._problems, p0):
             how = "a category was reported that p0 rules out"
             return chi_square(null, (np.inf, group.max()), method, how)
@@ -340,9 +399,9 @@ class FrequencyModel:
             and problem.kind == "labels"
             and isinstance(problem.A, float)
         ):
-            assert isinstance(counts, Counts)
-            law = group_sums(counts.mechanism.channel().forward(p0), group)
-            outcome = tests_.pearson_given(group_sums(counts.vector(), group), law)
+            law = group_sums(problem.offset + problem.A * p0, group)
+            seen = group_sums(np.rint(problem.t * problem.nobs), group)
+            outcome = tests_.pearson_given(seen, law / law.sum())
             method = "Pearson chi-square of the privatised reports"
         else:
             sums, null_p = group_sums(estimate, group), group_sums(p0, group)
@@ -421,8 +480,8 @@ class FrequencyModel:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
         if results.linear.at is not None:
             raise NotAvailable("intervals after a selection: use the default ones, or refit")
-        mine = self.moments().estimate()[0]
-        if not np.array_equal(mine, results.linear.estimate):
+        evidence = self._one_step if results.linear_method == "one step" else self.moments()
+        if evidence is None or not np.array_equal(evidence.estimate()[0], results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
     def _redraw(self, counts: Counts | BitCounts, p: Array, rng: np.random.Generator) -> Data:
@@ -452,7 +511,13 @@ def _joined(parts: list[Likelihood]) -> Likelihood:
     return Likelihood(W, np.concatenate([part.n for part in parts]))
 
 
-def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: float) -> Uncertain:
+def _linear(
+    problem: Moments,
+    selection: Solution | None,
+    k: int,
+    dispersion: float,
+    plug_in: Array | None,
+) -> Uncertain:
     """The linear estimate that inference rests on; of the selected candidates, where some were."""
     at = None if selection is None else selection.support
     if at is not None and not at.size:
@@ -460,7 +525,7 @@ def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: fl
     estimate = problem.estimate()[0]
     covariance = None
     if not isinstance(problem, CohortMoments) or problem.k <= LARGEST_DENSE:
-        covariance = problem.covariance()
+        covariance = problem.covariance(plug_in)
         covariance = covariance if dispersion == 1.0 else covariance.scaled(dispersion)
     if at is None:
         return Uncertain(estimate, covariance)
@@ -531,9 +596,12 @@ def two_sample_test(
         table = tests_.two_sample_pearson(*(group_sums(row, group) for row in seen))
         how = "Pearson chi-square of the privatised reports"
         return chi_square(null, table, how, together(group))
-    problems = [model.moments() for model in models]
+    pooled = both._plug_in
+    problems: list[Moments] = [model.moments() for model in models]
+    steps = [model._one_step.at(pooled) for model in models if model._one_step is not None]
+    if len(steps) == len(models):
+        problems = list(steps)
     estimates = [problem.estimate()[0] for problem in problems]
-    pooled = both.moments().plug_in()
     V = [problem.covariance(pooled) for problem in problems]
     is_open = [isinstance(problem, CohortMoments) and problem.is_open for problem in problems]
     if any(is_open):
@@ -542,7 +610,10 @@ def two_sample_test(
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
         return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
-    group = rare_categories([model._problems for model in models], pooled)
+    if len(steps) == len(models):
+        group = rare_groups(effective_counts(steps, pooled))
+    else:
+        group = rare_categories([model._problems for model in models], pooled)
     first_sums, second_sums = (group_sums(estimate, group) for estimate in estimates)
     V = [v.merged(group) for v in V]
     outcome = tests_.two_sample_wald(first_sums, second_sums, *V)

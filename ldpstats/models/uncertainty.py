@@ -268,10 +268,11 @@ def mle_covariance(
         for c, problem in zip(sources, problems, strict=True)
     ]
     free = _finite_information(matrices, [part.W for part in likelihoods], p)
+    law = p[free] / p[free].sum()  # where EM stops, what is absent beyond doubt has a little left
     J = np.zeros((int(free.sum()), int(free.sum())))
     for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
         if Q is not None:
-            J += information.expected_information(_kept(Q[free]), p[free], c.nobs)
+            J += information.expected_information(_kept(Q[free]), law, c.nobs)
         elif isinstance(problem, CohortMoments) and c.mechanism.n_outputs:
             J += problem.sources[0].information(p)[np.ix_(free, free)]
         else:
