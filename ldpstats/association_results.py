@@ -18,7 +18,7 @@ from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import association, effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.skewness import CellLaw, within_unit
+from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
@@ -223,13 +223,13 @@ class AssociationResults(FittedResults):
                 self._warn_boundary(method)
         if np.isnan(which.bse()).any():
             which.known()
-        sd = which.bse(), which.bse()
+        se = which.bse()
         if method == "default" and self.law is not None:
             bounds = self.law.interval(which.estimate, alpha)
-            sd = self.law.at(np.zeros(self.k))[0], self.law.at(np.ones(self.k))[0]
+            se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
         else:
-            bounds = intervals.wald(which.estimate, which.bse(), alpha)
-        bounds = within_unit(bounds, which.estimate, sd, alpha) if clip else bounds
+            bounds = intervals.wald(which.estimate, se, alpha)
+        bounds = intervals.edge_normal(bounds, which.estimate, se, alpha) if clip else bounds
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     def _warn_boundary(self, method: str) -> None:

@@ -98,6 +98,8 @@ def linear_features(counts: Counts, moments: Moments, rest: bool = False) -> Fea
     assert isinstance(moments, Equations)
     G, k = moments.inverse, moments.k
     reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
+        reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
         reports = np.column_stack([reports, np.ones(len(reports))])
     simple = np.ndim(G) < 2  # an equation for each category

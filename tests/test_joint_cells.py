@@ -19,9 +19,8 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference.effects import Effect
-from ldpstats.inference.skewness import CellLaw, path_cumulants, within_unit
+from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.models.association import AssociationModel
-from ldpstats.results import FrequencyResults  # noqa: F401  (documents hold some)
 
 Array = npt.NDArray[Any]
 Results = Any
@@ -161,18 +160,6 @@ def test_intervals_of_a_count_cover_at_every_frequency() -> None:
         least[part] = np.sum(inside * stats.binom.pmf(tally[:, None], n, p), axis=0).min()
     assert least[0.25] > 0.94
     assert least[0.0] < 0.92  # control
-
-
-def test_an_interval_is_never_a_point() -> None:
-    law = count_law(1000, 3)
-    estimate = np.array([-0.3, 0.5, 1.4])
-    sd = law.at(np.zeros(3))[0] + 0.05, law.at(np.ones(3))[0] + 0.05
-    raw = np.stack([estimate - 0.01, estimate + 0.01], axis=1)
-    ends = within_unit(raw, estimate, sd, 0.05)
-    assert np.all(np.diff(ends) > 0.0) and ends.min() == 0.0 and ends.max() == 1.0
-    # the estimate is alpha/2 times as probable at the limit as at 0
-    ratio = stats.norm.cdf((-0.3 - ends[0, 1]) / sd[0][0]) / stats.norm.cdf(-0.3 / sd[0][0])
-    assert ratio == pytest.approx(0.025, rel=1e-6)
 
 
 def test_no_interval_of_a_noisy_table_has_width_zero() -> None:

@@ -24,7 +24,7 @@ from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import skewed_pvalue
 
-__all__ = ["CellLaw", "path_cumulants", "within_unit"]
+__all__ = ["CellLaw", "path_cumulants"]
 
 Array = npt.NDArray[np.float64]
 
@@ -198,47 +198,6 @@ def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:
         2.0 * a1**3,
     ]
     return np.stack(variance, axis=1) / nobs, np.stack(third, axis=1) / nobs**2
-
-
-def within_unit(interval: Array, estimate: Array, sd: tuple[Array, Array], alpha: float) -> Array:
-    """Intersect intervals with [0, 1]; where nothing or a point is left, give a limit instead.
-
-    An estimate far below 0 contradicts every frequency. The limit is then the theta at which so low
-    an estimate is alpha/2 times as probable as at 0, which is never 0, by the normal law there; the
-    same above 1.
-
-    Parameters
-    ----------
-    interval : array, shape (k, 2)
-    estimate : array, shape (k,)
-    sd : pair of array, shape (k,)
-        Standard deviations of the estimates at frequencies of 0 and of 1.
-    alpha : float
-        One minus the confidence level.
-
-    References
-    ----------
-    Read, A. L. (2002), Journal of Physics G 28, 2693-2704.
-
-    Examples
-    --------
-    >>> sd = np.array([0.1])
-    >>> within_unit(np.array([[-0.5, -0.1]]), np.array([-0.3]), (sd, sd), 0.05).round(3)
-    array([[0.   , 0.098]])
-    """
-    from scipy.special import log_ndtr, ndtri_exp
-
-    cut = np.clip(interval, 0.0, 1.0)
-    half = np.log(level(alpha) / 2.0)
-    for end, (origin, side) in enumerate(((0.0, 1.0), (1.0, -1.0))):
-        empty = side * (interval[:, 1 - end] - origin) <= 0.0
-        if not empty.any():
-            continue
-        spread = sd[end][empty]
-        z = side * (estimate[empty] - origin) / np.where(spread > 0.0, spread, 1.0)
-        limit = spread * (z - ndtri_exp(half + log_ndtr(z)))
-        cut[empty, 1 - end] = np.clip(origin + side * limit, 0.0, 1.0)
-    return cut
 
 
 def _polynomial(coefficients: Array, t: Array) -> Array:
