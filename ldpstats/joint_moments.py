@@ -368,16 +368,8 @@ class Stratum:
         pairs = list(zip(features, solve, channels, strict=True))
         maps = [(F @ M.T, Q) for F, M, Q in pairs]
         own, total = np.empty((3, p.size)), np.empty((3, p.size))
-        doubt = np.zeros(p.size)
         for r in range(3):
             given = [(G ** (r + 1)).T @ Q for G, Q in maps]
-            if r == 1 and V is not None:
-                each = np.array(reduce(np.kron, given))
-                mean = each @ p
-                # no distribution of the cells has a mean that varies more
-                most = (each.max(axis=1) - mean) * (mean - each.min(axis=1))
-                np.fill_diagonal(each, 0.0)
-                doubt = np.minimum(np.einsum("ij,ij->i", each @ V, each), most)
             own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
             total[r] = apply_along(p, given)
         others = 1.0 - p
@@ -392,8 +384,11 @@ class Stratum:
                 rest[r, alone] = even[alone]
         rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
         step, share = _largest_step(maps, p, total[1] - total[0] ** 2)
-        doubt = np.where(alone, 0.0, doubt / np.where(alone, 1.0, others) ** 2)
-        return PathMoments(self.nobs, own, rest, step, share, np.maximum(doubt, 0.0))
+        doubt = np.zeros(p.size)
+        if V is not None:
+            squares = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps]))
+            doubt = np.where(alone, 0.0, _doubt(squares, rest[1], V, np.maximum(others, _ALONE)))
+        return PathMoments(self.nobs, own, rest, step, share, doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -561,6 +556,19 @@ class JointMoments(Moments):
         half = self.solve(spread)
         V = self.solve(half.T) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
+
+
+def _doubt(given: Array, mean: Array, V: Array, others: Array) -> Array:
+    """Variances of means over all cells but one, shape (k,), if frequencies have covariance V.
+
+    `given` has what is averaged, a row for each cell that is left out; `others` what those that are
+    not add up to. No distribution of them has a mean that varies more than its range allows.
+    """
+    rates = given - mean[:, None]
+    np.fill_diagonal(rates, 0.0)
+    most = -rates.max(axis=1) * rates.min(axis=1)
+    found = np.einsum("ij,ij->i", rates @ V, rates) / others**2
+    return np.asarray(np.clip(found, 0.0, most))
 
 
 def _largest_step(maps: Sequence[tuple[Array, Array]], p: Array, variance: Array) -> Any:
