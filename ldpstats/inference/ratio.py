@@ -20,8 +20,9 @@ Within = tuple[float, float, Literal["bounded", "unbounded", "complement"], str]
 
 _LEAST = 1e-300  # alpha
 _RIDGE = 1e-9  # variance, over the mean one, that stands for none: cells may sum to one
-_DECADES = 8.0  # of an odds ratio, and of the ratio of two cells, on either side of 1
-_PER_DECADE = 10
+_DECADES = 8.0  # of an odds ratio on either side of 1
+_CELLS = 18.0  # of the ratio of two cells
+_PER_DECADE = 10, 5
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _REFINE = 20  # steps of a golden section
 _CUTS, _ROUNDS = 9, 8  # an end is looked for among so many points, so many times
@@ -249,7 +250,7 @@ def odds_profile(
         return np.asarray(_distances(white, target, log_odds) - distance**2 - critical)
 
     reach = _DECADES * math.log(10.0)
-    grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE + 1)
+    grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE[0] + 1)
     if 0.0 < estimate < math.inf:
         grid = np.unique(np.append(grid, np.clip(math.log(estimate), -reach, reach)))
     kept = np.flatnonzero(excess(grid) <= 0.0)
@@ -285,8 +286,8 @@ def _distances(white: Array, target: Array, log_odds: Array) -> Array:
     Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 is
     known for each rho, and the best rho is looked for on a grid, then by golden sections.
     """
-    reach = _DECADES * math.log(10.0)
-    grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE + 1)
+    reach = _CELLS * math.log(10.0)
+    grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
     found = _least_squares(white, target, log_odds[:, None], grid[None, :])
     best = found.argmin(axis=1)
     step = grid[1] - grid[0]

@@ -29,7 +29,8 @@ __all__ = ["CellLaw", "path_cumulants"]
 Array = npt.NDArray[np.float64]
 
 _WIDEST = 1e3  # times that Student's law may reach farther than others
-_STEPS = 60  # bisections: ends are accurate to 1e-15 of where the search starts
+_HALVINGS = 30  # of the way to where the search ends
+_STEPS = 40  # bisections: ends are accurate to 1e-15 of where the search starts
 _KNOWN = 1e-12  # variance, relative to the largest on the path, that is rounding
 _LEAST_DF = 1.0  # degrees of freedom
 _MOST = 1e3  # skewness; a gamma law is as good as all at its lower end beyond
@@ -123,16 +124,24 @@ class CellLaw:
         reach = (_WIDEST if self.doubt.any() else 1.0) * half**-0.5 * np.sqrt(
             np.abs(self.variance).sum(axis=1)
         ) + self.step
-        ends = []
+        start, ends = np.asarray(estimate, dtype=np.float64), []
         for upper in (True, False):
-            inside = np.array(estimate, dtype=np.float64)
-            outside = inside - reach if upper else inside + reach
+            side = -1.0 if upper else 1.0
+            # what is kept may lie apart from the estimate, as where that is impossible at 0 and its
+            # variance grows with theta: the outermost theta that is kept is looked for
+            inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
+            for halvings in range(_HALVINGS, 0, -1):
+                farther = reach * 0.5 ** (halvings - 1)
+                kept = self.tail(start, start + side * outside, upper) > half
+                inside = np.where(kept, outside, inside)
+                outside = farther
+            outside = np.where(inside > 0.0, 2.0 * inside, reach * 0.5**_HALVINGS)
             for _ in range(_STEPS):
                 middle = (inside + outside) / 2.0
-                kept = self.tail(estimate, middle, upper) > half
+                kept = self.tail(start, start + side * middle, upper) > half
                 inside = np.where(kept, middle, inside)
                 outside = np.where(kept, outside, middle)
-            ends.append(inside)
+            ends.append(start + side * inside)
         return np.stack(ends, axis=-1)
 
     def pvalues(self, estimate: Array, value: float = 0.0, two_sided: bool = True) -> Array:
