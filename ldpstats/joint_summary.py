@@ -63,7 +63,7 @@ def _excluded(results: Any, frame: pd.DataFrame) -> list[str]:
     """Which intervals do not hold the estimate beside them."""
     p = frame["params"]
     below, above = frame["lower"] - p, p - frame["upper"]
-    outside = p[(below > _ROUNDING) | (above > _ROUNDING)]
+    outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
     if outside.empty:
         return []
     what = "maximum likelihood estimate" if results.is_maximum else "estimate"
