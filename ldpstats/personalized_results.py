@@ -249,7 +249,8 @@ class PersonalizedResults(FittedResults):
             categories of few reports. "wald-mle": the same around `params`, which fails on the
             boundary, and warns there.
         clip : bool
-            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty.
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, see
+            `FrequencyResults.conf_int`.
 
         Returns
         -------
@@ -278,7 +279,9 @@ class PersonalizedResults(FittedResults):
             if which.covariance is None:
                 raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
             bounds = intervals.wald(which.estimate, which.bse(), alpha)
-        bounds = intervals.clip_unit(bounds) if clip else bounds
+        if clip:
+            which = self.fitted if method == "wald-mle" else self.linear
+            bounds = intervals.edge_normal(bounds, which.estimate, which.bse(), alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _default_bounds(self, alpha: float) -> Array:

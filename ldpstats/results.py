@@ -72,6 +72,7 @@ _PARTS: dict[str, Any] = {
 _FIELDS = {"categories", *_PLAIN, *_NUMBERS, *_PARTS}
 COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
 """Estimators whose frequencies sum to one: over candidates, as if there were no other answers."""
+_FEW = 50  # reports: a count of that mean is about as skewed as a normal interval can bear
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
 
 
@@ -245,7 +246,10 @@ class FrequencyResults(FittedResults):
                 at = self.linear.places
                 estimate = self.linear.estimate[at]
                 if self.tally.everywhere:
-                    bounds[at] = intervals.inverted(estimate, self.tally.law, alpha)
+                    skewness = self.tally.law(np.clip(estimate, 0.0, 1.0))[1]
+                    few = (_FEW * skewness**2 > 1.0)[:, None]  # else the skewness hardly matters
+                    score = intervals.inverted(estimate, self.tally.law, alpha)
+                    bounds[at] = np.where(few, score, bounds[at])
                 else:
                     bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
             own = np.flatnonzero(self.counted)

@@ -298,10 +298,11 @@ class FrequencyModel:
         """What is known of the law of the linear estimate, for tests and for intervals."""
         if isinstance(problem, OneStep):
             return None, problem.law()
-        p = None if isinstance(problem, CohortMoments) else self._plug_in
-        law = None if p is None else report_law(self.sources, self._problems, problem, p)
         tally: Tallies | None = pooled_tallies(self._problems)
-        return law, path_law(self.sources, law, p) if tally is None and p is not None else tally
+        if isinstance(problem, CohortMoments):
+            return None, tally
+        given = self.sources, self._problems, problem, self._plug_in
+        return report_law(*given), path_law(*given) if tally is None else tally
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
         if method is None:

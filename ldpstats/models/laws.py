@@ -23,6 +23,7 @@ Array = npt.NDArray[Any]
 
 _MANY = 10  # reports from which on their observed frequency is the better plug-in
 _LARGEST_LAW = 1 << 20  # numbers that results may hold for the sake of tests
+_LISTED = ("labels", "bits", "sensitive")  # equations whose reports have a law that can be listed
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,27 +181,62 @@ def _dense(joined: Equations, problems: Sequence[Equations]) -> tuple[list[Array
 
 
 def path_law(
-    sources: Sequence[Counts | BitCounts], law: ReportLaw | None, p: Array
+    sources: Sequence[Counts | BitCounts], problems: Sequence[Moments], joined: Moments, p: Array
 ) -> PathLaw | None:
-    """The law of linear estimates of channels without a count for each category.
+    """The law of linear estimates from channels without a count for each category.
+
+    None where each category has an equation of its own, for hashes, and where sources are such
+    that only the covariance is known.
 
     Parameters
     ----------
-    sources : sequence of Counts
-    law : ReportLaw or None
-        Of the estimate; None where its weights are of shape (k,) gives None too.
+    sources, problems : sequences of counts and of their equations
+    joined : Moments
+        The equations of all sources together.
     p : array, shape (k,)
         Estimated frequencies.
     """
-    if law is None or any(part.weights.ndim < 2 for part in law.parts):
+    flat = [q for q in problems if isinstance(q, Equations) and q.kind in _LISTED]
+    if not isinstance(joined, Equations) or np.ndim(joined.A) < 2 or len(flat) < len(problems):
+        return None
+    if 2 * joined.k * sum(q.t.size for q in flat) > _LARGEST_LAW:
         return None
     own, others = [], []
-    for counts, part in zip(sources, law.parts, strict=True):
-        Q = counts.mechanism.channel().matrix()
-        Q = Q[:, Q.any(axis=0)]
-        mine = np.array([np.einsum("iy,iy->i", Q, part.weights**j) for j in (1, 2, 3)])
-        mean = np.array([part.weights**j @ (p @ Q) for j in (1, 2, 3)])
+    for counts, q, weights in zip(sources, flat, _dense(joined, flat)[0], strict=True):
+        if q.kind == "labels":
+            Q = counts.mechanism.channel().matrix()
+            Q = Q[:, Q.any(axis=0)]
+            mine = np.array([np.einsum("iy,iy->i", Q, weights**j) for j in (1, 2, 3)])
+            mean = np.array([weights**j @ (p @ Q) for j in (1, 2, 3)])
+        else:
+            mine, mean = _bit_moments(q, weights, p)
         own.append(mine)
         others.append(_without(p, mine, mean))
-    nobs = np.array([[float(part.nobs)] for part in law.parts])
+    nobs = np.array([[float(q.nobs)] for q in flat])
     return PathLaw(nobs, np.array(own), np.array(others))
+
+
+def _bit_moments(problem: Equations, weights: Array, p: Array) -> tuple[Array, Array]:
+    """Raw moments of weighted sums of bits, (3, k): of the own category's reports, and of all."""
+    noise = np.broadcast_to(problem.offset, p.shape)
+    owned = noise + problem.A
+    # cumulants of row i if x is the category: those of noise, with another law of bit x
+    cumulants = [
+        (law(noise) @ (weights**j).T)[:, None] + weights**j * (law(owned) - law(noise))
+        for j, law in enumerate((_mean, _variance, _third), start=1)
+    ]
+    first, second, third = cumulants
+    raw = first, second + first**2, third + 3.0 * first * second + first**3
+    return np.array([np.diagonal(m) for m in raw]), np.array([m @ p for m in raw])
+
+
+def _mean(m: Array) -> Array:
+    return m
+
+
+def _variance(m: Array) -> Array:
+    return np.asarray(m * (1.0 - m))
+
+
+def _third(m: Array) -> Array:
+    return np.asarray(m * (1.0 - m) * (1.0 - 2.0 * m))
