@@ -18,9 +18,11 @@ from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
+from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
+from ldpstats.simplex import project_simplex
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,6 +52,7 @@ _PLAIN = (
 _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
+_ROUNDING = 1e-9  # of frequencies
 _FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
 _FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
@@ -62,7 +65,9 @@ class AssociationResults(FittedResults):
     p-values, effects and Wald tests rest on an unconstrained estimate (`linear_params`,
     `linear_table`, `linear_cov`), because it stays calibrated where a cell is at or near zero; an
     interval need not be centred on `table`. It is "moments-gls", which is "inversion" for labels;
-    over candidates, where answers may be missing, it is "inversion".
+    over candidates, where answers may be missing, it is "inversion"; where reports are bits of
+    which all patterns can be listed, up to 16 a variable, it is "one_step", which is more precise,
+    unless moments were asked for by name.
 
     Attributes
     ----------
@@ -88,6 +93,9 @@ class AssociationResults(FittedResults):
         `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
     independence : TestResult or None
         The score test of independence; None where a variable does not vary.
+    law : CellLaw or None
+        Variance and skewness of `linear_params` as polynomials in the frequency of each cell, which
+        intervals and p-values rest on; None over candidates and with cohorts.
     model : AssociationModel or None
         The model that was fitted, which holds the reports; it is not part of `to_dict`, and the
         tests that need the reports need it.
@@ -120,6 +128,7 @@ class AssociationResults(FittedResults):
     digest: str
     settings: str = ""
     independence: TestResult | None = None
+    law: CellLaw | None = None
     model: Any = field(default=None, repr=False)
 
     def __repr__(self) -> str:
@@ -196,11 +205,15 @@ class AssociationResults(FittedResults):
         alpha : float
             One minus the coverage of each interval.
         method : {"default", "wald", "wald-mle"}
-            "default" and "wald": unconstrained estimate plus or minus normal quantile times its
-            standard error. "wald-mle": the same around `params`, which fails at the boundary, and
+            "default": all frequencies that the unconstrained estimate does not reject, with the
+            variance and the skewness that it has at each (see `law`); where these are not known,
+            over candidates and with cohorts, as "wald". "wald": unconstrained estimate plus or
+            minus normal quantile times its standard error, which cover too seldom where few reports
+            carry a cell. "wald-mle": the same around `params`, which fails at the boundary, and
             warns there.
         clip : bool
-            Intersect with [0, 1], giving [0, 0] or [1, 1] where that is empty.
+            Intersect with [0, 1]. Where nothing or a single point is left, the other end is a limit
+            of the CLs kind, so that no interval has the width zero.
 
         Returns
         -------
@@ -216,8 +229,13 @@ class AssociationResults(FittedResults):
                 self._warn_boundary(method)
         if np.isnan(which.bse()).any():
             which.known()
-        bounds = intervals.wald(which.estimate, which.bse(), alpha)
-        bounds = intervals.clip_unit(bounds) if clip else bounds
+        se = which.bse()
+        if method == "default" and self.law is not None:
+            bounds = self.law.interval(which.estimate, alpha)
+            se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
+        else:
+            bounds = intervals.wald(which.estimate, se, alpha)
+        bounds = intervals.edge_normal(bounds, which.estimate, se, alpha) if clip else bounds
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     def _warn_boundary(self, method: str) -> None:
@@ -235,8 +253,27 @@ class AssociationResults(FittedResults):
         """Two-sided p-values of a frequency of zero, cell by cell."""
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = z_test(self.linear.estimate, self.linear.bse())[1]
-        return self._series(p, "pvalues")
+        return self._series(self._of_zero(True), "pvalues")
+
+    def _of_zero(self, two_sided: bool) -> Array:
+        """p-values of frequencies of zero, from the law that intervals rest on."""
+        if self.law is not None:
+            return self.law.pvalues(self.linear.estimate, 0.0, two_sided)
+        side = "two-sided" if two_sided else "larger"
+        return z_test(self.linear.estimate, self.linear.bse(), 0.0, side)[1]
+
+    @property
+    def effective_reports(self) -> pd.Series[float]:
+        """Reports that the estimate of each cell rests on; infinite where it is not skewed.
+
+        A count of so many is as skewed as the estimate is at the cell's own frequency: for labels
+        about the number of reports of its combination, true ones and noise.
+        """
+        if self.law is None:
+            raise NotAvailable(
+                "the skewness of these estimates is not known: see smallest_expected"
+            )
+        return self._series(self.law.effective(self.linear.estimate), "effective_reports")
 
     # -- margins and conditionals ------------------------------------------------------------
 
@@ -279,15 +316,32 @@ class AssociationResults(FittedResults):
         Returns
         -------
         DataFrame, one row per cell
-            "estimate" (of the unconstrained table), "lower" and "upper" of Fieller's set, cut to
-            [0, 1], and "unbounded", which says that the condition is too rare to bound it.
+            "estimate" of the fitted table, which is the maximum likelihood one unless another was
+            asked for (it is projected onto the distributions where it is none); "unconstrained", of
+            the unconstrained table, which may leave [0, 1] and is nan where the condition has no
+            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1];
+            "unbounded", which says that the condition is too rare to bound it; and "outside", which
+            says that the set does not hold "estimate": the two estimates contradict each other.
+            Where the fitted share of the condition is zero, "estimate" is the other variable's own
+            distribution, and "unbounded" is True.
         """
         self._two_ways()
         axis = 0 if on is None else self._variable("on", on)
-        estimate, lower, upper, unbounded = effects.conditionals(
+        unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self.linear.known(), axis, alpha
         )
-        columns = {"estimate": estimate, "lower": lower, "upper": upper, "unbounded": unbounded}
+        fitted = self.fitted.estimate
+        if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
+            fitted = project_simplex(fitted)
+        estimate, empty = effects.fitted_conditionals(fitted.reshape(self.sizes), axis)
+        columns = {
+            "estimate": estimate,
+            "unconstrained": unconstrained,
+            "lower": lower,
+            "upper": upper,
+            "unbounded": unbounded | empty,
+            "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
+        }
         frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
         if axis == 0:
             return frame
@@ -300,7 +354,8 @@ class AssociationResults(FittedResults):
     ) -> Effect:
         """Odds of the first of two `columns` against the second, in the first row over the second.
 
-        Given only where each of the four cells exceeds four standard errors.
+        Where each of the four cells exceeds four standard errors it has a Wald interval, elsewhere
+        a profile set, which may be [x, inf] or [0, x].
 
         Examples
         --------
@@ -314,24 +369,48 @@ class AssociationResults(FittedResults):
         """
         i = [self._place(0, label) for label in _pair("rows", rows)]
         j = [self._place(1, label) for label in _pair("columns", columns)]
-        return effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        found = effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        p = self._maximum
+        return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, nan where it was not fitted."""
+        values = self.fitted.estimate if self.is_maximum else np.full(self.k, np.nan)
+        return values.reshape(self.sizes)
+
+    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
+        """Maximum likelihood estimates of P(column | row) in two rows."""
+        p = self._maximum
+        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
+        return first, second
 
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = (self._place(0, label) for label in _pair("rows", rows))
         j = self._place(1, column)
-        return effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        first, second = self._risks(i, i2, j)
+        return effects.beside(found, first - second)
 
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = (self._place(0, label) for label in _pair("rows", rows))
         j = self._place(1, column)
-        return effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
     def cramers_v(self, alpha: float = 0.05) -> Effect:
-        """Cramer's V, freed of the bias that the noise gives it."""
+        """Cramer's V, freed of the bias that the noise gives it.
+
+        Where a margin does not exceed four standard errors it has bounds only, which hold for the
+        table in which weak categories are merged: see `inference.effects.cramers_v`.
+        """
         self._two_ways()
-        return effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+        found = effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+        if not self.is_maximum:
+            return found
+        return effects.beside(found, effects.fitted_cramers_v(self._maximum))
 
     def departures(self) -> Any:
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
@@ -353,7 +432,7 @@ class AssociationResults(FittedResults):
         """
         if np.isnan(self.linear.bse()).any():
             self.linear.known()
-        p = z_test(self.linear.estimate, self.linear.bse(), 0.0, "larger")[1]
+        p = self._of_zero(False)
         return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
 
     def test_independence(
@@ -628,6 +707,7 @@ class AssociationResults(FittedResults):
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
         test = self.independence
         document["independence"] = None if test is None else test.to_dict()
+        document["law"] = None if self.law is None else self.law.to_dict()
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
@@ -643,9 +723,20 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
+        law = d.get("law")  # documents of version 0.1 have none
+        given["law"] = None if law is None else CellLaw.from_dict(law)
+        if law is not None and given["law"].step.size != cells:
+            raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
         test = d["independence"]
         given["independence"] = None if test is None else TestResult.from_dict(test)
         return cls(**given)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
 
 
 def _rest(fit: FrequencyResults, alpha: float) -> list[float]:

@@ -33,9 +33,11 @@ from ldpstats.reports import Counts
 from ldpstats.simplex import project_simplex, project_subsimplex
 
 __all__ = [
+    "Alphabet",
     "FeatureMap",
     "JointMoments",
     "Listing",
+    "PathMoments",
     "Stratum",
     "apply_along",
     "linear_features",
@@ -49,6 +51,8 @@ _CHUNK = 1 << 16  # reports whose bits are unpacked at a time
 _LARGE = 1 << 23  # features from which single precision keeps memory in bounds
 _RARE = 10  # times that a report is seen below which its share is no measure of its variance
 _ROUNDING = 1e-13  # variance, relative to the mean square, that is rounding
+_ALONE = 1e-9  # share of all other cells below which it is rounding
+_MOST_LISTED = 1 << 22  # combinations of reports times cells, over several strata, to list
 _SINGULAR = 1e-10  # relative singular value below which a mean says nothing of some direction
 
 
@@ -94,6 +98,8 @@ def linear_features(counts: Counts, moments: Moments, rest: bool = False) -> Fea
     assert isinstance(moments, Equations)
     G, k = moments.inverse, moments.k
     reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
+        reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
         reports = np.column_stack([reports, np.ones(len(reports))])
     simple = np.ndim(G) < 2  # an equation for each category
@@ -190,6 +196,55 @@ class Listing:
 
 
 @dataclass(frozen=True, eq=False)
+class Alphabet:
+    """All reports that one variable can make, a row each.
+
+    Parameters
+    ----------
+    features : array, shape (l, f)
+        Their features.
+    channel : array, shape (l, k)
+        Their probabilities given the true category.
+    """
+
+    features: Array
+    channel: Array
+
+    def gram(self) -> Array:
+        """Mean outer products of the features given the true category, shape (f f, k)."""
+        F = self.features
+        return np.concatenate([(F * F[:, [i]]).T @ self.channel for i in range(F.shape[1])])
+
+
+@dataclass(frozen=True, eq=False)
+class PathMoments:
+    """Moments of the unbiased products of features of one stratum along paths of distributions.
+
+    On the path of a cell its frequency goes from 0 to 1 while the others keep their proportions.
+
+    Parameters
+    ----------
+    nobs : int
+        Number of respondents of the stratum.
+    own, rest : array, shape (3, k)
+        First three moments, for each cell, of respondents who are in it, and of the others.
+    step : array, shape (k,)
+        How far one report more, of the combination that tells most of the cell, moves the sum.
+    share : array, shape (k,)
+        Part of the variance that the count of this combination has, at the distribution given.
+    doubt : array, shape (k,)
+        Variance of the second moments in `rest`, which are estimates; zero where it is not known.
+    """
+
+    nobs: int
+    own: Array
+    rest: Array
+    step: Array
+    share: Array
+    doubt: Array
+
+
+@dataclass(frozen=True, eq=False)
 class Stratum:
     """Respondents whose reports on different variables are independent given the true values.
 
@@ -205,6 +260,8 @@ class Stratum:
         Means of each variable's features given its true category.
     listing : Listing or None
         All combinations of reports, where these can be listed.
+    alphabets : tuple of Alphabet or None
+        All reports of each variable, where these can be listed.
     """
 
     rows: JointRows
@@ -213,6 +270,7 @@ class Stratum:
     nobs: int
     responses: tuple[Array, ...]
     listing: Listing | None = None
+    alphabets: tuple[Alphabet, ...] | None = None
 
     @cached_property
     def sums(self) -> Array:
@@ -257,7 +315,19 @@ class Stratum:
         listing = self.listing
         if listing is not None:
             listing = replace(listing, features=changed(listing.features))
-        return replace(self, rows=changed(self.rows), responses=tuple(responses), listing=listing)
+        alphabets = self.alphabets
+        if alphabets is not None:
+            own = replace(alphabets[v], features=change(alphabets[v].features))
+            alphabets = (*alphabets[:v], own, *alphabets[v + 1 :])
+        return Stratum(
+            changed(self.rows),
+            self.first,
+            self.second,
+            self.nobs,
+            tuple(responses),
+            listing,
+            alphabets,
+        )
 
     def spread(self) -> Array:
         """Covariance of `sums` as the reports show it, shape (f, f)."""
@@ -269,6 +339,56 @@ class Stratum:
         assert self.listing is not None
         mean = self.listing.features.adjoint(law)
         return np.asarray(self.nobs * (self.listing.features.gram(law) - np.outer(mean, mean)))
+
+    def expected_spread(self, p: Array) -> Array:
+        """Covariance of `sums` if the true cells have law p, from the reports of each variable."""
+        assert self.alphabets is not None
+        d, sizes = len(self.alphabets), [a.features.shape[1] for a in self.alphabets]
+        squares = apply_along(p, [alphabet.gram() for alphabet in self.alphabets])
+        # axes are those of the variables, twice each: to all of the first, then all of the second
+        split = squares.reshape([size for f in sizes for size in (f, f)])
+        order = [*range(0, 2 * d, 2), *range(1, 2 * d, 2)]
+        outer = split.transpose(order).reshape(int(np.prod(sizes)), -1)
+        mean = apply_along(p, [a.features.T @ a.channel for a in self.alphabets])
+        return np.asarray(self.nobs * (outer - np.outer(mean, mean)))
+
+    def path_moments(self, p: Array, solve: Sequence[Array], V: Array | None) -> PathMoments | None:
+        """Moments along the path of each cell from p; None where reports are too many to list.
+
+        `solve` maps features to unbiased ones: a matrix for each variable, or one for all. V is the
+        covariance of p, shape (k, k).
+        """
+        assert self.alphabets is not None
+        features = [alphabet.features for alphabet in self.alphabets]
+        channels = [alphabet.channel for alphabet in self.alphabets]
+        if len(solve) < len(features):
+            if np.prod([float(len(Q)) for Q in channels]) * p.size > _MOST_LISTED:
+                return None
+            features, channels = [reduce(np.kron, features)], [reduce(np.kron, channels)]
+        pairs = list(zip(features, solve, channels, strict=True))
+        maps = [(F @ M.T, Q) for F, M, Q in pairs]
+        own, total = np.empty((3, p.size)), np.empty((3, p.size))
+        for r in range(3):
+            given = [(G ** (r + 1)).T @ Q for G, Q in maps]
+            own[r] = reduce(np.kron, [np.diagonal(M) for M in given])
+            total[r] = apply_along(p, given)
+        others = 1.0 - p
+        alone = others < _ALONE  # nothing is known of where the others would be
+        rest = np.empty_like(own)
+        for r in range(3):
+            rest[r] = (total[r] - p * own[r]) / np.where(alone, 1.0, others)
+            if alone.any():
+                even = apply_along(
+                    np.full(p.size, 1.0 / p.size), [(G ** (r + 1)).T @ Q for G, Q in maps]
+                )
+                rest[r, alone] = even[alone]
+        rest[1] = np.maximum(rest[1], 0.0)  # below 0 by rounding only
+        step, share = _largest_step(maps, p, total[1] - total[0] ** 2)
+        doubt = np.zeros(p.size)
+        if V is not None:
+            squares = np.array(reduce(np.kron, [(G**2).T @ Q for G, Q in maps]))
+            doubt = np.where(alone, 0.0, _doubt(squares, rest[1], V, np.maximum(others, _ALONE)))
+        return PathMoments(self.nobs, own, rest, step, share, doubt)
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,6 +452,24 @@ class JointMoments(Moments):
         p = self.estimate()[0]
         return project_simplex(p) if self.complete else project_subsimplex(p)
 
+    @cached_property
+    def in_errors(self) -> Array:
+        """The estimate projected onto the simplex, with distances in standard errors.
+
+        Cells that are known well stay where they are, as in `Equations.plug_in`; the noise of
+        others would else be taken from them, too. Over several strata it is `plug_in`.
+        """
+        if len(self.strata) > 1 or not self.complete:
+            return self.plug_in()
+        stratum = self.strata[0]
+        for v, name in enumerate(self.names):
+            stratum = stratum.unbiased(v, name)
+        mean = stratum.rows.adjoint(stratum.first) / self.nobs
+        square = stratum.rows.adjoints(stratum.second)[1] / self.nobs
+        variances = square - mean**2
+        least = _ROUNDING * square
+        return project_simplex(self.estimate()[0], np.where(variances > least, variances, 0.0))
+
     def summing_to_one(self) -> JointMoments:
         """The same moments from features that sum to one over the categories of their variable.
 
@@ -355,9 +493,14 @@ class JointMoments(Moments):
     def covariance(self, p: Array | None = None) -> Covariance:
         """Covariance of the estimate.
 
-        Where all reports can be listed it is that at p, by default at the law of `Listing.plug_in`;
+        Where all combinations of reports can be listed it is that at p, by default at the law of
+        `Listing.plug_in`; where those of each variable can, that at p, by default at `plug_in`;
         else the spread of the products of features as observed, whatever p is.
         """
+        if all(s.listing is None and s.alphabets is not None for s in self.strata):
+            at = self.in_errors if p is None else p
+            expected = np.sum([s.expected_spread(at) for s in self.strata], axis=0)
+            return without_rounding(self._sandwich(expected), 1.0 / self.nobs)
         listings = [stratum.listing for stratum in self.strata]
         laws = [
             None
@@ -371,6 +514,21 @@ class JointMoments(Moments):
         )
         squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
+
+    def path_moments(self, p: Array, V: Array | None = None) -> list[PathMoments] | None:
+        """Moments, by stratum, along the path of each cell from p; None where they are unknown.
+
+        V is the covariance of p, shape (k, k), None where that is too large.
+        """
+        found = []
+        for stratum in self.strata:
+            if stratum.alphabets is None:
+                return None
+            part = stratum.path_moments(p, self.inverses, V)
+            if part is None:
+                return None
+            found.append(part)
+        return found
 
     def variances(self) -> Array:
         """Variances of the estimate, shape (k,), without their covariances; one stratum.
@@ -398,6 +556,33 @@ class JointMoments(Moments):
         half = self.solve(spread)
         V = self.solve(half.T) / self.nobs**2
         return np.asarray((V + V.T) / 2.0)
+
+
+def _doubt(given: Array, mean: Array, V: Array, others: Array) -> Array:
+    """Variances of means over all cells but one, shape (k,), if frequencies have covariance V.
+
+    `given` has what is averaged, a row for each cell that is left out; `others` what those that are
+    not add up to. No distribution of them has a mean that varies more than its range allows.
+    """
+    rates = given - mean[:, None]
+    np.fill_diagonal(rates, 0.0)
+    most = -rates.max(axis=1) * rates.min(axis=1)
+    found = np.einsum("ij,ij->i", rates @ V, rates) / others**2
+    return np.asarray(np.clip(found, 0.0, most))
+
+
+def _largest_step(maps: Sequence[tuple[Array, Array]], p: Array, variance: Array) -> Any:
+    """Size of the largest product of features of each cell, and its part in the variance at p.
+
+    `maps` has the unbiased features and the channel of the reports of each variable.
+    """
+    tops = [np.abs(G).argmax(axis=0) for G, _ in maps]
+    pairs = list(zip(maps, tops, strict=True))
+    step = reduce(np.kron, [np.abs(G[top, np.arange(G.shape[1])]) for (G, _), top in pairs])
+    seen = apply_along(p, [Q[top] for (_, Q), top in pairs])
+    own = step**2 * seen * (1.0 - seen)
+    share = np.divide(own, variance, out=np.ones_like(own), where=variance > _ROUNDING * step**2)
+    return step, np.clip(share, 0.0, 1.0)
 
 
 def without_rounding(V: Array, squares: Any) -> Covariance:

@@ -14,7 +14,9 @@ from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, t
 __all__ = ["association_summary"]
 
 _LONGEST_LABEL = 40
-_FEW = 10.0  # reports of a combination, expected, below which normal intervals are too short
+_FEW = 10.0  # reports that a cell rests on below which normal laws are doubtful
+_NAMED = 3  # cells that a note names
+_ROUNDING = 1e-9  # of frequencies
 
 
 def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
@@ -36,6 +38,50 @@ def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
     title = f"Joint distribution of {' and '.join(one_line(name, 40) for name in results.names)}"
     notes = _notes(results, frame, alpha, len(frame) - len(shown))
     return tabulated(title, _header(results), columns, body, stubs, notes)
+
+
+def _few_reports(results: Any) -> list[str]:
+    """Which cells rest on few reports, at their own frequencies."""
+    if results.law is None:
+        if results.smallest_expected >= _FEW:
+            return []
+        return [
+            "FEW REPORTS: of some combination fewer than ten are expected, and intervals of rare "
+            "cells cover less often than they say."
+        ]
+    reports = results.effective_reports
+    few = reports[reports < _FEW]
+    if few.empty:
+        return []
+    return [
+        f"FEW REPORTS: {len(few)} of {results.k} cells rest on fewer than ten reports "
+        f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for it; "
+        "conditionals, effects and Wald tests, which rest on normal laws, do not."
+    ]
+
+
+def _excluded(results: Any, frame: pd.DataFrame) -> list[str]:
+    """Which intervals do not hold the estimate beside them."""
+    p = frame["params"]
+    below, above = frame["lower"] - p, p - frame["upper"]
+    outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
+    if outside.empty:
+        return []
+    what = "maximum likelihood estimate" if results.is_maximum else "estimate"
+    return [
+        f"NOTE: {len(outside)} of {results.k} intervals do not hold the {what} beside them "
+        f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does not, and "
+        "is biased near them."
+    ]
+
+
+def _named(values: Any, form: str) -> str:
+    """The first few cells and their values, in words."""
+    named = [
+        f"{' : '.join(one_line(label, 20) for label in cell)}: {form.format(value)}"
+        for cell, value in values.iloc[:_NAMED].items()
+    ]
+    return ", ".join([*named, "..."] if len(values) > _NAMED else named)
 
 
 def _header(results: Any) -> list[list[str]]:
@@ -64,17 +110,13 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             "categories, with other=True."
         ]
     else:
+        kind = "Wald" if results.law is None else "score intervals with skewness"
         notes = [
-            f"Intervals: {100 * (1 - alpha):.4g}% Wald, from the unconstrained estimate, cut to "
+            f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, cut to "
             "[0, 1]."
         ]
     if rest:
         notes.append(f"{rest} cells with smaller estimates are not shown.")
-    if results.smallest_expected < _FEW:
-        notes.append(
-            "FEW REPORTS: of some combination fewer than ten are expected, and intervals of rare "
-            "cells cover less often than they say."
-        )
     for name, fit in zip(results.names, results.margin_fits, strict=True):
         test = fit.goodness_of_fit
         if fit.unexplained is None and test is not None and test.pvalue < 0.01:
@@ -82,6 +124,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
                 f"DOUBTFUL: the reports of {name} speak against the hypothesis that {test.null} "
                 f"({test.method}): p = {test.pvalue:.3g}."
             )
+    notes += _few_reports(results) + _excluded(results, frame)
     if results.dispersion > 1.0:
         notes.append(
             "Standard errors of the unconstrained estimate are "

@@ -168,7 +168,8 @@ def test_no_interval_is_a_point() -> None:
     noise = float(krr.channel().b)
     counts = np.full(10, 52)
     counts[0], counts[1] = 22, 62
-    fit = ldp.FrequencyModel(krr.counts(counts)).fit()
+    with pytest.warns(ldp.MisfitWarning):
+        fit = ldp.FrequencyModel(krr.counts(counts)).fit()
     uncut, ends = fit.conf_int(clip=False), fit.conf_int()
     assert uncut.upper[0] < 0 and ends.lower[0] == 0 < ends.upper[0]
     m = noise + krr.channel().a * ends.upper[0]

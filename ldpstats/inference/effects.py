@@ -8,8 +8,9 @@ Measured with pairs of k-RR reports (3x4 and 5x5 tables, epsilon 1, 2 and 4, n =
 100,000, margins from .85 down to .01, independent and associated), 95% sets of conditionals, risk
 differences and risk ratios cover .93 to .97, except (a) .92 where a cell has some ten reports or
 fewer, which are too skew for a normal law, and (b) up to 1 where both margins of a difference or
-ratio lie within two standard errors of 0; most sets say then that they are unbounded. The rules by
-which odds ratios and Cramer's V are given or not select; see their notes.
+ratio lie within two standard errors of 0; most sets say then that they are unbounded. Where cells
+or margins are too weak for the intervals of odds ratios and of Cramer's V, other sets take their
+place, which may have one side only; see their notes.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -28,15 +29,18 @@ from ldpstats.checks import level
 from ldpstats.covariances import Covariance, finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimates import number_from_json, number_to_json
-from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.ratio import fieller_within, odds_profile
 from ldpstats.inference.tails import normal_critical
 
 __all__ = [
     "Effect",
+    "beside",
     "conditional",
     "conditionals",
     "cramers_v",
     "departures",
+    "fitted_conditionals",
+    "fitted_cramers_v",
     "odds_ratio",
     "risk_difference",
     "risk_ratio",
@@ -46,6 +50,7 @@ Array = npt.NDArray[Any]
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
 _CLEAR = 4.0  # standard errors from 0 beyond which a cell or a margin may stand in a denominator
+_NOTHING = 1e-10  # share of a condition that is none
 _NAMED = 4  # weak cells or margins that a message names
 _REMEDY = "merge rare categories, or collect more reports"
 
@@ -59,8 +64,8 @@ class Effect:
     name : str
         What it is, in words.
     estimate : float
-        From the unconstrained table, so that a probability may lie outside [0, 1]; nan where a
-        denominator is not positive.
+        From the unconstrained table, so that a probability may lie outside [0, 1]; where a
+        denominator is not positive that of `ml`, or nan if there is none.
     lower, upper : float
         Ends of the set, cut to the values that the effect can have.
     alpha : float
@@ -69,9 +74,12 @@ class Effect:
         "bounded": [lower, upper]. "unbounded": also [lower, upper], but a denominator is not
         distinguishable from 0, and only the cut, if anything, bounds the set. "complement":
         everything possible outside the open interval (lower, upper). "not given": there is no
-        number, only a message.
+        number, only a message; effects of version 0.1 may be so.
     message : str
-        Why there is no number, or what to bear in mind.
+        Why the set is what it is, or what to bear in mind.
+    ml : float or None
+        The effect in the maximum likelihood estimate of the table; None where that was not fitted
+        or leaves it open. The message says so if the set does not hold it.
 
     Examples
     --------
@@ -89,6 +97,7 @@ class Effect:
     alpha: float = 0.05
     kind: Kind = "bounded"
     message: str = ""
+    ml: float | None = None
 
     @property
     def given(self) -> bool:
@@ -108,6 +117,8 @@ class Effect:
         if self.kind == "complement":
             ends = f"set below {self.lower:.4g} or above {self.upper:.4g}"
         estimate = "no estimate" if math.isnan(self.estimate) else f"{self.estimate:.4g}"
+        if self.ml is not None and f"{self.ml:.2g}" != f"{self.estimate:.2g}":
+            estimate += f" (maximum likelihood {self.ml:.4g})"
         note = f" ({self.message})" if self.message else ""
         return f"{self.name}: {estimate}, {100 * (1 - self.alpha):.4g}% {ends}{note}"
 
@@ -115,7 +126,8 @@ class Effect:
         """The fields as JSON values; nan and infinity become their names."""
         numbers = {n: number_to_json(getattr(self, n)) for n in ("estimate", "lower", "upper")}
         words = {"alpha": self.alpha, "kind": self.kind, "message": self.message}
-        return {"name": self.name} | numbers | words
+        ml = None if self.ml is None else number_to_json(self.ml)
+        return {"name": self.name} | numbers | words | {"ml": ml}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> Effect:
@@ -123,7 +135,76 @@ class Effect:
         fields = dict(document)
         for name in ("estimate", "lower", "upper"):
             fields[name] = number_from_json(fields[name])
+        if fields.get("ml") is not None:
+            fields["ml"] = number_from_json(fields["ml"])
         return cls(**fields)
+
+
+def beside(effect: Effect, ml: float) -> Effect:
+    """The effect with its value in the maximum likelihood table, nan where that leaves it open.
+
+    Examples
+    --------
+    >>> beside(Effect("risk ratio", 1.5, 1.1, 2.2), 1.0).message
+    'the set does not hold the maximum likelihood estimate 1'
+    """
+    if math.isnan(ml):
+        return effect
+    message = effect.message
+    if effect.given and ml not in effect:
+        outside = f"the set does not hold the maximum likelihood estimate {ml:.4g}"
+        message = f"{message}; {outside}" if message else outside
+    estimate = ml if math.isnan(effect.estimate) else effect.estimate
+    return replace(effect, estimate=estimate, message=message, ml=ml)
+
+
+def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Conditional distributions of a table that is a distribution itself.
+
+    Parameters
+    ----------
+    P : array_like, shape (k1, k2)
+        Frequencies, none negative.
+    axis : {0, 1}
+        The variable in the condition: 0 gives P(Y | X), 1 gives P(X | Y).
+
+    Returns
+    -------
+    estimate : ndarray, shape (k1, k2)
+        In [0, 1]. Where the condition has no share, the other variable's own distribution.
+    empty : ndarray of bool, shape (k1, k2)
+        Where the condition has no share.
+
+    Examples
+    --------
+    >>> fitted_conditionals([[0.3, 0.1], [0.0, 0.0]])[0]
+    array([[0.75, 0.25],
+           [0.75, 0.25]])
+    """
+    p = finite_array("P", P, 2)
+    if _axis("axis", axis):
+        estimate, empty = fitted_conditionals(p.T)
+        return estimate.T, empty.T
+    total = p.sum(axis=1, keepdims=True)
+    empty = np.broadcast_to(total <= _NOTHING * p.sum(), p.shape)
+    others = np.broadcast_to(p.sum(axis=0) / p.sum(), p.shape)
+    return np.divide(p, total, out=np.array(others), where=~empty), empty
+
+
+def fitted_cramers_v(P: npt.ArrayLike) -> float:
+    """Cramer's V of a table that is a distribution itself; empty rows and columns say nothing.
+
+    Examples
+    --------
+    >>> round(fitted_cramers_v([[0.3, 0.2], [0.1, 0.4]]), 4)
+    0.4082
+    """
+    p = finite_array("P", P, 2)
+    r, c = p.sum(axis=1), p.sum(axis=0)
+    rows, columns = r > _NOTHING * p.sum(), c > _NOTHING * p.sum()
+    expected = np.outer(r[rows], c[columns]) / p.sum()
+    phi2 = float(np.sum((p[np.ix_(rows, columns)] - expected) ** 2 / expected)) / p.sum()
+    return math.sqrt(min(phi2 / (min(p.shape) - 1), 1.0))
 
 
 def conditional(
@@ -236,8 +317,9 @@ def conditionals(
     unbounded = np.empty(part.shape, dtype=np.bool_)
     for at in np.ndindex(part.shape):
         num, den, *moments = (float(values[at]) for values in arguments)
-        held = fieller(num, den, moments[0], moments[1], moments[2], level(alpha))
-        low, high, kind, _ = _cut(held, 0.0, 1.0)
+        low, high, kind, _ = fieller_within(
+            num, den, moments[0], moments[1], moments[2], (0.0, 1.0), level(alpha)
+        )
         lower[at], upper[at] = (0.0, 1.0) if kind == "complement" else (low, high)
         unbounded[at] = kind != "bounded"
     positive = np.where(total > 0, total, np.nan)
@@ -323,10 +405,11 @@ def odds_ratio(
     columns: Sequence[int],
     alpha: float = 0.05,
 ) -> Effect:
-    """Odds ratio p_ij p_i2j2 / (p_ij2 p_i2j): a Wald interval of its logarithm.
+    """Odds ratio p_ij p_i2j2 / (p_ij2 p_i2j): a Wald interval of its logarithm, or a profile set.
 
-    It is given only where each of the four cells exceeds four of its standard errors; elsewhere the
-    logarithm of a noisy cell has no useful law, and the effect says which cells are too weak.
+    Where each of the four cells exceeds four of its standard errors it is the Wald interval.
+    Elsewhere the logarithm of a noisy cell has no useful law: the profile set takes its place
+    (`ratio.odds_profile`), which may have one side only, and the message says which cells are weak.
 
     Parameters
     ----------
@@ -347,9 +430,9 @@ def odds_ratio(
     Notes
     -----
     The rule selects: a cell whose true value lies below four standard errors passes when its noise
-    is positive. Among the surveys in which it is given, the interval covers .94 to .97 where the
-    true cells exceed six standard errors, .96 to .99 from 4.5 to 6, .93 on average where the
-    smallest lies at 3.5 (given in a quarter of the surveys) and .90 at 3 (in a tenth).
+    is positive. Among the surveys in which it is the Wald interval, that covers .94 to .97 where
+    the true cells exceed six standard errors, .96 to .99 from 4.5 to 6, .93 on average where the
+    smallest lies at 3.5 (in a quarter of the surveys) and .90 at 3 (in a tenth).
 
     Examples
     --------
@@ -358,8 +441,8 @@ def odds_ratio(
     >>> print(odds_ratio(P, multinomial(np.ravel(P), n=400), (0, 1), (0, 1)))
     odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval [3.836, 9.384]
     >>> effect = odds_ratio(P, multinomial(np.ravel(P), n=100), (0, 1), (0, 1))
-    >>> effect.given, effect.message[:51]
-    (False, 'P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from 0')
+    >>> effect.kind, round(effect.lower, 2), round(effect.upper, 2), effect.message[:65]
+    ('bounded', 2.63, 17.56, 'profile set, as P(X = 1, Y = 0) = 0.1 is 3.3 standard errors from')
     """
     table = _Table.of(P, covariance)
     i, i2 = table.pair("rows", rows, 0)
@@ -370,7 +453,9 @@ def odds_ratio(
     name = "odds ratio of {} against {}, {} against {}".format(*against)
     words = [f"P({table.says(0, row)}, {table.says(1, column)})" for row, column in at]
     if weak := linear.weak(words):
-        return _not_given(name, alpha, weak)
+        ratio, low, high = odds_profile(linear.values, linear.covariance, level(alpha))
+        kind: Kind = "bounded" if math.isfinite(high) else "unbounded"
+        return Effect(name, ratio, low, high, alpha, kind, f"profile set, as {weak}")
     signs = np.array([1.0, 1.0, -1.0, -1.0])
     gradient = signs / linear.values
     log = float(signs @ np.log(linear.values))
@@ -401,8 +486,9 @@ def cramers_v(
     Returns
     -------
     Effect
-        Not given unless every margin exceeds four of its standard errors, because z divides by
-        them.
+        Where some margin does not exceed four of its standard errors, by which z divides, the set
+        is a bound that rests on the table in which the weak categories of a variable are one: see
+        the notes. Its estimate is nan.
 
     Raises
     ------
@@ -411,7 +497,14 @@ def cramers_v(
 
     Notes
     -----
-    Where it is given, coverage of 95% intervals was .94 to .98; .95 to .96 under independence.
+    Where no margin is weak, coverage of 95% intervals was .94 to .98; .95 to .96 under
+    independence.
+
+    Merging categories never raises phi^2 (it is a chi-square divergence), so that what the merged
+    table has at least, the whole one has. What it can have more is bounded by the margins of the
+    weak categories: with R and C the sum of the weak rows and of the weak columns, at most
+    R / min c + C / min r, over the others, and the smaller number of weak ones of the two
+    variables. Confidence is shared among all these by Bonferroni's rule, so that the set is wide.
 
     Examples
     --------
@@ -426,23 +519,75 @@ def cramers_v(
     name = "Cramer's V of {} and {}".format(*(str(label.name) for label in table.labels))
     at = [(axis, place) for axis in (0, 1) for place in range(table.p.shape[axis])]
     margins = table.linear([table.margin(*where) for where in at])
+    scale = min(table.p.shape) - 1
     if weak := margins.weak([f"P({table.says(*where)})" for where in at]):
-        return _not_given(name, alpha, weak)
-    z, S = _standardised(table.p, covariance)
+        low, high = (math.sqrt(min(v / scale, 1.0)) for v in _bounded_phi2(table, level(alpha)))
+        words = f"bound from merged categories, as {weak}"
+        kind: Kind = "bounded" if high < 1.0 else "unbounded"
+        return Effect(name, math.nan, low, high, alpha, kind, words)
+    values = _phi2(table.p, covariance, level(alpha))
+    estimate, low, high = (math.sqrt(min(max(value / scale, 0.0), 1.0)) for value in values)
+    below = ""
+    if high == 0.0:
+        # so near independence chance brings it seldom: what could be expected of no association
+        high = math.sqrt(min(_least_phi2(table.p, covariance, alpha) / scale, 1.0))
+        below = "the table is closer to independence than noise allows"
+    return Effect(name, estimate, low, high, alpha, "bounded", below)
+
+
+def _phi2(p: Array, covariance: Covariance, alpha: float) -> tuple[float, float, float]:
+    """phi^2 without the bias of noise, and the ends of its interval; none is cut."""
+    z, S = _standardised(p, covariance)
     phi2, z2 = float(z @ z), normal_critical(alpha) ** 2
     unbiased = phi2 - float(np.trace(S))
     w = float(z @ S @ z) / phi2 if phi2 > 0 else 0.0
     # (unbiased - t)^2 <= z2 (2 tr S^2 + 4 t w), a quadratic in t
     middle = unbiased + 2 * z2 * w
     square = middle**2 - unbiased**2 + 2 * z2 * float(np.sum(S**2))
-    half = math.sqrt(square) if square >= 0 else math.nan
-    scale = min(table.p.shape) - 1
-    estimate, low, high = (
-        math.sqrt(min(max(value / scale, 0.0), 1.0)) if value == value else 0.0
-        for value in (unbiased, middle - half, middle + half)
-    )
-    below = "" if middle + half >= 0 else "the table is closer to independence than noise allows"
-    return Effect(name, estimate, low, high, alpha, "bounded", below)
+    half = math.sqrt(square) if square >= 0 else -math.inf
+    return unbiased, middle - half, middle + half
+
+
+def _least_phi2(p: Array, covariance: Covariance, alpha: float) -> float:
+    """What the upper end of phi^2 would be if the estimate were 0, as under independence."""
+    S = _standardised(p, covariance)[1]
+    return normal_critical(alpha) * math.sqrt(2.0 * float(np.sum(S**2)))
+
+
+def _bounded_phi2(table: _Table, alpha: float) -> tuple[float, float]:
+    """Bounds of phi^2 where some margin is weak; see the notes of `cramers_v`."""
+    groups = [table.strong(axis) for axis in (0, 1)]
+    maps = [_merging(size, strong) for size, strong in zip(table.p.shape, groups, strict=True)]
+    p = maps[0] @ table.p @ maps[1].T
+    if min(p.shape) < 2 or not all(groups):
+        return 0.0, math.inf  # what is left are one row or column
+    merged = Covariance.dense(table.covariance.transform(np.kron(*maps)))
+    low = max(_phi2(p, merged, alpha)[1], 0.0)
+    high = max(_phi2(p, merged, alpha / 2.0)[2], _least_phi2(p, merged, alpha / 2.0))
+    weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
+    limits = sum(len(strong) + 1 for strong in groups)
+    z = normal_critical(alpha / (2.0 * limits))
+    for axis in (0, 1):
+        if not weak[axis]:
+            continue
+        rare = np.sum(
+            [table.margin(axis, i) for i in range(table.p.shape[axis]) if i not in groups[axis]],
+            axis=0,
+        )
+        others = [table.margin(1 - axis, j) for j in groups[1 - axis]]
+        linear = table.linear([rare, *others])
+        se = np.sqrt(np.maximum(np.diagonal(linear.covariance), 0.0))
+        largest = max(float(linear.values[0] + z * se[0]), 0.0)
+        smallest = float(np.min(linear.values[1:] - z * se[1:]))
+        high += largest / smallest if smallest > 0.0 else math.inf
+    return low, high + min(weak)
+
+
+def _merging(size: int, strong: Sequence[int]) -> Array:
+    """The map, shape (m, size), that keeps the strong categories and adds up the others."""
+    rows = np.eye(size)[list(strong)]
+    rest = 1.0 - rows.sum(axis=0)
+    return np.vstack([rows, rest]) if rest.any() else rows
 
 
 def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple[Array, Array]:
@@ -506,8 +651,10 @@ class _Linear:
         """Ratio of two functions of the values, whose derivatives are the rates."""
         rates = np.array([numerator_rates, denominator_rates])
         V = rates @ self.covariance @ rates.T
-        found = fieller(numerator, denominator, V[0, 0], V[1, 1], V[0, 1], level(alpha))
-        low, high, kind, message = _cut(found, *possible)
+        moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
+        low, high, kind, message = fieller_within(
+            numerator, denominator, *moments, possible, level(alpha)
+        )
         estimate = numerator / denominator if denominator > 0 else math.nan
         return Effect(name, float(estimate), low, high, alpha, kind, message)
 
@@ -581,6 +728,24 @@ class _Table:
         R = np.array([reads.ravel() for reads in functionals])
         return _Linear(R @ self.p.ravel(), self.covariance.transform(R))
 
+    def strong(self, axis: int) -> list[int]:
+        """Categories of a variable that exceed four standard errors, and whose rest does so, too.
+
+        The others, together, are one more; the weakest strong ones join them until they are clear.
+        """
+        size = self.p.shape[axis]
+        margins = self.linear([self.margin(axis, place) for place in range(size)])
+        se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
+        order = np.argsort(-(margins.values - _CLEAR * se), kind="stable")
+        strong = [int(i) for i in order if margins.values[i] > _CLEAR * se[i]]
+        while strong and len(strong) < size:
+            rest = np.isin(np.arange(size), strong, invert=True).astype(float)
+            spread = math.sqrt(max(float(rest @ margins.covariance @ rest), 0.0))
+            if rest @ margins.values > _CLEAR * spread:
+                break
+            strong.pop()
+        return sorted(strong)
+
     def transposed(self) -> Covariance:
         """The covariance of the transposed table."""
         return self.covariance.take(np.arange(self.p.size).reshape(self.p.shape).T.ravel())
@@ -604,29 +769,6 @@ def _axis(name: str, value: object) -> int:
     if value not in (0, 1) or isinstance(value, bool | np.bool_):
         raise InvalidArgument(name, value, "must be 0 for the rows or 1 for the columns")
     return int(value)
-
-
-def _not_given(name: str, alpha: float, message: str) -> Effect:
-    return Effect(name, math.nan, math.nan, math.nan, level(alpha), "not given", message)
-
-
-def _cut(found: FiellerInterval, floor: float, ceiling: float) -> tuple[float, float, Kind, str]:
-    """Fieller's set within what is possible: lower, upper, kind, message."""
-    message = "" if found.kind == "bounded" else "the denominator is not distinguishable from 0"
-    parts = [(found.low, found.high)]
-    if found.kind == "complement":
-        parts = [(-math.inf, found.low), (found.high, math.inf)]
-    inside = [(max(low, floor), min(high, ceiling)) for low, high in parts]
-    inside = [part for part in inside if part[0] <= part[1]]
-    if len(inside) == 2:
-        return inside[0][1], inside[1][0], "complement", message
-    kind: Kind = "bounded" if found.kind == "bounded" else "unbounded"
-    if inside:
-        return *inside[0], kind, message
-    if found.kind == "complement":  # whatever is possible is contradicted: it says nothing
-        return floor, ceiling, kind, message
-    end, side = (floor, "below") if found.high < floor else (ceiling, "above")
-    return end, end, kind, f"the interval lay wholly {side} {end:g} before the cut"
 
 
 def _within_rows(V: Covariance, shape: tuple[int, ...], cumulative: bool) -> tuple[Array, Array]:

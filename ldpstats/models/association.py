@@ -28,6 +28,7 @@ from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.association import CrossMoments
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
+from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
 from ldpstats.joint_moments import JointMoments, unbiased_map, without_rounding
 from ldpstats.models import independence
@@ -52,6 +53,7 @@ __all__ = ["AssociationModel"]
 
 Array = npt.NDArray[Any]
 
+_PART = 0.25  # of a step: half of the correction for continuity, which is half a step
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
@@ -267,12 +269,15 @@ class AssociationModel:
         strata = tuple(s for group in self.groups for s in group.linear_strata())
         return JointMoments(strata, self.names, self.is_complete)
 
-    @cached_property
-    def _unconstrained(self) -> JointMoments:
-        """The moments that intervals and effects rest on: of features that sum to one, if they can.
+    def _unconstrained(self, by_name: bool) -> JointMoments:
+        """The moments that intervals and effects rest on.
 
-        The sums of others are noise, of rows and columns too, which conditionals divide by.
+        Those of the scores, which are efficient, for bits of which all patterns can be listed,
+        unless moments were asked for by name. Else those of features that sum to one, if they can:
+        the sums of others are noise, of rows and columns too, which conditionals divide by.
         """
+        if not by_name and self._scores_serve:
+            return self.dual_moments()
         if self.is_complete:
             try:
                 return self.moments().summing_to_one()
@@ -281,8 +286,25 @@ class AssociationModel:
         return self.moments()
 
     def unconstrained_moments(self) -> JointMoments:
-        """The equations that `linear_params` solves."""
-        return self._unconstrained
+        """The equations of counts that `linear_params` solves, of labels at least."""
+        return self._unconstrained(by_name=True)
+
+    @cached_property
+    def _scores_serve(self) -> bool:
+        """Whether intervals can rest on the scores, and gain by it, which those of labels do not.
+
+        Their expected information is needed, and all their moments given the true category; the
+        observed information is correlated with the estimate, and intervals of empty cells fail.
+        """
+        bits = any(m.n_bits for group in self.groups for m in group.counts.mechanisms)
+        if not (bits and self.is_exact) or self._small_strata:
+            return False
+        if any(every is None for group in self.groups for every in group.every_report):
+            return False
+        try:
+            return bool(self.dual_moments().inverses)
+        except NotIdentified:
+            return False
 
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
@@ -312,7 +334,8 @@ class AssociationModel:
             inverse of the table of reports, or co-occurrence counts of bits), "moments" (another
             name of it), "moments-gls" (of features that sum to one); "projected", "normalized",
             "thresholded", "cvxpy"; or an estimator object. Whatever it is, intervals rest on
-            "moments-gls", or over candidates on "inversion".
+            "moments-gls", over candidates on "inversion", and where reports are bits on "one_step";
+            the moments that are asked for by name are their own.
         cov_type : {"default", "linear", "fpe16"}
             Covariance of `params`: "default" is the information on the tangent space of the simplex
             for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
@@ -343,7 +366,9 @@ class AssociationModel:
         estimator = self._estimator(method)
         if cov_type == "fpe16" and isinstance(estimator, MomentsEstimator):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
-        linear = self._uncertain(self._unconstrained)
+        by_name = isinstance(estimator, MomentsEstimator) and not isinstance(estimator, OneStep)
+        problem = self._unconstrained(by_name)
+        linear = self._uncertain(problem)
         solution, V, kind = self._solve(estimator, linear, cov_type)
         complete = not isinstance(estimator, MomentsEstimator) or isinstance(estimator, OneStep)
         results = AssociationResults(
@@ -371,6 +396,7 @@ class AssociationModel:
             smallest_expected=independence.smallest_expected(self),
             digest=self.digest,
             independence=self._independence(),
+            law=self._law(problem, linear.covariance),
             model=self,
         )
         warn_of_doubts(self._misfit(complete), results.condition)
@@ -391,6 +417,25 @@ class AssociationModel:
             return Uncertain(estimate, V.scaled(self._dispersion))
         alone = None if len(problem.strata) > 1 else problem.variances() * self._dispersion
         return Uncertain(estimate, None, variances=alone)
+
+    def _law(self, problem: JointMoments, V: Covariance | None) -> CellLaw | None:
+        """Cumulants of the estimate of each cell along its path; None where they are not known."""
+        if not self.is_exact:
+            return None
+        matrix = None if V is None else V.matrix()
+        parts, N = problem.path_moments(problem.in_errors, matrix), self.nobs
+        if parts is None:
+            return None
+        variance, third = np.zeros((self.n_cells, 3)), np.zeros((self.n_cells, 4))
+        step, doubt = np.zeros((2, self.n_cells))
+        for part in parts:
+            weight = part.nobs / N
+            second, cubic = path_cumulants(part.own, part.rest, part.nobs)
+            variance += weight**2 * second
+            third += weight**3 * cubic
+            step = np.maximum(step, part.step * part.share / N)
+            doubt += (weight / N) * np.sqrt(part.doubt)  # strata share what is in doubt
+        return CellLaw(variance, third, _PART * step, doubt**2)
 
     @property
     def _dispersion(self) -> float:
@@ -539,9 +584,10 @@ class AssociationModel:
 
     def unbiased_maps(self) -> tuple[Array, Array]:
         """What takes the scores of two variables to features that are unbiased over all strata."""
-        strata, N = self.dual_moments().strata, self.nobs
+        N, strata = self.nobs, [(s, part) for s in self.scores for part in s.group.slices]
         responses = [
-            np.sum([s.nobs / N * s.responses[v] for s in strata], axis=0) for v in range(2)
+            np.sum([s.group.n_in(part) / N * s.shown(v, part) for s, part in strata], axis=0)
+            for v in range(2)
         ]
         X, Y = map(unbiased_map, responses, self.names)
         return X, Y

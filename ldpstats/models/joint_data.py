@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.association import CrossMoments
-from ldpstats.joint_moments import FeatureMap, Listing, Stratum, linear_features
+from ldpstats.joint_moments import Alphabet, FeatureMap, Listing, Stratum, linear_features
 from ldpstats.joint_reports import JointCounts
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_variables import VariableSpec
@@ -28,6 +28,7 @@ _ROUNDING = 1e-13  # of a ratio of likelihoods
 _ZERO = 1e-10  # frequency up to which an estimate is zero
 _DENSE = 4  # pairs of distinct reports, per combination that was seen, up to which tables pay
 _SMALL_TABLE = 4096  # pairs up to which they pay anyway
+_MOST_ENTRIES = 1 << 20  # of a channel up to which all reports of bits are listed: 16 categories
 _MOST_LISTED = 1 << 20  # combinations of labels that are listed for expected covariances
 
 
@@ -45,6 +46,10 @@ class JointGroup:
     def nobs(self) -> int:
         """Number of respondents."""
         return self.counts.nobs
+
+    def n_in(self, part: slice) -> int:
+        """Number of respondents of a stratum."""
+        return int(self.counts.n[part].sum())
 
     @property
     def epsilon(self) -> float:
@@ -122,11 +127,15 @@ class JointGroup:
             tuple(Factor(m.values, index) for m, index in zip(maps, self.index, strict=True))
         )
         listing = self.listing
+        alphabets = None
+        if listing is not None:
+            pairs = zip(self.label_features, self.every_report, strict=True)
+            alphabets = tuple(Alphabet(F, Q.T) for F, Q in pairs if Q is not None)
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
             responses = tuple(m.response(self.shares(v, part)) for v, m in enumerate(maps))
-            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing)
+            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing, alphabets)
             strata.append(made)
         return strata
 
@@ -138,9 +147,31 @@ class JointGroup:
             for m, spec in zip(self.counts.mechanisms, self.specs, strict=True)
         ]
 
+    @cached_property
+    def every_report(self) -> list[Array | None]:
+        """Channel of all reports that a variable can make, l of them, shape (k, l).
+
+        None where they have cohorts, are too many, or where answers may be in no category. Reports
+        that differ by what says nothing of the answer are one.
+        """
+        return [self._every_report(v) for v in range(len(self.specs))]
+
+    def _every_report(self, v: int) -> Array | None:
+        mechanism, spec, Q = self.counts.mechanisms[v], self.specs[v], self.channels[v]
+        if mechanism.n_cohorts or not spec.complete or spec.approximate:
+            return None
+        if Q is None:
+            channel = mechanism.channel()
+            k, l = channel.shape  # noqa: E741
+            if k != spec.k or k * l > _MOST_ENTRIES:
+                return None
+            Q = channel.matrix()
+        return np.asarray(Q[:, Q.any(axis=0)])
+
     def rules_out(self, v: int, p: Array) -> bool:
-        """Whether p makes a label of variable v impossible that some category can give."""
-        Q = self.channels[v]
+        """Whether p makes a report of variable v impossible that some category can give."""
+        every = self.every_report[v]
+        Q = self.channels[v] if every is None else every
         return Q is not None and bool(np.any(Q.any(axis=0) & (p @ Q <= 0.0)))
 
     def uncertain(self, p: Array) -> npt.NDArray[np.bool_]:
@@ -176,18 +207,24 @@ class JointGroup:
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
     @cached_property
+    def label_features(self) -> list[Array]:
+        """Linear estimates of all labels of each variable, shape (l, k), where all are labels."""
+        assert self._possible is not None
+        found = []
+        for m, spec, y in zip(self.counts.mechanisms, self.specs, self._possible, strict=True):
+            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
+            found.append(linear_features(every, m.moments(every), spec.approximate).first(spec.k))
+        return [features.values for features in found]
+
+    @cached_property
     def listing(self) -> Listing | None:
         """All combinations of reports with their linear estimates, where these can be listed."""
         channel = self.listed_channel()
         complete = all(spec.complete for spec in self.specs)
         if channel is None or self._possible is None or not complete:
             return None
-        factors = []
-        parts = zip(self.counts.mechanisms, self.specs, self._possible, strict=True)
-        for (m, spec, y), factor in zip(parts, channel.factors, strict=True):
-            every = Counts(y, np.ones(len(y), dtype=np.int64), m)
-            found = linear_features(every, m.moments(every), spec.approximate).first(spec.k)
-            factors.append(Factor(found.values, factor.index))
+        pairs = zip(self.label_features, channel.factors, strict=True)
+        factors = [Factor(values, factor.index) for values, factor in pairs]
         places = [
             np.searchsorted(y, part.y)
             for y, part in zip(self._possible, self.counts.reports, strict=True)
@@ -241,12 +278,18 @@ class Scores:
         return np.asarray(DenseRows(W).gram(n / d**2) / n.sum())
 
     def expected(self, v: int) -> Array | None:
-        """Expected information of variable v at its reference, where labels can be listed."""
-        Q = self.group.channels[v]
+        """Expected information of variable v at its reference, where reports can be listed."""
+        every = self.group.every_report[v]
+        Q = self.group.channels[v] if every is None else every
         if Q is None:
             return None
         law = self.references[v] @ Q
         return np.asarray(np.divide(Q, law, out=np.zeros(Q.shape), where=law > 0.0) @ Q.T)
+
+    def shown(self, v: int, part: slice) -> Array:
+        """Information of variable v: of labels as expected, of other reports as observed."""
+        J = None if self.group.channels[v] is None else self.expected(v)
+        return self.information(v, part) if J is None else J
 
     def strata(self) -> list[Stratum]:
         """Products of scores: the moments of the dual estimator."""
@@ -258,6 +301,7 @@ class Scores:
             scored = (Factor(Q.W / (Q.W @ p)[:, None], Q.index) for Q, p in pairs)
             listing = replace(listing, features=JointRows(tuple(scored)))
         exact = [self.expected(v) for v in range(len(self.references))]
+        alphabets = self.alphabets()
         strata = []
         for part in group.slices:
             responses = [self.information(v, part) if J is None else J for v, J in enumerate(exact)]
@@ -269,9 +313,19 @@ class Scores:
                 int(n[part].sum()),
                 tuple(responses),
                 listing,
+                alphabets,
             )
             strata.append(made)
         return strata
+
+    def alphabets(self) -> tuple[Alphabet, ...] | None:
+        """The scores of all reports of each variable, where all of these can be listed."""
+        found = []
+        for Q, p in zip(self.group.every_report, self.references, strict=True):
+            if Q is None:
+                return None
+            found.append(Alphabet(Q.T / (p @ Q)[:, None], Q.T))
+        return tuple(found)
 
     def centred(self, v: int, rows: slice) -> Array:
         """Scores less one of some distinct reports of variable v; what rounding leaves is zero.
