@@ -27,6 +27,11 @@ Array = npt.NDArray[Any]
 
 LARGEST_DENSE = 8192  # candidates up to which (S, S) matrices are formed: 512 MB each
 _SMALL = 1024  # candidates up to which the inverse, needed for standard errors, gives the estimate
+_ROUNDS = 6  # of reweighting, at most; _LONG_ROUNDS where the matrices are large
+_LONG_ROUNDS = 2
+_SATURATED = 1e-8  # share of their variance that residuals have where candidates fit anything
+_SETTLED = 0.05  # relative change of weights that is too small to matter
+_INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
 _RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
 
 
@@ -65,11 +70,14 @@ class CohortMoments(Moments):
         Whether answers may not be among the candidates.
     describe : callable
         ``describe()`` says in words which candidates cannot be told apart, or what would help.
+    incomplete : bool
+        Whether the covariance allows for answers that are not listed, see `open_ended`.
     """
 
     sources: tuple[CohortSource, ...]
     is_open: bool
     describe: Callable[[], str]
+    incomplete: bool = False
     kind: str = "cohorts"
 
     @property
@@ -93,6 +101,11 @@ class CohortMoments(Moments):
     def take(self, index: Array) -> CohortMoments:
         """The problem if only some candidates exist."""
         return replace(self, sources=tuple(source.take(index) for source in self.sources))
+
+    def weighted(self, weights: Sequence[Array]) -> CohortMoments:
+        """With these weights of the cohorts of each source, (C,)."""
+        pairs = zip(self.sources, weights, strict=True)
+        return replace(self, sources=tuple(replace(s, given=w) for s, w in pairs))
 
     @cached_property
     def inverse(self) -> Array:
@@ -157,47 +170,171 @@ class CohortMoments(Moments):
 
     def plug_in(self) -> Array:
         p = self.estimate()[0]
-        return project_subsimplex(p) if self.is_open else project_simplex(p)
+        return project_subsimplex(p) if self.is_open or not p.size else project_simplex(p)
 
     def spread(self, p: Array) -> Array:
         """Covariance of the right-hand side ``A' D t`` at p, shape (S, S)."""
+        return self._with_collisions(self._noise(p))
+
+    def _with_collisions(self, noise: Array) -> Array:
+        if not self.collisions:
+            return noise
+        return np.asarray(noise + self.collisions * self._collision_spread)
+
+    def _noise(self, p: Array) -> Array:
         return np.asarray(sum(source.noise.spread(source, p) for source in self.sources))
 
     def covariance(self, p: Array | None = None) -> Covariance:
         inverse = self.inverse
-        X = self._plug_in_spread if p is None else self.spread(p)
+        X = self._with_collisions(self._plug_in_noise) if p is None else self.spread(p)
         return Covariance(np.zeros(self.k), X, inverse)
 
     @cached_property
-    def _plug_in_spread(self) -> Array:
-        return self.spread(self.plug_in())
+    def _plug_in_noise(self) -> Array:
+        return self._noise(self.plug_in())
+
+    @cached_property
+    def _collision_spread(self) -> Array:
+        """What `spread` has of collisions if `collisions` are one."""
+        return np.asarray(sum(source.collision_spread() for source in self.sources))
+
+    @property
+    def _residuals(self) -> list[Array]:
+        p = self.estimate()[0]
+        return [source.moved - source.design.times(p) for source in self.sources]
+
+    @cached_property
+    def _noise_squares(self) -> tuple[float, float, float]:
+        """Weighted residual sum of squares, and its mean by noise before and after fitting."""
+        pairs = zip(self.sources, self._residuals, strict=True)
+        statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
+        full = sum(source.noise.misfit(source, self.plug_in())[0] for source in self.sources)
+        # least squares takes up the part of the noise that the candidates can follow
+        return statistic, full, full - float(np.vdot(self.inverse, self._plug_in_noise))
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
-        p, plug_in = self.estimate()[0], self.plug_in()
-        residuals = [(s.weights, s.moved - s.design.times(p)) for s in self.sources]
-        statistic = sum(float(weights @ residual**2) for weights, residual in residuals)
-        moments = [source.noise.misfit(source, plug_in) for source in self.sources]
-        full = sum(mean for mean, _ in moments)
-        # least squares takes up the part of the noise that the candidates can follow
-        mean = full - float(np.vdot(self.inverse, self._plug_in_spread))
-        variance = sum(v for _, v in moments) * mean / full if full > 0.0 else 0.0
-        if mean < 1e-8 * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
+        statistic, full, mean = self._noise_squares
+        plug_in = self.plug_in()
+        variances = [source.noise.misfit(source, plug_in)[1] for source in self.sources]
+        variance = sum(variances) * mean / full if full > 0.0 else 0.0
+        if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
         return Misfit(statistic, mean, variance)
 
-    def own_tally(self, variances: Array, dispersed: bool = False) -> OwnTally:
+    # -- lists that are not complete ---------------------------------------------------------
+
+    def open_ended(self) -> CohortMoments:
+        """The same equations for a list that is known not to be complete.
+
+        Chance collisions with unlisted answers do not shrink as a cohort grows, as noise does.
+        They are a second component of variance (`collisions`), and weights are one over the sum of
+        both (random-effects least squares; DerSimonian and Laird 1986, Paule and Mandel 1982).
+        Where the weights would hardly move, as with even cohorts, they stay as they are.
+        """
+        problem = replace(self, incomplete=True)
+        for _ in range(_ROUNDS if self.k <= _SMALL else _LONG_ROUNDS):
+            found = problem.collisions
+            sources = tuple(source.reweighted(found) for source in self.sources)
+            if _settled(problem.sources, sources):
+                break
+            problem = replace(problem, sources=sources)
+        return problem
+
+    @cached_property
+    def collisions(self) -> float:
+        """Sum of the squared frequencies of the answers that are not listed, from the residuals.
+
+        The moment estimate: squared residuals are on average those of noise and, in proportion to
+        this sum, those of collisions. Zero for lists that are taken for complete.
+        """
+        if not self.incomplete or not self.k:
+            return 0.0
+        statistic, full, mean = self._noise_squares
+        share = [source.collision_variance * source.weights.sum() for source in self.sources]
+        rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
+        if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
+            return 0.0
+        return max(0.0, float((statistic - mean) / rate))
+
+    @cached_property
+    def dispersion(self) -> float:
+        """How much larger variances are, on average, than those of the reports alone."""
+        if not self.collisions:
+            return 1.0
+        noise = float(np.vdot(self.inverse, self._plug_in_noise))
+        both = float(np.vdot(self.inverse, self._collision_spread))
+        return 1.0 + self.collisions * both / noise
+
+    @cached_property
+    def _influences(self) -> tuple[list[Array], Array]:
+        """Leverage of the cells of each source, (C, m) or (C, 1), and cubed influences, (S,).
+
+        The influences, of each cell on each estimate, are cubed, multiplied by what a cell has of
+        the third cumulant of collisions, and summed. Where that would take too long, all cells of a
+        cohort have the same leverage, and only own cells have influence.
+        """
+        work = sum(source.ones.size for source in self.sources) * self.k**2
+        if work > _INFLUENCES:
+            return self._rough_influences()
+        leverage, cubes = [], np.zeros(self.k)
+        for source in self.sources:
+            found = np.zeros(source.ones.shape)
+            for c in np.flatnonzero(source.reports):
+                A, weight = source.design.block(int(c)), float(source.cohort_weights[c])
+                L = weight * (A @ self.inverse)
+                found[c] = (A * L).sum(axis=1)
+                cubes += source.collision_third * (L * L * L).sum(axis=0)
+            leverage.append(found)
+        return leverage, cubes
+
+    def _rough_influences(self) -> tuple[list[Array], Array]:
+        # W_c q / (1 + W_c q) is the leverage of cells that are all alike but for their weights W_c
+        weights = [source.cohort_weights * source.design.slope**2 for source in self.sources]
+        cells = [source.design.n_cells for source in self.sources]
+        low, high = 0.0, 1e12 / max(float(w.max()) for w in weights)
+        for _ in range(100):
+            q = np.sqrt(low * high) if low else 0.5 * high
+            total = sum(m * float((w * q / (1.0 + w * q)).sum()) for w, m in zip(weights, cells))
+            low, high = (q, high) if total < self.k else (low, q)
+        leverage = [(w * high / (1.0 + w * high))[:, None] for w in weights]
+        slopes = [source.design.slope for source in self.sources]
+        pulls = [s.design.owners(s.weights) * a**2 for s, a in zip(self.sources, slopes)]
+        cubes = np.zeros(self.k)
+        for source, slope in zip(self.sources, slopes, strict=True):
+            own = source.design.owners(source.weights**3)
+            cubes += source.collision_third * own * (slope / np.sum(pulls, axis=0)) ** 3
+        return leverage, cubes
+
+    @cached_property
+    def _third_cumulants(self) -> Array:
+        """Third cumulants of the estimates by collisions, shape (S,), as the residuals show them.
+
+        Collisions only ever add to a cell, so that the estimates have a long upper tail.
+        """
+        if not self.collisions:
+            return np.zeros(self.k)
+        leverage, cubes = self._influences
+        p, found, expected = self.plug_in(), 0.0, 0.0
+        for source, residual, own in zip(self.sources, self._residuals, leverage, strict=True):
+            left = (1.0 - np.minimum(own, 1.0)) ** 3  # residuals are shorter than errors
+            g = source.cohort_weights[:, None] ** 1.5
+            third = residual.reshape(source.ones.shape) ** 3 - left * source.noise_third(p)
+            found += float((g * third).sum())
+            expected += source.collision_third * float((g * left * np.ones_like(third)).sum())
+        return np.maximum(found, 0.0) / expected * cubes if expected > 0.0 else np.zeros(self.k)
+
+    def own_tally(self, variances: Array) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
 
-        The candidates fit the reports unless `dispersed`: then the third moments of the residuals
-        show how skewed the noise of answers is that are not among them.
+        Of a list that is not complete the third moments of the residuals show how skewed the noise
+        of answers is that are not among the candidates.
         """
         p = self.plug_in()
         parts = [source.own_cells(p) for source in self.sources]
         slopes = np.array([source.design.slope for source in self.sources])[:, None]
-        precisions = np.array([source.precision for source in self.sources])[:, None]
-        reports, share = (np.array(part) for part in zip(*parts, strict=True))
-        weights = precisions * slopes**2 * reports
+        pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
+        weights = slopes**2 * pulls
         weights /= weights.sum(axis=0)
         # one tally with the variance, and its growth, that those of several sources have together
         offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
@@ -206,14 +343,8 @@ class CohortMoments(Moments):
         scale = 1.0 / (rate * nobs)
         present = offset + scale * p
         other = variances - present * (1.0 - present) / (scale**2 * nobs)
-        excess = np.zeros(self.k)
-        if dispersed:
-            for source, weight in zip(self.sources, weights / (slopes * reports), strict=True):
-                cells = source.design.owners(np.repeat(source.reports > 0, source.design.n_cells))
-                excess += cells * weight**3 * source.excess(self.estimate()[0], p)
-        # own tallies are approximate, so that the rest may come out as less than nothing; and
-        # answers that are not among the candidates only ever add to cells
-        return OwnTally(nobs, offset, scale, np.maximum(other, 0.0), np.maximum(excess, 0.0))
+        # own tallies are approximate, so that the rest may come out as less than nothing
+        return OwnTally(nobs, offset, scale, np.maximum(other, 0.0), self._third_cumulants)
 
     def reduced(self) -> Equations:
         """One equation a candidate: its linear estimate, to be pooled with other mechanisms."""
@@ -222,6 +353,13 @@ class CohortMoments(Moments):
         return Equations(
             1.0, 0.0, estimate, self.covariance, 1.0 / variances, self.nobs, kind="pooled"
         )
+
+
+def _settled(now: Sequence[CohortSource], after: Sequence[CohortSource]) -> bool:
+    """Whether new weights are in the same proportions as the present ones, nearly."""
+    old, new = (np.concatenate([s.cohort_weights for s in each]) for each in (now, after))
+    ratio = new[old > 0.0] / old[old > 0.0]
+    return bool(ratio.max() <= (1.0 + _SETTLED) * ratio.min())
 
 
 def merged(problems: Sequence[CohortMoments]) -> CohortMoments:

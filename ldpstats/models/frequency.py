@@ -14,7 +14,7 @@ import pandas as pd
 from ldpstats.checks import boolean, distribution, one_of, positive_integer
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, NotIdentified
 from ldpstats.estimates import Uncertain
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
@@ -144,6 +144,14 @@ class FrequencyModel:
         """The linear equations that the counts satisfy on average."""
         return joined_moments(self._problems)
 
+    @cached_property
+    def _inference(self) -> Moments:
+        """The equations that tests rest on: of a list that is not complete, those that allow for it."""
+        problem = self.moments()
+        if isinstance(problem, CohortMoments):
+            return cohort_fit(problem, self.incomplete)[1]
+        return problem
+
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
 
@@ -213,15 +221,19 @@ class FrequencyModel:
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         if isinstance(estimator, SelectingEstimator):
             solution, problem = estimator.refit(problem)  # inference is about the selected
-        if isinstance(problem, CohortMoments):
-            fit, dispersion = cohort_fit(problem, self.incomplete or solution is not None)
-        else:
-            fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
-        linear = _linear(problem, solution, len(self.categories), dispersion)
         tally: Any = pooled_tallies(self._problems)
+        if isinstance(problem, CohortMoments):
+            fit, problem = cohort_fit(problem, self.incomplete or solution is not None)
+        else:
+            fit = goodness_of_fit(self.sources, self._problems)
+        linear = _linear(problem, solution, len(self.categories))
         if isinstance(problem, CohortMoments) and linear.covariance is not None and problem.k:
-            tally = problem.own_tally(linear.covariance.variances(), dispersion > 1.0)
+            tally = problem.own_tally(linear.covariance.variances())
         if solution is not None:
+            assert solution.support is not None
+            p = np.zeros(len(self.categories))
+            p[solution.support] = linear.estimate[solution.support]
+            solution = replace(solution, p=p)
             fitted, kind = Uncertain(solution.p, linear.covariance, linear.at), "linear"
         else:
             solution, V, kind = self._solve(estimator, problem, linear, cov_type)
@@ -247,7 +259,7 @@ class FrequencyModel:
             goodness_of_fit=fit,
             tally=tally,
             unexplained=unexplained_share(problem, linear),
-            dispersion=dispersion,
+            dispersion=problem.dispersion if isinstance(problem, CohortMoments) else 1.0,
         )
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
@@ -322,7 +334,7 @@ class FrequencyModel:
           H0: the frequencies are p0
           statistic 6.2, df 2, p-value 0.04505
         """
-        problem, counts = self.moments(), self.sources[0]
+        problem, counts = self._inference, self.sources[0]
         is_open = isinstance(problem, CohortMoments) and problem.is_open
         p0 = align("p0", p0, self.categories)
         p0 = distribution("p0", p0, len(self.categories), partial=is_open)
@@ -421,7 +433,7 @@ class FrequencyModel:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
         if results.linear.at is not None:
             raise NotAvailable("intervals after a selection: use the default ones, or refit")
-        mine = self.moments().estimate()[0]
+        mine = self._inference.estimate()[0]
         if not np.array_equal(mine, results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
@@ -452,7 +464,7 @@ def _joined(parts: list[Likelihood]) -> Likelihood:
     return Likelihood(W, np.concatenate([part.n for part in parts]))
 
 
-def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: float) -> Uncertain:
+def _linear(problem: Moments, selection: Solution | None, k: int) -> Uncertain:
     """The linear estimate that inference rests on; of the selected candidates, where some were."""
     at = None if selection is None else selection.support
     if at is not None and not at.size:
@@ -461,7 +473,6 @@ def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: fl
     covariance = None
     if not isinstance(problem, CohortMoments) or problem.k <= LARGEST_DENSE:
         covariance = problem.covariance()
-        covariance = covariance if dispersion == 1.0 else covariance.scaled(dispersion)
     if at is None:
         return Uncertain(estimate, covariance)
     full = np.full(k, np.nan)
@@ -469,8 +480,26 @@ def _linear(problem: Moments, selection: Solution | None, k: int, dispersion: fl
     return Uncertain(full, covariance, at)
 
 
-def _dispersion(problem: Moments) -> float:
-    return cohort_fit(problem)[1] if isinstance(problem, CohortMoments) else 1.0
+def _comparable(models: Sequence[FrequencyModel], alike: bool) -> list[Moments]:
+    """The equations of two groups, for the difference of their estimates.
+
+    Over an open alphabet answers that are not listed cancel, hash by hash, if both groups have the
+    same mechanism and weights: those of the difference of two cells. Else both allow for them.
+    """
+    first, second = problems = [model.moments() for model in models]
+    if not (isinstance(first, CohortMoments) and isinstance(second, CohortMoments)):
+        return problems
+    if alike and first.is_open:
+        weights = [problem.sources[0].cohort_weights for problem in (first, second)]
+        total = np.sum(weights, axis=0)
+        both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
+        pair = [problem.weighted((both,)) for problem in (first, second)]
+        try:
+            pair[0].require_identified()
+        except NotIdentified:  # they share too few cohorts
+            return [model._inference for model in models]
+        return list(pair)
+    return [model._inference for model in models]
 
 
 def settings_of(estimator: Estimator[Any]) -> str:
@@ -531,14 +560,12 @@ def two_sample_test(
         table = tests_.two_sample_pearson(*(group_sums(row, group) for row in seen))
         how = "Pearson chi-square of the privatised reports"
         return chi_square(null, table, how, together(group))
-    problems = [model.moments() for model in models]
+    problems = _comparable(models, single and a.mechanism == b.mechanism)
     estimates = [problem.estimate()[0] for problem in problems]
     pooled = both.moments().plug_in()
     V = [problem.covariance(pooled) for problem in problems]
     is_open = [isinstance(problem, CohortMoments) and problem.is_open for problem in problems]
     if any(is_open):
-        if a.mechanism != b.mechanism or not single:  # else unlisted answers cancel, hash by hash
-            V = [v.scaled(_dispersion(q)) for v, q in zip(V, problems, strict=True)]
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
         return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")

@@ -55,20 +55,22 @@ def joined_moments(problems: Sequence[Moments]) -> Moments:
     return pool([problem for problem in flat if isinstance(problem, Equations)])
 
 
-def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestResult | None, float]:
-    """Test that the candidates explain the reports, and the dispersion where they do not.
+def cohort_fit(
+    problem: CohortMoments, incomplete: bool = False
+) -> tuple[TestResult | None, CohortMoments]:
+    """Test that the candidates explain the reports; and the equations that inference rests on.
 
     An answer that is not among the candidates hashes to the same cells in every report, not evenly
-    over all: frequent ones spread the cells more than reports alone do. Standard errors grow by the
-    root of the dispersion where the test finds that (at .01), so that tests keep their level over
-    the hashes. Where candidates are known to be `incomplete`, for example because they were
-    selected, standard errors always grow: the test misses what still matters to many tests at once.
+    over all: frequent ones spread the cells more than reports alone do. Where the test finds that
+    (at .01), the equations allow for it (`CohortMoments.open_ended`), so that tests keep their
+    level over the hashes. Where candidates are known to be `incomplete`, for example because they
+    were selected, they always do: the test misses what still matters to many tests at once.
     """
-    if problem.k > LARGEST_DENSE:
-        return None, 1.0
+    if problem.k > LARGEST_DENSE or not (problem.k or problem.is_open):
+        return None, problem
     found = problem.misfit()
     if found is None:
-        return None, 1.0
+        return None, problem
     scale = found.mean / found.df
     null = "the candidates explain the reports, up to answers that hash evenly"
     null = null if problem.is_open else _NULL
@@ -79,8 +81,8 @@ def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestRe
         (found.statistic / scale, found.df),
         "chi-square matched to the squared residuals of the cells",
     )
-    inflated = problem.is_open and (incomplete or test.pvalue < DOUBT)
-    return test, max(1.0, found.dispersion) if inflated else 1.0
+    allow = problem.is_open and (incomplete or test.pvalue < DOUBT)
+    return test, problem.open_ended() if allow else problem
 
 
 def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None:
