@@ -5,7 +5,7 @@ The equations are those of `ldpstats.cohorts`; the normal equations of several m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -32,6 +32,9 @@ _LONG_ROUNDS = 2
 _SATURATED = 1e-8  # share of their variance that residuals have where candidates fit anything
 _SETTLED = 0.05  # relative change of weights that is too small to matter
 _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
+_BLIND = 0.25  # growth of variances that must not go unnoticed
+_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
+_GUARD = 0.15  # share of the variance that residuals show, where that is the larger one
 _RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
 
 
@@ -257,78 +260,117 @@ class CohortMoments(Moments):
             return 0.0
         return max(0.0, float((statistic - mean) / rate))
 
-    @cached_property
+    @property
     def dispersion(self) -> float:
         """How much larger variances are, on average, than those of the reports alone."""
-        if not self.collisions:
+        return self.dispersion_by(self.collisions)
+
+    def dispersion_by(self, collisions: float) -> float:
+        """The same with the weights of these equations, for collisions that are known."""
+        if not collisions:
             return 1.0
         noise = float(np.vdot(self.inverse, self._plug_in_noise))
-        both = float(np.vdot(self.inverse, self._collision_spread))
-        return 1.0 + self.collisions * both / noise
+        return 1.0 + collisions * float(np.vdot(self.inverse, self._collision_spread)) / noise
+
+    @property
+    def n_cohorts(self) -> int:
+        """Cohorts with reports, over all sources."""
+        return sum(int(np.count_nonzero(source.reports)) for source in self.sources)
+
+    @property
+    def n_equations(self) -> int:
+        """Cells of the cohorts with reports."""
+        return sum(
+            int(np.count_nonzero(source.reports)) * source.design.n_cells for source in self.sources
+        )
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether `misfit` may miss collisions that matter to the estimates.
+
+        It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
+        """
+        found = self.misfit()
+        if found is None:
+            return True
+        w = np.concatenate([source.weights for source in self.sources])
+        uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
+        return 2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND
+
+    def _influences(self) -> Iterator[tuple[CohortSource, int, Array, Array]]:
+        """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
+
+        The influence of a cell on an estimate is what it changes by as the cell does.
+        """
+        for source in self.sources:
+            for c in np.flatnonzero(source.reports):
+                A = source.design.block(int(c))
+                L = float(source.cohort_weights[c]) * (A @ self.inverse)
+                yield source, int(c), (A * L).sum(axis=1), L
 
     @cached_property
-    def _influences(self) -> tuple[list[Array], Array]:
-        """Leverage of the cells of each source, (C, m) or (C, 1), and cubed influences, (S,).
+    def _collided(self) -> tuple[Array, Array]:
+        """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
 
-        The influences, of each cell on each estimate, are cubed, multiplied by what a cell has of
-        the third cumulant of collisions, and summed. Where that would take too long, all cells of a
-        cohort have the same leverage, and only own cells have influence.
+        Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the
+        cubes of the residuals show. The variances are those of MacKinnon and White (1985, HC3),
+        the squared residuals of each candidate's own influences: they are large where a candidate
+        owes its estimate to few cells.
         """
         work = sum(source.ones.size for source in self.sources) * self.k**2
         if work > _INFLUENCES:
-            return self._rough_influences()
-        leverage, cubes = [], np.zeros(self.k)
-        for source in self.sources:
-            found = np.zeros(source.ones.shape)
-            for c in np.flatnonzero(source.reports):
-                A, weight = source.design.block(int(c)), float(source.cohort_weights[c])
-                L = weight * (A @ self.inverse)
-                found[c] = (A * L).sum(axis=1)
-                cubes += source.collision_third * (L * L * L).sum(axis=0)
-            leverage.append(found)
-        return leverage, cubes
+            return self._roughly_collided()
+        residuals = {id(s): r for s, r in zip(self.sources, self._residuals, strict=True)}
+        p, cubes, squares = self.plug_in(), np.zeros(self.k), np.zeros(self.k)
+        thirds = {id(s): s.noise_third(p) for s in self.sources}
+        found = expected = 0.0
+        for source, c, leverage, L in self._influences():
+            r = residuals[id(source)].reshape(source.ones.shape)[c]
+            left = 1.0 - np.minimum(leverage, 1.0)
+            g = float(source.cohort_weights[c]) ** 1.5
+            found += g * float((r**3 - left**3 * thirds[id(source)][c]).sum())
+            expected += g * source.collision_third * float((left**3).sum())
+            cubes += source.collision_third * (L * L * L).sum(axis=0)
+            squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
+        return self._skewed(found, expected) * cubes, squares
 
-    def _rough_influences(self) -> tuple[list[Array], Array]:
-        # W_c q / (1 + W_c q) is the leverage of cells that are all alike but for their weights W_c
-        weights = [source.cohort_weights * source.design.slope**2 for source in self.sources]
-        cells = [source.design.n_cells for source in self.sources]
-        low, high = 0.0, 1e12 / max(float(w.max()) for w in weights)
-        for _ in range(100):
-            q = np.sqrt(low * high) if low else 0.5 * high
-            total = sum(m * float((w * q / (1.0 + w * q)).sum()) for w, m in zip(weights, cells))
-            low, high = (q, high) if total < self.k else (low, q)
-        leverage = [(w * high / (1.0 + w * high))[:, None] for w in weights]
-        slopes = [source.design.slope for source in self.sources]
-        pulls = [s.design.owners(s.weights) * a**2 for s, a in zip(self.sources, slopes)]
-        cubes = np.zeros(self.k)
-        for source, slope in zip(self.sources, slopes, strict=True):
-            own = source.design.owners(source.weights**3)
-            cubes += source.collision_third * own * (slope / np.sum(pulls, axis=0)) ** 3
-        return leverage, cubes
+    def _roughly_collided(self) -> tuple[Array, Array]:
+        """The same where candidates are many, as if only own cells had influence.
 
-    @cached_property
-    def _third_cumulants(self) -> Array:
-        """Third cumulants of the estimates by collisions, shape (S,), as the residuals show them.
-
-        Collisions only ever add to a cell, so that the estimates have a long upper tail.
+        Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q
+        such that their sum is the number of candidates.
         """
-        if not self.collisions:
-            return np.zeros(self.k)
-        leverage, cubes = self._influences
-        p, found, expected = self.plug_in(), 0.0, 0.0
-        for source, residual, own in zip(self.sources, self._residuals, leverage, strict=True):
-            left = (1.0 - np.minimum(own, 1.0)) ** 3  # residuals are shorter than errors
-            g = source.cohort_weights[:, None] ** 1.5
-            third = residual.reshape(source.ones.shape) ** 3 - left * source.noise_third(p)
-            found += float((g * third).sum())
-            expected += source.collision_third * float((g * left * np.ones_like(third)).sum())
-        return np.maximum(found, 0.0) / expected * cubes if expected > 0.0 else np.zeros(self.k)
+        slopes = [source.design.slope for source in self.sources]
+        weights = [s.weights * slope**2 for s, slope in zip(self.sources, slopes, strict=True)]
+        every, low, high = np.concatenate(weights), 1e-12, 1e12
+        for _ in range(60):
+            q = np.sqrt(low * high)
+            w = every / every.max() * q
+            low, high = (q, high) if (w / (1.0 + w)).sum() < self.k else (low, q)
+        pulls = [s.design.owners(w) for s, w in zip(self.sources, weights, strict=True)]
+        total, p = np.sum(pulls, axis=0), self.plug_in()
+        cubes, squares, found, expected = np.zeros(self.k), np.zeros(self.k), 0.0, 0.0
+        parts = zip(self.sources, weights, slopes, self._residuals, strict=True)
+        for source, w, slope, r in parts:
+            left = 1.0 / (1.0 + w / every.max() * high)
+            g, owners = source.weights**1.5, source.design.owners
+            noise = source.noise_third(p).reshape(-1)
+            found += float((g * (r**3 - left**3 * noise)).sum())
+            expected += source.collision_third * float((g * left**3).sum())
+            cubes += source.collision_third * owners(w**3) / (slope * total) ** 3
+            squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
+        return self._skewed(found, expected) * cubes, squares
+
+    def _skewed(self, found: float, expected: float) -> float:
+        """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
+        ratio = found / expected if expected > 0.0 else 0.0
+        return min(max(ratio, 0.0), self.collisions**1.5)
 
     def own_tally(self, variances: Array) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
 
-        Of a list that is not complete the third moments of the residuals show how skewed the noise
-        of answers is that are not among the candidates.
+        Of a list that is not complete the residuals show how skewed the noise of answers is that
+        are not among the candidates, and whether a candidate owes its estimate to few cells.
         """
         p = self.plug_in()
         parts = [source.own_cells(p) for source in self.sources]
@@ -344,7 +386,11 @@ class CohortMoments(Moments):
         present = offset + scale * p
         other = variances - present * (1.0 - present) / (scale**2 * nobs)
         # own tallies are approximate, so that the rest may come out as less than nothing
-        return OwnTally(nobs, offset, scale, np.maximum(other, 0.0), self._third_cumulants)
+        other, excess, guard = np.maximum(other, 0.0), np.zeros(self.k), np.zeros(self.k)
+        if self.incomplete:
+            excess, shown = self._collided
+            guard = np.maximum(_GUARD * (shown - variances), 0.0)
+        return OwnTally(nobs, offset, scale, other, excess, guard)
 
     def reduced(self) -> Equations:
         """One equation a candidate: its linear estimate, to be pooled with other mechanisms."""

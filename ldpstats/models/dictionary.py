@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequ
 from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
-from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.results import FrequencyResults
@@ -151,6 +152,12 @@ class DictionaryModel:
             For a level, threshold or search that is none, and a filter that fails on a string.
         NotIdentified
             Where the reports cannot tell grams apart.
+
+        Warns
+        -----
+        IncompleteListWarning
+            Where the reports of whole strings come from fewer than 8 cohorts, or there are more
+            candidates than a third of their cells: the test does not keep its level then.
         """
         level(alpha)
         one_of("search", search, SEARCHES)
@@ -177,6 +184,13 @@ class DictionaryModel:
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
+        if tested is not None and tested.caution:
+            warnings.warn(
+                f"{tested.caution}: the test of the strings does not keep its level; use a string "
+                "mechanism with more cohorts or cells",
+                IncompleteListWarning,
+                stacklevel=2,
+            )
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         return DictionaryResults.of(
             tested if n_tested else None,
@@ -250,7 +264,9 @@ class DictionaryModel:
             try:
                 listed = [*strings[:size], *others[:rest]]
                 model = FrequencyModel(self._strings, candidates=listed, incomplete=True)
-                return model.fit("inversion"), size
+                with warnings.catch_warnings():  # the results say it
+                    warnings.simplefilter("ignore", IncompleteListWarning)
+                    return model.fit("inversion"), size
             except NotIdentified:  # few reports, or few cohorts
                 size, rest = size // 2, rest // 2
         return None, 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,8 +15,14 @@ import pandas as pd
 from ldpstats.checks import boolean, distribution, one_of, positive_integer
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, NotIdentified
-from ldpstats.estimates import Uncertain
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimates import Uncertain, Unexplained
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,
@@ -31,6 +38,8 @@ from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.models.uncertainty import (
+    CERTAIN,
+    all_candidates,
     chi_square,
     cohort_fit,
     goodness_of_fit,
@@ -41,6 +50,7 @@ from ldpstats.models.uncertainty import (
     pooled_tallies,
     rare_categories,
     together,
+    too_few_cohorts,
     unexplained_share,
 )
 from ldpstats.operators import FixedEntry, StackedRows
@@ -67,7 +77,9 @@ class FrequencyModel:
     incomplete : bool
         Whether others than the candidates are known to be held, as where these are the beginning
         of a long list. Standard errors then always allow for the chance collisions of the others;
-        if not, only where the reports show that there are others.
+        if not, only where the reports show that there are others, or could not show it. The linear
+        estimate then weighs cohorts by what noise and collisions leave each to say (random-effects
+        least squares, `CohortMoments.open_ended`).
 
     Raises
     ------
@@ -152,6 +164,14 @@ class FrequencyModel:
             return cohort_fit(problem, self.incomplete)[1]
         return problem
 
+    @property
+    def dispersion(self) -> float:
+        """How much unlisted answers add to variances where every report has the same weight."""
+        plain, problem = self.moments(), self._inference
+        if isinstance(plain, CohortMoments) and isinstance(problem, CohortMoments):
+            return plain.dispersion_by(problem.collisions)
+        return 1.0
+
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
 
@@ -185,7 +205,8 @@ class FrequencyModel:
         ----------
         method : str or Estimator, optional
             "mle" (exact maximum likelihood on the simplex, the default), "em", "inversion"
-            (unbiased; the default over candidates, and where only bit sums are known),
+            (unbiased; the default over candidates, and where only bit sums are known; reweighted
+            where the candidates are not all answers),
             "normalized", "projected", "thresholded", "nnls", "composite", "cvxpy", "lasso" (selects
             among candidates); or an estimator object with its tuning.
         constraints : callable, optional
@@ -213,6 +234,9 @@ class FrequencyModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        IncompleteListWarning
+            When candidates are not all answers, and there are fewer than 8 cohorts with reports, or
+            more candidates than a third of their cells: tests do not keep their level then.
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
@@ -238,6 +262,8 @@ class FrequencyModel:
         else:
             solution, V, kind = self._solve(estimator, problem, linear, cov_type)
             fitted = Uncertain(solution.p, V)
+        unexplained = unexplained_share(problem, linear)
+        caution = self._caution(problem, unexplained, fit)
         return FrequencyResults(
             categories=self.categories,
             fitted=fitted,
@@ -258,9 +284,29 @@ class FrequencyModel:
             exact=joined_exact_form(self._problems),
             goodness_of_fit=fit,
             tally=tally,
-            unexplained=unexplained_share(problem, linear),
+            unexplained=unexplained,
             dispersion=problem.dispersion if isinstance(problem, CohortMoments) else 1.0,
+            caution=caution,
         )
+
+    def _caution(
+        self, problem: Moments, unexplained: Unexplained | None, fit: TestResult | None
+    ) -> str:
+        """Why tests over an incomplete list may not keep their level, which is said in a warning."""
+        if not isinstance(problem, CohortMoments) or unexplained is None:
+            return ""
+        others = self.incomplete or unexplained.is_positive(CERTAIN)
+        others = others or (fit is not None and fit.pvalue < CERTAIN)
+        why = too_few_cohorts(problem, others)
+        if why:
+            warnings.warn(
+                f"the list of candidates is not complete, and {why}: tests and intervals do not "
+                "keep their level; collect reports in more cohorts or cells, or list more of the "
+                "answers",
+                IncompleteListWarning,
+                stacklevel=3,
+            )
+        return why
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
         if method is None:
@@ -342,7 +388,8 @@ class FrequencyModel:
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         if is_open:
             every = tests_.wald(np.eye(p0.size), p0, estimate, V)
-            return chi_square(null, every, "Wald on all candidates, covariance under the null")
+            how = "Wald on all candidates, covariance under the null"
+            return all_candidates(null, every, [problem], how)
         group, method = rare_categories([self._problems], p0), "Wald, covariance under the null"
         if is_impossible(self._problems, p0):
             how = "a category was reported that p0 rules out"
@@ -568,7 +615,8 @@ def two_sample_test(
     if any(is_open):
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
-        return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
+        how = "Wald on all candidates, covariance pooled under the null"
+        return all_candidates(null, every, problems, how)
     group = rare_categories([model._problems for model in models], pooled)
     first_sums, second_sums = (group_sums(estimate, group) for estimate in estimates)
     V = [v.merged(group) for v in V]
