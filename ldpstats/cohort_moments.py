@@ -34,7 +34,8 @@ _SETTLED = 0.05  # relative change of weights that is too small to matter
 _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
 _BLIND = 0.25  # growth of variances that must not go unnoticed
 _LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
-_GUARD = 0.15  # share of the variance that residuals show, where that is the larger one
+_GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
+_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares")
 _RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
 
 
@@ -236,6 +237,8 @@ class CohortMoments(Moments):
         Where the weights would hardly move, as with even cohorts, they stay as they are.
         """
         problem = replace(self, incomplete=True)
+        # what was computed does not depend on whether the list is complete
+        problem.__dict__.update({k: v for k, v in self.__dict__.items() if k in _KEPT})
         for _ in range(_ROUNDS if self.k <= _SMALL else _LONG_ROUNDS):
             found = problem.collisions
             sources = tuple(source.reweighted(found) for source in self.sources)
@@ -295,7 +298,7 @@ class CohortMoments(Moments):
             return True
         w = np.concatenate([source.weights for source in self.sources])
         uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
-        return 2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND
+        return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
 
     def _influences(self) -> Iterator[tuple[CohortSource, int, Array, Array]]:
         """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
@@ -364,7 +367,7 @@ class CohortMoments(Moments):
     def _skewed(self, found: float, expected: float) -> float:
         """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
         ratio = found / expected if expected > 0.0 else 0.0
-        return min(max(ratio, 0.0), self.collisions**1.5)
+        return float(min(max(ratio, 0.0), self.collisions**1.5))
 
     def own_tally(self, variances: Array) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.

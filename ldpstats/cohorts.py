@@ -105,7 +105,8 @@ class CohortSource:
     def noise_weights(self) -> Array:
         """Squared weight per report of each cohort, shape (C,): what its noise counts with."""
         n = self.reports.astype(np.float64)
-        return np.divide(self.cohort_weights**2, n, out=np.zeros_like(n), where=n > 0)
+        squares = self.cohort_weights**2
+        return np.asarray(np.divide(squares, n, out=np.zeros_like(n), where=n > 0))
 
     def reweighted(self, collisions: float) -> CohortSource:
         """With weights one over the variance of a cell: of its noise and of `collisions`."""

@@ -240,7 +240,7 @@ class Tallies(ABC):
         """
 
     def absent(self, k: int) -> tuple[Array, Array]:
-        """Standard error and skewness of k estimates whose frequency is zero, as tests take them."""
+        """Standard error and skewness, for tests, of k estimates whose frequency is zero."""
         se, skewness, _ = self.law(np.zeros(k))
         return se, skewness
 

@@ -152,12 +152,6 @@ class DictionaryModel:
             For a level, threshold or search that is none, and a filter that fails on a string.
         NotIdentified
             Where the reports cannot tell grams apart.
-
-        Warns
-        -----
-        IncompleteListWarning
-            Where the reports of whole strings come from fewer than 8 cohorts, or there are more
-            candidates than a third of their cells: the test does not keep its level then.
         """
         level(alpha)
         one_of("search", search, SEARCHES)
@@ -184,13 +178,6 @@ class DictionaryModel:
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
-        if tested is not None and tested.caution:
-            warnings.warn(
-                f"{tested.caution}: the test of the strings does not keep its level; use a string "
-                "mechanism with more cohorts or cells",
-                IncompleteListWarning,
-                stacklevel=2,
-            )
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         return DictionaryResults.of(
             tested if n_tested else None,

@@ -158,7 +158,7 @@ class FrequencyModel:
 
     @cached_property
     def _inference(self) -> Moments:
-        """The equations that tests rest on: of a list that is not complete, those that allow for it."""
+        """The equations that tests rest on: those that allow for others where there are any."""
         problem = self.moments()
         if isinstance(problem, CohortMoments):
             return cohort_fit(problem, self.incomplete)[1]
@@ -292,7 +292,7 @@ class FrequencyModel:
     def _caution(
         self, problem: Moments, unexplained: Unexplained | None, fit: TestResult | None
     ) -> str:
-        """Why tests over an incomplete list may not keep their level, which is said in a warning."""
+        """Why tests over an incomplete list may not keep their level; it is said in a warning."""
         if not isinstance(problem, CohortMoments) or unexplained is None:
             return ""
         others = self.incomplete or unexplained.is_positive(CERTAIN)

@@ -66,10 +66,11 @@ def cohort_fit(
 
     An answer that is not among the candidates hashes to the same cells in every report, not evenly
     over all: frequent ones spread the cells more than reports alone do. Where the test finds that
-    (at .01), or that the candidates sum to less than one, the equations allow for it (`CohortMoments.open_ended`), so that tests keep their
-    level over the hashes. Where candidates are known to be `incomplete`, for example because they
-    were selected, they always do: the test misses what still matters to many tests at once. So they
-    do where cohorts are so uneven, or cells so few, that it would miss what matters to one.
+    (at .01), or that the candidates sum to less than one, the equations allow for it
+    (`CohortMoments.open_ended`), so that tests keep their level over the hashes. Where candidates
+    are known to be `incomplete`, for example because they were selected, they always do: the test
+    misses what still matters to many tests at once. So they do where cohorts are so uneven, or
+    cells so few, that it would miss what matters to one.
     """
     if problem.k > LARGEST_DENSE or not (problem.k or problem.is_open):
         return None, problem
