@@ -312,8 +312,10 @@ class CohortMoments(Moments):
                 yield source, int(c), (A * L).sum(axis=1), L
 
     @cached_property
-    def _collided(self) -> tuple[Array, Array]:
+    def _collided(self) -> tuple[Array, Array, float]:
         """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
+
+        And the sum of the cubed frequencies of the unlisted answers.
 
         Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the
         cubes of the residuals show. The variances are those of MacKinnon and White (1985, HC3),
@@ -335,9 +337,33 @@ class CohortMoments(Moments):
             expected += g * source.collision_third * float((left**3).sum())
             cubes += source.collision_third * (L * L * L).sum(axis=0)
             squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
-        return self._skewed(found, expected) * cubes, squares
+        third = self._skewed(found, expected)
+        return third * cubes, squares, third
 
-    def _roughly_collided(self) -> tuple[Array, Array]:
+    def wald_variance(self) -> float:
+        """Variance of the Wald statistic of all candidates: 2 S, and more by collisions.
+
+        A cell that meets an unlisted answer is far off: with ``G_ii`` the weight of its square in
+        the statistic, its fourth cumulant times ``G_ii^2`` is added. It is taken from the second
+        and third, as if the unlisted answers were all as frequent.
+        """
+        plain = 2.0 * self.k
+        size = sum(source.ones.size for source in self.sources) * self.k**2
+        if not self.collisions or size > _INFLUENCES:  # so many cells that none matters
+            return plain
+        cubes = self._collided[2]
+        spread = self._with_collisions(self._plug_in_noise)
+        scale = float(np.vdot(self.inverse, spread)) / self.k
+        total = 0.0
+        for source, c, leverage, _ in self._influences():
+            r, weight = source.design.background, float(source.cohort_weights[c])
+            fourth = (
+                source.design.slope**2 * source.collision_variance * (1.0 - 6.0 * r * (1.0 - r))
+            )
+            total += max(fourth, 0.0) * float(((weight * leverage) ** 2).sum())
+        return plain + cubes**2 / self.collisions * total / scale**2
+
+    def _roughly_collided(self) -> tuple[Array, Array, float]:
         """The same where candidates are many, as if only own cells had influence.
 
         Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q
@@ -362,7 +388,8 @@ class CohortMoments(Moments):
             expected += source.collision_third * float((g * left**3).sum())
             cubes += source.collision_third * owners(w**3) / (slope * total) ** 3
             squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
-        return self._skewed(found, expected) * cubes, squares
+        third = self._skewed(found, expected)
+        return third * cubes, squares, third
 
     def _skewed(self, found: float, expected: float) -> float:
         """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
@@ -391,7 +418,7 @@ class CohortMoments(Moments):
         # own tallies are approximate, so that the rest may come out as less than nothing
         other, excess, guard = np.maximum(other, 0.0), np.zeros(self.k), np.zeros(self.k)
         if self.incomplete:
-            excess, shown = self._collided
+            excess, shown, _ = self._collided
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
         return OwnTally(nobs, offset, scale, other, excess, guard)
 

@@ -114,7 +114,11 @@ def too_few_cohorts(problem: CohortMoments, others: bool) -> str:
 def all_candidates(
     null: str, outcome: tuple[float, int], problems: Sequence[Moments], method: str
 ) -> TestResult:
-    """A Wald test of all candidates: F where the residuals gave a component of the variance."""
+    """A Wald test of all candidates: F where the residuals gave a component of the variance.
+
+    Its degrees of freedom are matched to the variance of the statistic, see
+    `CohortMoments.wald_variance`.
+    """
     from scipy.special import fdtrc
 
     test = chi_square(null, outcome, method)
@@ -123,8 +127,10 @@ def all_candidates(
     if not found or not np.isfinite(test.statistic):
         return test
     rest = min(misfit.df for misfit in found)
-    pvalue = float(fdtrc(outcome[1], rest, outcome[0] / outcome[1]))
-    return replace(test, pvalue=pvalue, method=f"{method}, F on {rest:.0f} denominator df")
+    spread = max(q.wald_variance() / (2.0 * q.k) for q in guessed)
+    pvalue = float(fdtrc(outcome[1] / spread, rest, outcome[0] / outcome[1]))
+    how = f"{method}; F law, {outcome[1] / spread:.3g} and {rest:.3g} df"
+    return replace(test, pvalue=pvalue, method=how)
 
 
 def _leave_some_over(problem: CohortMoments) -> bool:
