@@ -480,6 +480,8 @@ def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     """The categories that are there, one a line."""
     from ldpstats.summary import one_line
 
+    if results.caution:
+        return f"Detected: not shown; the list is not complete, and {results.caution}"
     method = given.detect or _CORRECTIONS[0]
     found = results.detected(given.alpha, method)
     rate = "false discovery rate" if method == "bh" else "family-wise error"

@@ -10,7 +10,13 @@ probability `background` on average, and that is in `offset`. (Without it their 
 over the candidates.) Over a closed alphabet there are none, and the background is zero.
 
 Cohort sizes are ancillary: everything is conditional on them, and a cohort without reports gives no
-equation. All weights are fixed before the data are seen, so that estimates are unbiased.
+equation. All weights are fixed before the data are seen, so that estimates are unbiased; where the
+list is incomplete they depend on one number that is estimated, see `CohortMoments.open_ended`.
+
+An answer u that is not listed owns the same cells in every report. Given the hashes, the cells that
+it owns are too full: over random hashes the share of the unlisted that own a cell has the variance
+``collisions r (1 - r)`` with r the background and ``collisions = sum_u p_u^2``. It does not fall
+with n_c, as the noise of privacy does.
 """
 
 from __future__ import annotations
@@ -33,7 +39,12 @@ _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
 
 
 class Noise(ABC):
-    """The law of one cohort's frequencies, given what share of its cell each answer owns."""
+    """The law of one cohort's frequencies, given what share of its cell each answer owns.
+
+    `shared` is the probability that an answer that is not a candidate owns two given cells.
+    """
+
+    shared: float
 
     @abstractmethod
     def spread(self, source: CohortSource, p: Array) -> Array:
@@ -66,6 +77,8 @@ class CohortSource:
         Weight of an equation per report: one over the variance of a cell at the uniform p.
     noise : Noise
         What the covariance of the frequencies is.
+    given : array, shape (C,), or None
+        Weight of the equations of each cohort; None for `precision` times `reports`.
     """
 
     design: HashDesign
@@ -74,6 +87,7 @@ class CohortSource:
     reports: Array
     precision: float
     noise: Noise
+    given: Array | None = None
 
     @cached_property
     def moved(self) -> Array:
@@ -90,7 +104,43 @@ class CohortSource:
     @property
     def cohort_weights(self) -> Array:
         """Weight of the equations of each cohort, shape (C,)."""
+        if self.given is not None:
+            return self.given
         return self.precision * self.reports.astype(np.float64)
+
+    @property
+    def noise_weights(self) -> Array:
+        """Squared weight per report of each cohort, shape (C,): what its noise counts with."""
+        n = self.reports.astype(np.float64)
+        squares = self.cohort_weights**2
+        return np.asarray(np.divide(squares, n, out=np.zeros_like(n), where=n > 0))
+
+    def reweighted(self, collisions: float) -> CohortSource:
+        """With weights one over the variance of a cell: of its noise and of `collisions`."""
+        weights = self.precision * self.reports.astype(np.float64)
+        shared = collisions * self.collision_variance
+        return replace(self, given=weights / (1.0 + shared * weights))
+
+    @property
+    def collision_variance(self) -> float:
+        """Variance of a cell by chance collisions, for `collisions` of one."""
+        r = self.design.background
+        return self.design.slope**2 * r * (1.0 - r)
+
+    @property
+    def collision_third(self) -> float:
+        """Third cumulant of the same, for a sum of cubes of one."""
+        return self.design.slope * (1.0 - 2.0 * self.design.background) * self.collision_variance
+
+    def collision_spread(self) -> Array:
+        """``A' D X D A``, shape (S, S), with X the covariance of cells by collisions of one."""
+        design, r, shared = self.design, self.design.background, self.noise.shared
+        total = design.gram(np.repeat(self.cohort_weights**2, design.n_cells))
+        total *= r - shared
+        sums = design.by_cohort(self.weights)
+        total += (shared - r**2) * (sums.T @ sums)
+        total *= design.slope**2
+        return total
 
     @cached_property
     def weights(self) -> Array:
@@ -106,25 +156,26 @@ class CohortSource:
     def cell_noise(self) -> tuple[Array, float]:
         """Variance of the weighted cells that each candidate owns, (S,), and of all cells."""
         mean = self.moved.reshape(self.ones.shape) + self.offset
-        noise = (self.precision**2 * self.reports[:, None] * mean * (1.0 - mean)).reshape(-1)
+        noise = (self.noise_weights[:, None] * mean * (1.0 - mean)).reshape(-1)
         return self.design.owners(noise), float(noise.sum())
 
-    def own_cells(self, p: Array) -> tuple[Array, Array]:
-        """Reports of own cells, (S,), and the share of them that absent candidates would have."""
-        owners, n = self.design.owners, self.reports[:, None].astype(np.float64)
-        reports = owners(np.broadcast_to(n, self.ones.shape))
-        share = owners(n * self.cell_means(p)) / reports - self.design.slope * p
-        return reports, np.clip(share, 0.5 / reports, 1.0 - 0.5 / reports)
+    def own_cells(self, p: Array) -> tuple[Array, Array, Array]:
+        """Weight of the own cells of each candidate, their reports, and the share of these.
 
-    def excess(self, estimate: Array, p: Array) -> float:
-        """Third cumulant of the reports of a cell beyond that of reports alone, on average."""
-        n, means = self.reports[self.reports > 0][:, None], self.cell_means(p)[self.reports > 0]
-        residual = (self.moved - self.design.times(estimate)).reshape(self.ones.shape)
-        left = 1.0 - self.design.shape[1] / means.size  # residuals are shorter than errors
-        if left <= 0.0:  # or nothing is left of them
-            return 0.0
-        observed = np.mean((n * residual[self.reports > 0]) ** 3) / left**3
-        return float(observed - np.mean(n * means * (1.0 - means) * (1.0 - 2.0 * means)))
+        All of shape (S,). The reports are as many as would be as noisy if all had one weight, the
+        share is what absent candidates would have.
+        """
+        owners, weights = self.design.owners, self.weights
+        total = owners(weights)
+        reports = total**2 / owners(np.repeat(self.noise_weights, self.design.n_cells))
+        share = owners(weights * self.cell_means(p).reshape(-1)) / total - self.design.slope * p
+        return total, reports, np.clip(share, 0.5 / reports, 1.0 - 0.5 / reports)
+
+    def noise_third(self, p: Array) -> Array:
+        """Third cumulants of cells by the noise of reports, shape (C, m); zero without reports."""
+        means, n = self.cell_means(p), self.reports[:, None].astype(np.float64)
+        third = means * (1.0 - means) * (1.0 - 2.0 * means)
+        return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
 
     def information(self, p: Array) -> Array:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
@@ -152,7 +203,9 @@ class CohortSource:
 
 @dataclass(frozen=True)
 class LabelNoise(Noise):
-    """One label a report: the counts of a cohort are multinomial."""
+    """One label a report, and no answer owns two: the counts of a cohort are multinomial."""
+
+    shared: float = 0.0
 
     def spread(self, source: CohortSource, p: Array) -> Array:
         m = source.cell_means(p)
@@ -169,10 +222,7 @@ class LabelNoise(Noise):
 
 @dataclass(frozen=True)
 class BitNoise(Noise):
-    """Bits that are independent given the answer, so that bits of one answer vary together.
-
-    `shared` is the probability that an answer that is not a candidate owns two given bits.
-    """
+    """Bits that are independent given the answer, so that bits of one answer vary together."""
 
     shared: float
 
@@ -194,7 +244,7 @@ class BitNoise(Noise):
         total = np.zeros((design.shape[1],) * 2)
         for c in np.flatnonzero(source.reports):
             A, V = design.block(int(c)), self._covariance(source, p, int(c), means[c])
-            total += source.precision**2 * float(source.reports[c]) * (A.T @ (V @ A))
+            total += float(source.noise_weights[c]) * (A.T @ (V @ A))
         return total
 
     def gradient_variances(self, source: CohortSource) -> Array:
@@ -210,9 +260,10 @@ class BitNoise(Noise):
         for c in np.flatnonzero(source.reports):
             m, n = means[c], float(source.reports[c])
             V, tilt = self._covariance(source, p, int(c), m), 1.0 - 2.0 * m
-            mean += source.precision * float(np.trace(V))
+            weight = float(source.cohort_weights[c]) / n
+            mean += weight * float(np.trace(V))
             pairs = n * float(tilt @ V @ tilt) + 2.0 * n * (n - 1.0) * float((V**2).sum())
-            variance += (source.precision / n) ** 2 * pairs
+            variance += (weight / n) ** 2 * pairs
         return mean, variance
 
 
@@ -232,7 +283,7 @@ def _spread(source: CohortSource, diagonal: Array, loading: Array) -> Array:
 
     Labels have it, with d = l = m, and bits of which an answer owns one.
     """
-    scale = source.precision**2 * source.reports.astype(np.float64)  # w_c^2 / n_c
+    scale = source.noise_weights
     total = source.design.gram((scale[:, None] * diagonal).reshape(-1))
     mean = source.design.by_cohort(loading.reshape(-1)) * np.sqrt(scale)[:, None]
     total -= mean.T @ mean
@@ -249,6 +300,6 @@ def _misfit(
     single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
     pairs = square.sum(axis=1) ** 2 - (square**2).sum(axis=1) + (variances**2).sum(axis=1)
     variance = n * single + 2.0 * n * (n - 1.0) * pairs
-    seen = n > 0
-    ratio = np.divide(source.precision, n, out=np.zeros_like(n), where=seen)
-    return float(source.precision * variances[seen].sum()), float(ratio**2 @ variance)
+    ratio = np.divide(source.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
+    square = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0) ** 2
+    return float(ratio @ variances.sum(axis=1)), float(square @ variance)

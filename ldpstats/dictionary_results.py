@@ -47,6 +47,7 @@ _PLAIN = (
     "n_edges",
     "settings",
     "critical",
+    "caution",
 )
 _EVEN = 20  # candidates that get about the same share of alpha
 _FRAMES = {
@@ -94,6 +95,8 @@ class DictionaryResults(FittedResults):
         Strings that the caller's filter took out.
     n_untested, n_cut : int
         Strings beyond the number that is tested, and beginnings that the search gave up.
+    caution : str
+        Why the family-wise error may be above `alpha`; empty where it is not.
     """
 
     survey: dict[str, Any]
@@ -112,6 +115,7 @@ class DictionaryResults(FittedResults):
     pair_se: float
     test_se: float
     critical: float
+    caution: str = ""
 
     @classmethod
     def of(
@@ -150,13 +154,14 @@ class DictionaryResults(FittedResults):
         own[np.arange(at.size), at] = 1.0
         fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
         assert tested.tally is not None  # of hashed candidates
-        absent = tested.tally.law(np.zeros(tested.k))[0][:n]  # noise, were they absent
+        absent = tested.tally.absent(tested.k)[0][:n]  # noise, were they absent
         return cls._of(
             fitted,
             frame,
             alpha,
             goodness_of_fit=tested.goodness_of_fit,
             test_se=float(np.median(absent)),
+            caution=tested.caution,
             **rest,
         )
 

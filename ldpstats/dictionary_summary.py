@@ -68,6 +68,10 @@ def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
         "edges: pairs of its grams whose joint frequency is above the threshold.",
         f"Strings are as the survey reads them: cut to {layout.length} characters{others}.",
     ]
+    if results.caution:
+        notes.append(
+            f"WARNING: {results.caution}: more strings that nobody holds may be accepted than that."
+        )
     if hidden:
         notes.append(f"{hidden} accepted strings with smaller estimates are not shown.")
     weak = int((results.median_unbiased < 0.9 * results.params).sum())

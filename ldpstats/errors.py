@@ -78,7 +78,7 @@ class BoundaryWarning(LDPWarning):
 
 
 class IncompleteListWarning(LDPWarning):
-    """A method takes the candidates for all answers, and the reports say that they are not."""
+    """The candidates are not all answers, and a method needs that, or more cohorts."""
 
 
 class MisfitWarning(LDPWarning):

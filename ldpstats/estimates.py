@@ -169,6 +169,18 @@ class Unexplained:
         ends = self.estimate - reach, self.estimate + reach
         return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends
 
+    def is_positive(self, alpha: float) -> bool:
+        """Whether a one-sided test of level `alpha` rejects that all answers are listed.
+
+        Examples
+        --------
+        >>> Unexplained(0.2, 0.01).is_positive(0.001), Unexplained(0.02, 0.01).is_positive(0.001)
+        (True, False)
+        """
+        from scipy.special import ndtri
+
+        return bool(self.estimate > -ndtri(level(alpha)) * self.bse)  # False where that is nan
+
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {"estimate": self.estimate, "bse": number_to_json(self.bse)}
@@ -238,6 +250,11 @@ class Tallies(ABC):
         A share of reports counts as half a report at least, and at least half a report short of
         all.
         """
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        """Standard error and skewness, for tests, of k estimates whose frequency is zero."""
+        se, skewness, _ = self.law(np.zeros(k))
+        return se, skewness
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -315,11 +332,15 @@ class OwnTally(Tallies):
     other : array, shape (s,)
         Variance of the other noise.
     excess : array, shape (s,)
-        Third cumulant of the other noise; zero where the candidates fit the reports.
+        Third cumulant by chance collisions with answers that are not listed; zero where the list is
+        complete. Tests allow for it; two-sided intervals of level .95 do not need it.
+    guard : array, shape (s,)
+        Variance that tests add where the cells of the candidate differ more than the average
+        collisions explain; zero where the list is complete.
 
     Examples
     --------
-    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0]]))
+    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0], [0.0]]))
     >>> se, skewness, rate = tally.law(np.zeros(1))
     >>> round(float(se[0]), 5), round(float(skewness[0]), 3)
     (0.00885, 0.217)
@@ -330,14 +351,24 @@ class OwnTally(Tallies):
     scale: Array
     other: Array
     excess: Array
+    guard: Array
 
     def law(self, p: Array) -> tuple[Array, Array, Array]:
+        own, tilt = self._own(p)
+        variance = self.other + own
+        return np.sqrt(variance), own * tilt / variance**1.5, tilt
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        own, tilt = self._own(np.zeros(k))
+        variance = self.other + own + self.guard
+        return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5
+
+    def _own(self, p: Array) -> tuple[Array, Array]:
+        """Variance of the own tally at the frequencies p, and its growth."""
         half = 0.5 / self.nobs
         share = np.clip(self.offset + self.scale * p, half, 1.0 - half)
         tilt = (1.0 - 2.0 * share) / (self.scale * self.nobs)
-        own = share * (1.0 - share) / (self.scale**2 * self.nobs)
-        variance = self.other + own
-        return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5, tilt
+        return share * (1.0 - share) / (self.scale**2 * self.nobs), tilt
 
 
 @dataclass(frozen=True, eq=False)

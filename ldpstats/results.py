@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.checks import boolean, level, one_of, positive_integer
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -57,6 +57,7 @@ _PLAIN = (
     "converged",
     "message",
     "linear_method",
+    "caution",
     *_LISTS,
 )
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion")
@@ -112,10 +113,12 @@ class FrequencyResults(FittedResults):
     unexplained : Unexplained or None
         Over an open alphabet, the share of answers that are not among the candidates.
     dispersion : float
-        What the covariance was multiplied by because the candidates do not fit the reports; one
-        where they do.
+        How much larger the variances are, on average, than those of the reports alone, because of
+        answers that are not among the candidates; one where the candidates fit the reports.
     condition : float
         Condition number of the channel.
+    caution : str
+        Why tests of an incomplete list may not keep their level; empty where they do.
 
     Examples
     --------
@@ -142,6 +145,7 @@ class FrequencyResults(FittedResults):
     unexplained: Unexplained | None = None
     dispersion: float = 1.0
     condition: float = 1.0
+    caution: str = ""
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -348,7 +352,9 @@ class FrequencyResults(FittedResults):
             p[own] = np.minimum(2.0 * np.minimum(*tails), 1.0)
         return self._series(p, "pvalues")
 
-    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+    def detected(
+        self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
+    ) -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
         Tests p = 0 against p > 0, exactly (binomial) where the channel allows, else by the normal
@@ -360,11 +366,19 @@ class FrequencyResults(FittedResults):
         alpha : float
             Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
         method : {"bonferroni", "holm", "bh"}
+        force : bool
+            Detect even where the errors are not controlled, see `caution`.
 
         Returns
         -------
         Index
             Labels of the detected categories, in category order.
+
+        Raises
+        ------
+        NotAvailable
+            Where an incomplete list meets too few cohorts, or too many candidates (`caution`),
+            unless forced.
 
         Examples
         --------
@@ -375,6 +389,11 @@ class FrequencyResults(FittedResults):
         ['a', 'b']
         """
         level(alpha)
+        if self.caution and not boolean("force", force):
+            raise NotAvailable(
+                f"the list of candidates is not complete, and {self.caution}: the errors of "
+                "detection are not controlled; collect reports in more cohorts, or pass force=True"
+            )
         rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
         return self.categories[np.asarray(rejected)]
 
@@ -396,7 +415,7 @@ class FrequencyResults(FittedResults):
         if self.tally is None:
             p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
             return p
-        se, skewness, _ = self.tally.law(np.zeros(estimate.shape))
+        se, skewness = self.tally.absent(estimate.size)
         z = tests_.z_test(estimate, se)[0]
         step = continuity(skewness) if self.tally.everywhere else 0.0
         larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))

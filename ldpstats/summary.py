@@ -206,6 +206,11 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         notes.append("The estimate takes the candidates for all answers: it sums to one.")
         if results.is_incomplete:
             notes.append("DOUBTFUL: the reports say that they are not; see the unconstrained one.")
+    if results.caution:
+        notes.append(
+            f"WARNING: the list of candidates is not complete, and {results.caution}: tests and "
+            "intervals do not keep their level."
+        )
     notes += _selection_notes(results)
     notes += _boundary_notes(results)
     if results.cov_type == "none (constrained)":
@@ -226,7 +231,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             notes.append(
                 "Standard errors of the unconstrained estimate are "
                 f"{np.sqrt(results.dispersion):.3g} times those of the reports alone, for answers "
-                f"that are not {which}."
+                f"that are not {which}; cohorts are weighted accordingly."
             )
     return notes
 

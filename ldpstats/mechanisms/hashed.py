@@ -352,7 +352,8 @@ class Hashed(Mechanism):
         groups = _equal_cells(cells[reports > 0], m)
         if groups:
             shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
-            return f"candidates with the same hashes in every cohort: {shown}: {help_}"
+            merge = "list one of each group, whose frequency is then that of the group together"
+            return f"candidates with the same hashes in every cohort: {shown}: {merge}; or {help_}"
         if S > bound and self.n_owned == 1:
             extra = " (and the share of other answers)" if self.is_open else ""
             return (

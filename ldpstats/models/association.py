@@ -442,7 +442,7 @@ class AssociationModel:
         """What variances grow by because answers that are not listed hash to the same cells."""
         if self.is_exact:
             return 1.0
-        return 1.0 + sum(fit.dispersion - 1.0 for fit in self._margin_fits)
+        return 1.0 + sum(margin.dispersion - 1.0 for margin in self.margins)
 
     @cached_property
     def _margin_fits(self) -> tuple[FrequencyResults, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -14,8 +15,14 @@ import pandas as pd
 from ldpstats.checks import boolean, distribution, one_of, positive_integer
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, NotIdentified
-from ldpstats.estimates import ReportLaw, Tallies, Uncertain
+from ldpstats.errors import (
+    IncompleteListWarning,
+    InvalidArgument,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimates import ReportLaw, Tallies, Uncertain, Unexplained
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,
@@ -33,7 +40,9 @@ from ldpstats.labels import align
 from ldpstats.models.laws import OneStep, effective_counts, path_law, report_law
 from ldpstats.models.misfit import condition_of, misfit, warn_of_doubts
 from ldpstats.models.uncertainty import (
+    CERTAIN,
     LARGEST_INFORMATION,
+    all_candidates,
     chi_square,
     cohort_fit,
     goodness_of_fit,
@@ -44,6 +53,7 @@ from ldpstats.models.uncertainty import (
     pooled_tallies,
     rare_categories,
     together,
+    too_few_cohorts,
     unexplained_share,
 )
 from ldpstats.operators import FixedEntry, StackedRows
@@ -72,7 +82,9 @@ class FrequencyModel:
     incomplete : bool
         Whether others than the candidates are known to be held, as where these are the beginning
         of a long list. Standard errors then always allow for the chance collisions of the others;
-        if not, only where the reports show that there are others.
+        if not, only where the reports show that there are others, or could not show it. The linear
+        estimate then weighs cohorts by what noise and collisions leave each to say (random-effects
+        least squares, `CohortMoments.open_ended`).
 
     Raises
     ------
@@ -157,6 +169,22 @@ class FrequencyModel:
         """The linear equations that the counts satisfy on average."""
         return joined_moments(self._problems)
 
+    @cached_property
+    def _inference(self) -> Moments:
+        """The equations that tests rest on: those that allow for others where there are any."""
+        problem = self.moments()
+        if isinstance(problem, CohortMoments):
+            return cohort_fit(problem, self.incomplete)[1]
+        return problem
+
+    @property
+    def dispersion(self) -> float:
+        """How much unlisted answers add to variances where every report has the same weight."""
+        plain, problem = self.moments(), self._inference
+        if isinstance(plain, CohortMoments) and isinstance(problem, CohortMoments):
+            return plain.dispersion_by(problem.collisions)
+        return 1.0
+
     def likelihood(self) -> Likelihood:
         """The exact likelihood of the reports.
 
@@ -190,7 +218,8 @@ class FrequencyModel:
         ----------
         method : str or Estimator, optional
             "mle" (exact maximum likelihood on the simplex, the default), "em", "inversion"
-            (unbiased; the default over candidates, and where only bit sums are known),
+            (unbiased; the default over candidates, and where only bit sums are known; reweighted
+            where the candidates are not all answers),
             "normalized", "projected", "thresholded", "nnls", "composite", "cvxpy", "lasso" (selects
             among candidates); or an estimator object with its tuning.
         constraints : callable, optional
@@ -220,6 +249,9 @@ class FrequencyModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        IncompleteListWarning
+            When candidates are not all answers, and there are fewer than 8 cohorts with reports, or
+            more candidates than a third of their cells: tests do not keep their level then.
         MisfitWarning
             When goodness of fit has a p-value below .001, other than for answers that are known or
             seen not to be among the candidates; and when no answers could make the reports.
@@ -227,6 +259,14 @@ class FrequencyModel:
             When the condition number of the channel is above 1e8.
         """
         results = self.fit_quietly(method, constraints, cov_type)
+        if results.caution:
+            warnings.warn(
+                f"the list of candidates is not complete, and {results.caution}: tests and "
+                "intervals do not keep their level; collect reports in more cohorts or cells, or "
+                "list more of the answers",
+                IncompleteListWarning,
+                stacklevel=2,
+            )
         warn_of_doubts(self.misfit(results), results.condition)
         return results
 
@@ -251,19 +291,24 @@ class FrequencyModel:
         if isinstance(estimator, SelectingEstimator):
             solution, problem = estimator.refit(problem)  # inference is about the selected
         if isinstance(problem, CohortMoments):
-            fit, dispersion = cohort_fit(problem, self.incomplete or solution is not None)
+            fit, problem = cohort_fit(problem, self.incomplete or solution is not None)
         else:
-            fit, dispersion = goodness_of_fit(self.sources, self._problems), 1.0
+            fit = goodness_of_fit(self.sources, self._problems)
         plug_in = None if isinstance(problem, CohortMoments | OneStep) else self._plug_in
-        linear = _linear(problem, solution, len(self.categories), dispersion, plug_in)
+        linear = _linear(problem, solution, len(self.categories), plug_in)
         law, tally = self._laws(problem)
         if isinstance(problem, CohortMoments) and linear.covariance is not None and problem.k:
-            tally = problem.own_tally(linear.covariance.variances(), dispersion > 1.0)
+            tally = problem.own_tally(linear.covariance.variances())
         if solution is not None:
+            assert solution.support is not None
+            p = np.zeros(len(self.categories))
+            p[solution.support] = linear.estimate[solution.support]
+            solution = replace(solution, p=p)
             fitted, kind = Uncertain(solution.p, linear.covariance, linear.at), "linear"
         else:
             solution, V, kind = self._solve(estimator, problem, linear, cov_type)
             fitted = Uncertain(solution.p, V)
+        unexplained = unexplained_share(problem, linear)
         return FrequencyResults(
             categories=self.categories,
             fitted=fitted,
@@ -286,9 +331,10 @@ class FrequencyModel:
             tally=tally,
             law=law,
             linear_method="one step" if isinstance(problem, OneStep) else "inversion",
-            unexplained=unexplained_share(problem, linear),
-            dispersion=dispersion,
+            unexplained=unexplained,
+            dispersion=problem.dispersion if isinstance(problem, CohortMoments) else 1.0,
             condition=condition_of(self._problems, self.moments()),
+            caution=self._caution(problem, unexplained, fit),
         )
 
     def _evidence(self, estimator: Estimator[Any]) -> Moments:
@@ -338,6 +384,16 @@ class FrequencyModel:
             return None, tally
         given = self.sources, self._problems, problem, self._plug_in
         return report_law(*given), path_law(*given) if tally is None else tally
+
+    def _caution(
+        self, problem: Moments, unexplained: Unexplained | None, fit: TestResult | None
+    ) -> str:
+        """Why tests over an incomplete list may not keep their level; empty where they do."""
+        if not isinstance(problem, CohortMoments) or unexplained is None:
+            return ""
+        others = self.incomplete or unexplained.is_positive(CERTAIN)
+        others = others or (fit is not None and fit.pvalue < CERTAIN)
+        return too_few_cohorts(problem, others)
 
     def _estimator(self, method: str | Estimator[Any] | None, constraints: Any) -> Estimator[Any]:
         if method is None:
@@ -411,7 +467,7 @@ class FrequencyModel:
           H0: the frequencies are p0
           statistic 6.2, df 2, p-value 0.04505
         """
-        problem: Moments = self.moments()
+        problem = self._inference
         is_open = isinstance(problem, CohortMoments) and problem.is_open
         p0 = align("p0", p0, self.categories)
         p0 = distribution("p0", p0, len(self.categories), partial=is_open)
@@ -421,7 +477,8 @@ class FrequencyModel:
         estimate, V = problem.estimate()[0], problem.covariance(p0)
         if is_open:
             every = tests_.wald(np.eye(p0.size), p0, estimate, V)
-            return chi_square(null, every, "Wald on all candidates, covariance under the null")
+            how = "Wald on all candidates, covariance under the null"
+            return all_candidates(null, every, [problem], how)
         method = "Wald, covariance under the null"
         if isinstance(problem, OneStep):
             group = rare_groups(effective_counts([problem], p0))
@@ -516,7 +573,7 @@ class FrequencyModel:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
         if results.linear.at is not None:
             raise NotAvailable("intervals after a selection: use the default ones, or refit")
-        evidence = self._one_step if results.linear_method == "one step" else self.moments()
+        evidence = self._one_step if results.linear_method == "one step" else self._inference
         if evidence is None or not np.array_equal(evidence.estimate()[0], results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
 
@@ -548,11 +605,7 @@ def _joined(parts: list[Likelihood]) -> Likelihood:
 
 
 def _linear(
-    problem: Moments,
-    selection: Solution | None,
-    k: int,
-    dispersion: float,
-    plug_in: Array | None,
+    problem: Moments, selection: Solution | None, k: int, plug_in: Array | None
 ) -> Uncertain:
     """The linear estimate that inference rests on; of the selected candidates, where some were."""
     at = None if selection is None else selection.support
@@ -562,7 +615,6 @@ def _linear(
     covariance = None
     if not isinstance(problem, CohortMoments) or problem.k <= LARGEST_DENSE:
         covariance = problem.covariance(plug_in)
-        covariance = covariance if dispersion == 1.0 else covariance.scaled(dispersion)
     if at is None:
         return Uncertain(estimate, covariance)
     full = np.full(k, np.nan)
@@ -570,8 +622,26 @@ def _linear(
     return Uncertain(full, covariance, at)
 
 
-def _dispersion(problem: Moments) -> float:
-    return cohort_fit(problem)[1] if isinstance(problem, CohortMoments) else 1.0
+def _comparable(models: Sequence[FrequencyModel], alike: bool) -> list[Moments]:
+    """The equations of two groups, for the difference of their estimates.
+
+    Over an open alphabet answers that are not listed cancel, hash by hash, if both groups have the
+    same mechanism and weights: those of the difference of two cells. Else both allow for them.
+    """
+    first, second = problems = [model.moments() for model in models]
+    if not (isinstance(first, CohortMoments) and isinstance(second, CohortMoments)):
+        return problems
+    if alike and first.is_open:
+        weights = [problem.sources[0].cohort_weights for problem in (first, second)]
+        total = np.sum(weights, axis=0)
+        both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
+        pair = [problem.weighted((both,)) for problem in (first, second)]
+        try:
+            pair[0].require_identified()
+        except NotIdentified:  # they share too few cohorts
+            return [model._inference for model in models]
+        return list(pair)
+    return [model._inference for model in models]
 
 
 def settings_of(estimator: Estimator[Any]) -> str:
@@ -650,19 +720,18 @@ def two_sample_test(
         how = "Pearson chi-square of the privatised reports"
         return chi_square(null, table, how, together(group))
     pooled = both._plug_in
-    problems: list[Moments] = [model.moments() for model in models]
     steps = [model._one_step.at(pooled) for model in models if model._one_step is not None]
+    problems = _comparable(models, single and a.mechanism == b.mechanism)
     if len(steps) == len(models):
         problems = list(steps)
     estimates = [problem.estimate()[0] for problem in problems]
     V = [problem.covariance(pooled) for problem in problems]
     is_open = [isinstance(problem, CohortMoments) and problem.is_open for problem in problems]
     if any(is_open):
-        if a.mechanism != b.mechanism or not single:  # else unlisted answers cancel, hash by hash
-            V = [v.scaled(_dispersion(q)) for v, q in zip(V, problems, strict=True)]
         R = np.eye(problems[0].k)  # the candidates need not sum to one
         every = tests_.wald(R, np.zeros(len(R)), estimates[0] - estimates[1], V[0] + V[1])
-        return chi_square(null, every, "Wald on all candidates, covariance pooled under the null")
+        how = "Wald on all candidates, covariance pooled under the null"
+        return all_candidates(null, every, problems, how)
     if len(steps) == len(models):
         group = rare_groups(effective_counts(steps, pooled))
     else:

@@ -24,6 +24,7 @@ from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
 from ldpstats.reports import BitCounts, Counts
 
 __all__ = [
+    "all_candidates",
     "chi_square",
     "cohort_fit",
     "exact_form",
@@ -35,13 +36,16 @@ __all__ = [
     "pooled_tallies",
     "rare_categories",
     "together",
+    "too_few_cohorts",
     "unexplained_share",
 ]
 
 Array = npt.NDArray[Any]
 
 LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix is formed
-DOUBT = 0.01  # p-value below which candidates do not fit, and standard errors are scaled
+DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
+CERTAIN = 0.001  # p-value below which others than the candidates are held
+FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
@@ -56,20 +60,24 @@ def joined_moments(problems: Sequence[Moments]) -> Moments:
     return pool([problem for problem in flat if isinstance(problem, Equations)])
 
 
-def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestResult | None, float]:
-    """Test that the candidates explain the reports, and the dispersion where they do not.
+def cohort_fit(
+    problem: CohortMoments, incomplete: bool = False
+) -> tuple[TestResult | None, CohortMoments]:
+    """Test that the candidates explain the reports; and the equations that inference rests on.
 
     An answer that is not among the candidates hashes to the same cells in every report, not evenly
-    over all: frequent ones spread the cells more than reports alone do. Standard errors grow by the
-    root of the dispersion where the test finds that (at .01), so that tests keep their level over
-    the hashes. Where candidates are known to be `incomplete`, for example because they were
-    selected, standard errors always grow: the test misses what still matters to many tests at once.
+    over all: frequent ones spread the cells more than reports alone do. Where the test finds that
+    (at .01), or that the candidates sum to less than one, the equations allow for it
+    (`CohortMoments.open_ended`), so that tests keep their level over the hashes. Where candidates
+    are known to be `incomplete`, for example because they were selected, they always do: the test
+    misses what still matters to many tests at once. So they do where cohorts are so uneven, or
+    cells so few, that it would miss what matters to one.
     """
-    if problem.k > LARGEST_DENSE:
-        return None, 1.0
+    if problem.k > LARGEST_DENSE or not (problem.k or problem.is_open):
+        return None, problem
     found = problem.misfit()
     if found is None:
-        return None, 1.0
+        return None, problem
     scale = found.mean / found.df
     null = "the candidates explain the reports, up to answers that hash evenly"
     null = null if problem.is_open else NULL
@@ -80,8 +88,57 @@ def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestRe
         (found.statistic / scale, found.df),
         "chi-square matched to the squared residuals of the cells",
     )
-    inflated = problem.is_open and (incomplete or test.pvalue < DOUBT)
-    return test, max(1.0, found.dispersion) if inflated else 1.0
+    if not problem.is_open:
+        return test, problem
+    doubted = test.pvalue < DOUBT or _leave_some_over(problem) or problem.is_blind
+    return test, problem.open_ended() if incomplete or doubted else problem
+
+
+def too_few_cohorts(problem: CohortMoments, others: bool) -> str:
+    """Why tests over an incomplete list may not keep their level; empty where they do.
+
+    Parameters
+    ----------
+    problem : CohortMoments
+    others : bool
+        Whether others than the candidates are known, or seen, to be held.
+    """
+    if not (problem.is_open and others and problem.k):
+        return ""
+    if problem.n_cohorts < FEWEST_COHORTS:
+        return f"only {problem.n_cohorts} of the cohorts have reports, fewer than {FEWEST_COHORTS}"
+    if 3 * problem.k > problem.n_equations:
+        return f"{problem.k} candidates are more than a third of the {problem.n_equations} cells"
+    return ""
+
+
+def all_candidates(
+    null: str, outcome: tuple[float, int], problems: Sequence[Moments], method: str
+) -> TestResult:
+    """A Wald test of all candidates: F where the residuals gave a component of the variance.
+
+    Its degrees of freedom are matched to the variance of the statistic, see
+    `CohortMoments.wald_variance`.
+    """
+    from scipy.special import fdtrc
+
+    test = chi_square(null, outcome, method)
+    guessed = [q for q in problems if isinstance(q, CohortMoments) and q.collisions]
+    found = [misfit for misfit in (q.misfit() for q in guessed) if misfit is not None]
+    if not found or not np.isfinite(test.statistic):
+        return test
+    rest = min(misfit.df for misfit in found)
+    spread = max(q.wald_variance() / (2.0 * q.k) for q in guessed)
+    pvalue = float(fdtrc(outcome[1] / spread, rest, outcome[0] / outcome[1]))
+    how = f"{method}; F law, {outcome[1] / spread:.3g} and {rest:.3g} df"
+    return replace(test, pvalue=pvalue, method=how)
+
+
+def _leave_some_over(problem: CohortMoments) -> bool:
+    """Whether the candidates do not sum to one, by a one-sided test."""
+    share = unexplained_share(problem, Uncertain(problem.estimate()[0], problem.covariance()))
+    assert share is not None
+    return share.is_positive(DOUBT)
 
 
 def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None:
