@@ -18,6 +18,7 @@ from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequency
+from ldpstats.discovery.explained import search_again
 from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
@@ -173,7 +174,10 @@ class DictionaryModel:
             graph = edges(tables, threshold, grams, self.nobs)
         with _stage(progress, "search"):
             allowed = graph if search == "cliques" else None
-            grown = candidates(screened, tables, layout, allowed, width, self._testable())
+            least = self._testable()
+            grown = candidates(screened, tables, layout, allowed, width, least)
+            if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
+                grown = search_again(grown, screened, tables, layout, width, least)
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
