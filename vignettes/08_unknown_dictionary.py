@@ -260,6 +260,14 @@ LAWS = {
     "step": np.r_[np.full(4, 0.12), np.full(4, 0.06), np.full(92, 0.28 / 92)],
     "uniform": np.full(100, 0.01),
 }
+
+
+def used_threshold(report, n):
+    """Delta by the formula that gives FPE16's number: the standard error of one bit."""
+    p2, q2 = report.p0, report.p1
+    return float(np.sqrt(p2 * (1.0 - p2) / n) / (q2 - p2))
+
+
 PAPER = {"threshold": "fpe16", "search": "cliques", "false_grams": 0.05}
 ARMS = ["known", "paper", "ours, same reports", "ours, planned"]
 REPORT = ldp.RAPPOR(n_bits=128, n_hashes=2, n_cohorts=64, f=0.0, p=0.25, q=0.75)
@@ -291,12 +299,24 @@ def measured(true, estimates, bounds, **more):
     return row | more, strings.rename_axis("string").reset_index()
 
 
+def survey_starts(reports):
+    """Where the positions of the grams begin."""
+    return list(reports.survey.layout.starts)
+
+
 def decoded(true, reports, **settings):
     """Strings found by `DictionaryModel`."""
     started = time.perf_counter()
     results = ldp.DictionaryModel(reports).fit(**settings)
     seconds = time.perf_counter() - started
-    more = {"tested": results.n_tested, "edges": results.n_edges, "seconds": seconds}
+    per_position = results.grams.groupby("start").size().reindex(survey_starts(reports))
+    more = {
+        "candidates": results.n_tested + results.n_untested,
+        "grams": " ".join(f"{size:.0f}" for size in per_position.fillna(0)),
+        "tested": results.n_tested,
+        "edges": results.n_edges,
+        "seconds": seconds,
+    }
     return measured(true, results.params, results.conf_int(), **more)
 
 
@@ -342,9 +362,10 @@ def experiment(scene, law, length, gram, run, arms, thresholds=(None,)):
 # %% [markdown]
 # ### What is simulated
 #
-# Twenty surveys for each setting, ten with our decoder. String lengths are not given for figures 6,
-# 12 and 13: here it is 12. With URLs (figure 10) the scheme is the paper's: 20 characters, a
-# million respondents, 4.39 for all three reports.
+# Twenty surveys for each setting; with our decoder ten of the laws, and four of the lengths. String
+# lengths are not given for figures 6, 12 and 13: here it is 12. With URLs (figure 10) the scheme is
+# the paper's: 20 characters (21 for trigrams, of which the length is a multiple), a million
+# respondents, 4.39 for all three reports; ten surveys.
 
 # %%
 SHARED = here.resolve().parents[1] / "shared" / "data" / "urls" / "usgov_hosts_top100.csv"
@@ -360,7 +381,7 @@ def q_of(epsilon):
 
 
 def host_experiment(run):
-    """One survey of the hosts in each arm; one of them has the q that the paper prints."""
+    """One survey of the hosts in each arm, with the paper's q or thresholds changed in some."""
     table = pd.read_csv(SHARED).set_index("domain")["visits"]
     true = table / table.sum()
     rng = np.random.default_rng([2016, 10, run])
@@ -375,14 +396,22 @@ def host_experiment(run):
         report = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=q)
         reports = paper_survey(20, 2, HOST_LETTERS, report).privatize(answers, rng)
         made.append((arm, 2, *decoded(true, reports, **PAPER)))
+        used = PAPER | {"threshold": used_threshold(report, answers.size)}
+        made.append((f"{arm}, delta as used", 2, *decoded(true, reports, **used)))
         if arm == "paper":
             made.append(("ours, same reports", 2, *decoded(true, reports)))
     planned = utility.plan_dictionary(20, HOST_LETTERS, total, answers.size)
     reports = planned.survey().privatize(answers, rng)
     made.append(("ours, planned", int(planned.best["gram"]), *decoded(true, reports)))
+    for arm, q in (("trigrams", q_of(total / 3.0)), ("trigrams, q as printed", 0.32)):
+        report = ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=q)
+        reports = paper_survey(21, 3, HOST_LETTERS, report).privatize(answers, rng)
+        used = PAPER | {"threshold": used_threshold(report, answers.size)}
+        made.append((f"{arm}, delta as used", 3, *decoded(true, reports, **used)))
     rows = []
     for arm, gram, row, strings in made:
-        labels = {"scene": "hosts", "law": "hosts", "length": 20, "gram": gram, "arm": arm}
+        length = 21 if gram == 3 else 20
+        labels = {"scene": "hosts", "law": "hosts", "length": length, "gram": gram, "arm": arm}
         row = labels | {"threshold": None, "run": run} | row
         rows.append((row, strings.assign(scene="hosts", law="hosts", arm=arm)))
     return true, rows
@@ -399,7 +428,7 @@ def scene_of(scene):
         for gram, lengths in LENGTHS.items():
             for length in lengths:
                 for run in range(20):
-                    arms = ARMS[1:] if run < 10 else ARMS[1:2]
+                    arms = ARMS[1:] if run < 4 else ARMS[1:2]
                     yield experiment(scene, "Zipf", length, gram, run, arms)
     if scene == "thresholds":
         for run in range(20):
