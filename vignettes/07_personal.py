@@ -211,11 +211,11 @@ for kind in kinds:
 # ## How much epsilon matters
 #
 # Figure 8 of the paper: total variation against epsilon. A point is the mean of five surveys, the
-# line without privacy that of twenty; bars are two standard errors. Where epsilon is small the noise of the
-# reports hides what is not known about homes (at .1 knowing pi lowers the loss by about a tenth or
-# less; the paper finds no difference below 1, here there is one from .3 on). Where it is large,
-# that alone limits the map. With pi known exactly the loss even falls below that of a survey
-# without privacy, which does not have this knowledge.
+# line without privacy that of twenty; bars are two standard errors. Where epsilon is small the
+# noise of the reports hides what is not known about homes (at .1 knowing pi lowers the loss by
+# about a tenth or less; the paper finds no difference below 1, here there is one from .3 on). Where
+# it is large, that alone limits the map. With pi known exactly the loss even falls below that of a
+# survey without privacy, which does not have this knowledge.
 
 # %%
 grid = np.array([0.1, 0.3, 1.0, 3.0, np.log(SIDE**2), 10.0])
@@ -225,14 +225,14 @@ rows = {
     for epsilon in grid
 }
 means = pd.DataFrame({key: tv.mean() for key, tv in rows.items()}).T.stack().unstack(1)
-spread = pd.DataFrame({key: tv.sem() for key, tv in rows.items()}).T.stack().unstack(1)
+sems = pd.DataFrame({key: tv.sem() for key, tv in rows.items()}).T.stack().unstack(1)
 samples = rng.multivariate_hypergeometric(people, n, size=REALISATIONS, method="marginals")
 nothing_hidden = np.abs(samples / n - p).sum(axis=1) / 2
 plain = float(nothing_hidden.mean())
 print(f"total variation by epsilon: means of {FEW} surveys")
 print(means.rename(columns=lambda e: f"{e:.3g}").round(4).to_string())
 print("and their standard errors")
-print(spread.rename(columns=lambda e: f"{e:.3g}").round(4).to_string())
+print(sems.rename(columns=lambda e: f"{e:.3g}").round(4).to_string())
 error = nothing_hidden.std(ddof=1) / np.sqrt(REALISATIONS)
 print(f"no privacy: {plain:.4f}, standard error {error:.4f} ({REALISATIONS} surveys)")
 for kind in kinds:
@@ -245,7 +245,7 @@ fig, ax = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
 for (kind, case), values in means.iterrows():
     style = {"I": ":", "II": "--", "III": "-"}[case]
     colour = {"uRR": "C0", "uRAP": "C1"}[kind]
-    ax.errorbar(grid, values, 2 * spread.loc[kind, case], fmt=style, color=colour, capsize=2,
+    ax.errorbar(grid, values, 2 * sems.loc[kind, case], fmt=style, color=colour, capsize=2,
                 label=f"{kind} ({case})")  # fmt: skip
 ax.axhline(plain, color="0.5", linewidth=1)
 ax.annotate("no privacy", (0.11, plain * 1.04), color="0.4", fontsize=9)
