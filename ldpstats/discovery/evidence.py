@@ -106,8 +106,8 @@ def log_ratio(z: Array, shift: Array) -> Array:
     """Log likelihood ratio of a pair: that a string adds `shift` to it, or nothing.
 
     z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
-    the pair, or else anything from there on, of density `_SHARED`. What is far above says nothing,
-    then: other strings account for it. What is below speaks against the string.
+    the pair, or else anything from there on, of density `_SHARED`. Values far above are
+    uninformative, since other strings may explain them. Values below speak against the string.
 
     Examples
     --------
