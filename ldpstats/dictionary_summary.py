@@ -81,8 +81,8 @@ def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
         notes.append(f"{results.n_untested} strings with lower scores were not tested.")
     if results.n_cut:
         notes.append(
-            f"The search dropped {results.n_cut} partial strings with low scores: the candidates are "
-            "the best of what there could be, not all."
+            f"The search dropped {results.n_cut} partial strings with low scores: the candidates "
+            "are the best of what there could be, not all."
         )
     if results.n_excluded:
         notes.append(f"{results.n_excluded} strings were not what the filter keeps.")

@@ -129,7 +129,8 @@ class DictionaryModel:
             `ldpstats.discovery.evidence.candidates`), of which none is decisive: edges are only
             counted. Where there are more strings than can be tested it searches twice: first for
             frequent strings, then for what these cannot explain (see
-            `ldpstats.discovery.explained.search_again`). "cliques" takes the strings all of whose pairs are edges (FPE16 IV-A, step 7).
+            `ldpstats.discovery.explained.search_again`). "cliques" takes the strings all of whose
+            pairs are edges (FPE16 IV-A, step 7).
         false_grams : float
             Expected number of grams that are kept at a position though they are absent; .05 is
             Bonferroni's bound, as FPE16 has it.
