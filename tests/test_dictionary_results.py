@@ -135,6 +135,19 @@ def test_bounds_keep_the_best() -> None:
     assert sum(grams.left_out) > 0 and "max_grams" in str(grams.summary())
 
 
+@pytest.mark.parametrize("most", [1, 2, 4, 7])
+def test_a_second_search_without_noise(most: int) -> None:
+    """The most frequent string is among however few; nothing that nobody holds is found."""
+    words = ["rabbit", "hermit", "hebbed", "red"]
+    for changes in ({}, {"gram": 3}, {"gram": 1}):
+        reports = clear_reports([*words, *words[:1] * 3], **changes)
+        results = ldp.DictionaryModel(reports).fit(max_candidates=most)
+        assert results.n_tested == most
+        assert set(results.params.index) <= set(words) and "rabbit" in results.params.index
+        if most > 3:
+            assert set(results.params.index) == set(words)
+
+
 def test_as_many_are_tested_as_can_be_told_apart() -> None:
     string = ORR(4, 2, 2.0)  # two cohorts of four labels: six frequencies
     survey = ldp.DictionarySurvey(6, 2, "abcde", 8.0, string_mechanism=string)

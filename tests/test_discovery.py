@@ -561,6 +561,12 @@ def test_what_is_clearly_held_is_told_from_mixtures() -> None:
     ):
         assert clearly_held(everything, tables)[0].size == 0
     assert clearly_held(everything[:0], exact_tables(held, p, (3, 3, 3), 0.01))[0].size == 0
+    assert (
+        clearly_held(np.zeros((0, 2), dtype=int), {(0, 1): table(np.zeros((7, 0)), 0.0)})[0].size
+        == 0
+    )
+    # without noise, all that is held
+    assert clearly_held(everything, exact_tables(held, p, (3, 3, 3), 0.0))[0].size == 4
 
 
 def test_what_is_left_has_the_noise_of_what_was_taken_off() -> None:

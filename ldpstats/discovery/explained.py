@@ -99,6 +99,8 @@ def clearly_held(
     from scipy.optimize import nnls
 
     none = np.empty(0, dtype=np.int64), np.empty(0)
+    if not len(members):
+        return none
     design, target = _equations(members, tables)
     G, b = (design.T @ design).toarray(), design.T @ target
     value, vector = np.linalg.eigh(G)
@@ -123,13 +125,13 @@ def _equations(members: Array, tables: Mapping[Pair, PairTable]) -> tuple[Any, A
 
     rows, cells, targets, n = [], [], [np.empty(0)], 0
     for (a, b), table in tables.items():
-        if not np.isfinite(table.se).all():
+        if not np.isfinite(table.se).all() or not table.nobs:
             continue
         cell, at = np.unique(
             np.ravel_multi_index((members[:, a], members[:, b]), table.se.shape),
             return_inverse=True,
         )
-        weight = 1.0 / table.se.ravel()[cell]
+        weight = 1.0 / np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)  # one respondent
         rows.append(n + at)
         cells.append(weight[at])
         targets.append(weight * table.estimate.ravel()[cell])
