@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,9 @@ __all__ = ["clearly_held", "search_again", "without"]
 
 Array = npt.NDArray[Any]
 
-_HELD = 5.0  # standard errors from which a string is taken off
+_HELD = 5.0  # standard errors from which a string may be taken off
+_SHORT = 4.0  # standard errors by which its pairs may fall short of it, all in all
+_OWN = 4.0  # mean square of a report by one who has what it is about, at most, where noise is small
 _MOST = 500  # strings among which the clearly held ones are looked for
 _ROUNDS = 30  # of the active set, per string
 _RANK = 1e-9  # of the largest eigenvalue: directions below it are not told apart
@@ -71,9 +73,11 @@ def clearly_held(
 ) -> tuple[npt.NDArray[np.int64], Array]:
     """Strings that the pairs need, fitted together, and their frequencies.
 
-    Non-negative least squares of the frequencies of the pairs that the strings have, each weighted
-    by its standard error. A mixture of frequent strings gets nothing: they explain its frequent
-    pairs, and its others are rare. This is a rule for the search, not a test of the strings.
+    Non-negative least squares of the frequencies of the pairs that the strings have, first of all
+    strings, then of those alone that come out significant. A mixture of frequent strings gets
+    little: they explain its frequent pairs, and its others are rare. One that stands in for a
+    string that is not in the list has pairs that fall short of its frequency, and is dropped. This
+    is a rule for the search, not a test of the strings.
 
     Parameters
     ----------
@@ -85,7 +89,7 @@ def clearly_held(
     Returns
     -------
     held : array of int, shape (s,)
-        Places of those whose frequency is at least five standard errors.
+        Places of those that were kept.
     frequency : array, shape (s,)
 
     Examples
@@ -96,49 +100,78 @@ def clearly_held(
     >>> held.tolist(), frequency.round(2).tolist()
     ([0, 3], [0.3, 0.2])
     """
+    known = [pair for pair, t in tables.items() if t.nobs and np.isfinite(t.se).all()]
+    # half of the pairs of a string that is held fall short by chance
+    most = 0.5 * len(known) + _SHORT * np.sqrt(1.25 * len(known))
+    held, least = np.arange(len(members)), _HELD
+    while held.size and known:
+        cells = [_cells(members[held], pair, tables[pair]) for pair in known]
+        frequency, bse = _fitted(cells)
+        if least:  # all strings together: many are nothing
+            stays = frequency >= least * bse
+        else:
+            stays = (frequency > 0.0) & (_shortfall(frequency, cells) <= most)
+            if stays.all():
+                return held, frequency
+        held, least = held[stays], 0.0
+    return np.empty(0, dtype=np.int64), np.empty(0)
+
+
+@dataclass(frozen=True, eq=False)
+class _Cells:
+    """The pairs of grams that strings have at one pair of positions.
+
+    `at` says which each string has, shape (c,); `estimate` and `se` are those of the pairs.
+    """
+
+    at: Array
+    estimate: Array
+    se: Array
+    nobs: int
+
+
+def _cells(members: Array, pair: Pair, table: PairTable) -> _Cells:
+    cell, at = np.unique(
+        np.ravel_multi_index((members[:, pair[0]], members[:, pair[1]]), table.se.shape),
+        return_inverse=True,
+    )
+    se = np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)  # no better than one respondent
+    return _Cells(at, table.estimate.ravel()[cell], se, table.nobs)
+
+
+def _shortfall(frequency: Array, cells: Sequence[_Cells]) -> Array:
+    """By how much the pairs of each string are rarer than it is: squares, in standard errors.
+
+    The tables have the noise of a pair that no one has; the reports of those who have it, and how
+    many of these were asked for it, add to that.
+    """
+    total = np.zeros(frequency.size)
+    for own in cells:
+        variance = own.se[own.at] ** 2 + _OWN * frequency / own.nobs
+        total += np.minimum(own.estimate[own.at] - frequency, 0.0) ** 2 / variance
+    return total
+
+
+def _fitted(cells: Sequence[_Cells]) -> tuple[Array, Array]:
+    """Non-negative least squares of all cells, with standard errors; 0 for what is not needed."""
     from scipy.optimize import nnls
 
-    none = np.empty(0, dtype=np.int64), np.empty(0)
-    if not len(members):
-        return none
-    design, target = _equations(members, tables)
-    G, b = (design.T @ design).toarray(), design.T @ target
+    size = cells[0].at.size
+    G, b = np.zeros((size, size)), np.zeros(size)
+    for own in cells:
+        weight = 1.0 / own.se**2
+        G += np.where(own.at[:, None] == own.at, weight[own.at], 0.0)
+        b += (weight * own.estimate)[own.at]
     value, vector = np.linalg.eigh(G)
-    told = value > _RANK * max(float(value.max(initial=0.0)), 1.0)
-    if not told.any():
-        return none
+    told = value > _RANK * value.max()
     root, vector = np.sqrt(value[told]), vector[:, told]
-    few = root[:, None] * vector.T, (b @ vector) / root  # the same in few equations
-    try:
-        p, _ = nnls(*few, maxiter=_ROUNDS * len(members))
+    try:  # the same in as many equations as there are strings
+        p, _ = nnls(root[:, None] * vector.T, (b @ vector) / root, maxiter=_ROUNDS * size)
     except RuntimeError:  # no solution within these rounds: nothing is taken off
-        return none
-    on = np.flatnonzero(p > 0.0)
-    variance = np.diag(np.linalg.pinv(G[np.ix_(on, on)], hermitian=True))
-    held = on[p[on] >= _HELD * np.sqrt(variance)]
-    return held, p[held]
-
-
-def _equations(members: Array, tables: Mapping[Pair, PairTable]) -> tuple[Any, Array]:
-    """Which string has which pair of grams, over its standard error; and how frequent each is."""
-    from scipy.sparse import csr_array
-
-    rows, cells, targets, n = [], [], [np.empty(0)], 0
-    for (a, b), table in tables.items():
-        if not np.isfinite(table.se).all() or not table.nobs:
-            continue
-        cell, at = np.unique(
-            np.ravel_multi_index((members[:, a], members[:, b]), table.se.shape),
-            return_inverse=True,
-        )
-        weight = 1.0 / np.maximum(table.se.ravel()[cell], 1.0 / table.nobs)  # one respondent
-        rows.append(n + at)
-        cells.append(weight[at])
-        targets.append(weight * table.estimate.ravel()[cell])
-        n += cell.size
-    strings = np.tile(np.arange(len(members)), len(rows))
-    entries = (np.concatenate(cells), (np.concatenate(rows), strings)) if rows else ([], ([], []))
-    return csr_array(entries, shape=(n, len(members))), np.concatenate(targets)
+        p = np.zeros(size)
+    on, bse = p > 0.0, np.full(size, np.inf)
+    bse[on] = np.sqrt(np.diag(np.linalg.pinv(G[np.ix_(on, on)], hermitian=True)))
+    return p, bse
 
 
 def without(
@@ -149,8 +182,8 @@ def without(
 ) -> tuple[list[ScreenedGrams], dict[Pair, PairTable]]:
     """What strings of known frequencies leave of the grams and of the pairs.
 
-    How many respondents of a position, or a pair, hold the strings varies by chance, so that the
-    standard error of what is left has that of the share that was taken off, too.
+    How many of those who were asked hold the strings varies by chance, and so do their reports:
+    what is left has that noise, too.
 
     Parameters
     ----------
@@ -174,4 +207,4 @@ def without(
 
 
 def _left(estimate: Array, se: Array, part: Array, nobs: int) -> tuple[Array, Array]:
-    return estimate - part, np.sqrt(se**2 + part / max(nobs, 1))
+    return estimate - part, np.sqrt(se**2 + _OWN * part / max(nobs, 1))
