@@ -170,7 +170,8 @@ def _fitted(cells: Sequence[_Cells]) -> tuple[Array, Array]:
     except RuntimeError:  # no solution within these rounds: nothing is taken off
         p = np.zeros(size)
     on, bse = p > 0.0, np.full(size, np.inf)
-    bse[on] = np.sqrt(np.diag(np.linalg.pinv(G[np.ix_(on, on)], hermitian=True)))
+    inverse = np.linalg.pinv(G[np.ix_(on, on)], rcond=_RANK, hermitian=True)
+    bse[on] = np.sqrt(np.maximum(np.diag(inverse), 0.0))
     return p, bse
 
 
