@@ -659,8 +659,8 @@ assert (by_length["ours, planned"] > by_length["paper"]).all()
 # There are two such thresholds. The formula as printed (IV-A) is
 # $\delta = \sqrt{p_2 (1 - p_2) / ((q_2 - p_2) N)}$. The number that the paper used for its URLs,
 # .0062, is another, $\sqrt{p_2 (1 - p_2) / N} / (q_2 - p_2)$, the standard error of one bit: the
-# printed formula lacks a square. The number used is $1 / \sqrt{q_2 - p_2}$ times as large: 1.4 times
-# for the noise of this figure, 3.8 times for that of the URLs.
+# printed formula lacks a square. The number used is $1 / \sqrt{q_2 - p_2}$ times as large: 1.4
+# times for the noise of this figure, 3.8 times for that of the URLs.
 
 # %%
 for q in (0.75, q_of(REPORT.epsilon / 3.0), 0.32):
@@ -749,11 +749,11 @@ assert most < 185
 
 # %% [markdown]
 # No combination comes near the paper's candidates. Its grams make 1,920 strings, of which nearly
-# half passed as cliques: hardly an edge was missing. Here twice as many grams are left with q = .32,
-# and three times as many with .4095, but few cliques are complete, or none. With q = .4095 bigrams
-# find about four strings, for the paper's five, and trigrams more; with .32 bigrams find none, and
-# trigrams one, for the paper's two. Why is not to be told: the URLs, the number of cohorts, and how
-# other grams enter the fit of a pair are not given.
+# half passed as cliques: hardly an edge was missing. Here twice as many grams are left with q =
+# .32, and three times as many with .4095, but few cliques are complete, or none. With q = .4095
+# bigrams find about four strings, for the paper's five, and trigrams more; with .32 bigrams find
+# none, and trigrams one, for the paper's two. Why is not to be told: the URLs, the number of
+# cohorts, and how other grams enter the fit of a pair are not given.
 
 # %%
 shown = found_strings[found_strings["scene"] == "hosts"]
