@@ -749,11 +749,11 @@ assert most < 185
 
 # %% [markdown]
 # No combination comes near the paper's candidates. Its grams make 1,920 strings, of which nearly
-# half passed as cliques: few edges can have been missing. Here twice as many grams are left with q =
-# .32, and more than three times as many with .4095, but few cliques are complete, or none. With q =
-# .4095 bigrams find about four strings, for the paper's five, and trigrams more; with .32 bigrams
-# find none, and trigrams one, for the paper's two. Why is not to be told: the URLs, the number of
-# cohorts, and how other grams enter the fit of a pair are not given.
+# half passed as cliques: few edges can have been missing. Here twice as many grams are left with
+# q = .32, and more than three times as many with .4095, but few cliques are complete, or none. With
+# q = .4095 bigrams find about four strings, for the paper's five, and trigrams more; with .32
+# bigrams find none, and trigrams one, for the paper's two. Why is not to be told: the URLs, the
+# number of cohorts, and how other grams enter the fit of a pair are not given.
 
 # %%
 shown = found_strings[found_strings["scene"] == "hosts"]
