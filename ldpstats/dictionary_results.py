@@ -94,7 +94,8 @@ class DictionaryResults(FittedResults):
     n_excluded : int
         Strings that the caller's filter took out.
     n_untested, n_cut : int
-        Strings beyond the number that is tested, and beginnings that the search gave up.
+        Strings beyond the number that is tested, and partial strings that the search dropped. Where
+        it searched twice these are the strings of the second search, and the larger number.
     caution : str
         Why the family-wise error may be above `alpha`; empty where it is not.
     """
@@ -327,7 +328,8 @@ class DictionaryResults(FittedResults):
 
         Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`
         (Bonferroni: over the share of alpha that a candidate of this rank has), `accepted`,
-        `evidence` (log odds against chance, from the grams alone; in nats, up to a constant) and
+        `evidence` (log odds against chance, from the grams alone, in nats and up to a constant;
+        what the clearly held strings explain counts for no other) and
         `edges` (pairs of grams that support the string).
         """
         frame = self.candidates.copy()
@@ -386,7 +388,7 @@ class DictionaryResults(FittedResults):
         Raises
         ------
         InvalidArgument
-            For a truth that is no Series of frequencies by string, or an `ax` that is no Axes.
+            If `truth` is not a Series of frequencies by string, or `ax` is not an Axes.
         """
         from ldpstats.dictionary_plots import plot_dictionary
 
@@ -404,7 +406,7 @@ class DictionaryResults(FittedResults):
         Raises
         ------
         InvalidArgument
-            For a number of strings that is none, or an `ax` that is no Axes.
+            If `max_strings` is not a positive integer, or `ax` is not an Axes.
         """
         from ldpstats.dictionary_plots import plot_graph
 
@@ -449,7 +451,7 @@ class DictionaryResults(FittedResults):
 def _message(n_tested: int, n_cut: int) -> str:
     words = "least squares of the candidates" if n_tested else "no candidates"
     if n_cut:
-        words += f"; the search was bounded, and gave up {n_cut} beginnings of strings"
+        words += f"; the search was bounded, and dropped {n_cut} partial strings"
     return words
 
 

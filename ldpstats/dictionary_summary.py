@@ -85,8 +85,8 @@ def _notes(results: Any, alpha: float, hidden: int) -> list[str]:
         notes.append(f"{results.n_untested} strings with lower scores were not tested.")
     if results.n_cut:
         notes.append(
-            f"The search gave up {results.n_cut} beginnings of strings with low scores: the list "
-            "of candidates is the best of what there could be, not all."
+            f"The search dropped {results.n_cut} partial strings with low scores: the candidates "
+            "are the best of what there could be, not all."
         )
     if results.n_excluded:
         notes.append(f"{results.n_excluded} strings were not what the filter keeps.")
@@ -105,7 +105,7 @@ def _recall(results: Any) -> list[str]:
     bounded = results.n_untested or results.n_cut or sum(results.left_out)
     limit = f"what limits it is {STAGES[stage]}."
     if found > 1.0:
-        luck = "no string was found" if not results.k else "what was found was found by luck"
+        luck = "no string was found" if not results.k else "anything found is a chance finding"
         return [
             f"TOO FEW RESPONDENTS: {luck}. n = {results.nobs} is too small at epsilon = "
             f"{results.epsilon:.4g} even for a string that all respondents hold; {limit} It takes "

@@ -128,11 +128,24 @@ def test_bounds_keep_the_best() -> None:
     assert np.all(np.diff(full.candidates_frame["evidence"]) <= 0.0)
     assert f"{few.n_untested} strings with lower scores" in str(few.summary())
     narrow = noisy_results(width=60)
-    assert narrow.n_cut > 0 and "gave up" in str(narrow.summary())
+    assert narrow.n_cut > 0 and "partial strings" in str(narrow.summary())
     assert set(narrow.params.index) == set(full.params.index)
     grams = noisy_results(max_grams=3)
     assert grams.grams.groupby("start").size().tolist() == [3, 3, 3]
     assert sum(grams.left_out) > 0 and "max_grams" in str(grams.summary())
+
+
+@pytest.mark.parametrize("most", [1, 2, 4, 7])
+def test_a_second_search_without_noise(most: int) -> None:
+    """The most frequent string is among however few; nothing that nobody holds is found."""
+    words = ["rabbit", "hermit", "hebbed", "red"]
+    for changes in ({}, {"gram": 3}, {"gram": 1}):
+        reports = clear_reports([*words, *words[:1] * 3], **changes)
+        results = ldp.DictionaryModel(reports).fit(max_candidates=most)
+        assert results.n_tested == most
+        assert set(results.params.index) <= set(words) and "rabbit" in results.params.index
+        if most > 3:
+            assert set(results.params.index) == set(words)
 
 
 def test_as_many_are_tested_as_can_be_told_apart() -> None:

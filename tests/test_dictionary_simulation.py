@@ -247,6 +247,54 @@ def test_intervals_of_strings_that_were_just_accepted(replications: Callable[[in
     assert usual < 1.0 - ALPHA - slack(count), (usual, count)  # control
 
 
+# ---- steep laws: what frequent strings hide
+
+
+def steep(n: int = 20_000) -> Setting:
+    """Frequencies of .4, .24, .14, ... by reports of little noise: mixtures crowd the search."""
+    made = ldp.DictionarySurvey(
+        8, 2, LETTERS, gram_mechanism=ldp.ORR(89, 256, 5.0), string_mechanism=ldp.ORR(64, 256, 4.5)
+    )
+    p = 0.6 ** np.arange(12)
+    options = {"max_candidates": 100, "width": 500}
+    return Setting(made, lambda rng: random_strings(rng, 12, 8, LETTERS), p / p.sum(), n, options)
+
+
+def first_search_alone(first: Any, *rest: Any) -> Any:
+    return first
+
+
+def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Strings 1.5 times as frequent as what is found with probability .8; none may be missed."""
+    found = {}
+    for search in ("twice", "once"):
+        if search == "once":  # control
+            monkeypatch.setattr("ldpstats.models.dictionary.search_again", first_search_alone)
+        missed = 0
+        for seed in (1, 2, 3):
+            names, _, reports = steep().draw(np.random.default_rng([11, seed]))
+            results = ldp.DictionaryModel(reports).fit(**steep().options)
+            clear = steep().p > 1.5 * results.detectable_at(0.8)["found"]
+            assert clear.sum() == 8 and results.n_tested == 100
+            missed += int((clear & ~pd.Index(names).isin(results.index)).sum())
+        found[search] = missed
+    assert found["twice"] == 0 < found["once"], found
+
+
+@pytest.mark.slow
+def test_false_claims_where_strings_are_taken_off(
+    replications: Callable[[int], int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second search looks at the grams alone, so that the family-wise error stays."""
+    outcome = simulate(steep(), replications(75), 12)
+    outcome.check_errors()
+    outcome.check_coverage()
+    assert outcome.most_frequent.mean() > 0.95
+    monkeypatch.setattr("ldpstats.models.dictionary.search_again", first_search_alone)
+    once = simulate(steep(), 10, 12)
+    assert once.most_frequent.mean() < 0.9 and once.found.mean() < outcome.found.mean() - 0.5
+
+
 # ---- what is promised
 
 

@@ -17,6 +17,7 @@ from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.discovery import evidence, screening
 from ldpstats.discovery.evidence import candidates, edges, log_ratio, printed_threshold
+from ldpstats.discovery.explained import clearly_held, search_again, without
 from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import grow
@@ -526,3 +527,77 @@ def test_selected_intervals_solve_their_equations() -> None:
     for wrong in (0.0, 1.0, True, "a"):
         with pytest.raises(InvalidArgument, match="alpha"):
             selected_intervals(x, np.ones(7), np.zeros(7), wrong)  # type: ignore[arg-type]
+
+
+# ---- what strings explain
+
+
+def exact_tables(held: Array, p: Array, sizes: tuple[int, ...], se: float) -> dict[Any, PairTable]:
+    """Tables of the pairs of strings of known frequencies, without an error."""
+    tables = {}
+    for a, b in combinations(range(len(sizes)), 2):
+        estimate = np.zeros((sizes[a], sizes[b]))
+        np.add.at(estimate, (held[:, a], held[:, b]), p)
+        tables[a, b] = table(estimate, se)
+    return tables
+
+
+def test_what_is_clearly_held_is_told_from_mixtures() -> None:
+    """All 27 strings of three grams: those that are held come out with their frequencies."""
+    everything = np.array(list(product(range(3), repeat=3)))
+    held, p = (
+        np.array([[0, 0, 0], [0, 1, 1], [2, 2, 1], [1, 1, 1]]),
+        np.array([0.4, 0.2, 0.1, 0.01]),
+    )
+    at, frequency = clearly_held(everything, exact_tables(held, p, (3, 3, 3), 0.005))
+    assert set(map(tuple, everything[at].tolist())) == set(map(tuple, held[:3].tolist()))
+    expected = {tuple(m): f for m, f in zip(held.tolist(), p, strict=True)}
+    for m, f in zip(everything[at].tolist(), frequency, strict=True):
+        assert f == pytest.approx(expected[tuple(m)], abs=0.01)  # the fourth is left
+    # a mixture that stands in for a string that is not in the list is dropped
+    rest = np.array([m for m in everything.tolist() if m != [0, 1, 1]])
+    at, _ = clearly_held(rest, exact_tables(held, p, (3, 3, 3), 0.002))
+    assert set(map(tuple, rest[at].tolist())) <= set(map(tuple, held.tolist()))
+    # nothing is held where all is noise, where pairs are unknown, and among no strings
+    for tables in (
+        exact_tables(held, p, (3, 3, 3), 1.0),
+        exact_tables(held, p, (3, 3, 3), np.inf),
+    ):
+        assert clearly_held(everything, tables)[0].size == 0
+    assert clearly_held(everything[:0], exact_tables(held, p, (3, 3, 3), 0.01))[0].size == 0
+    assert (
+        clearly_held(np.zeros((0, 2), dtype=int), {(0, 1): table(np.zeros((7, 0)), 0.0)})[0].size
+        == 0
+    )
+    # without noise, all that is held
+    assert clearly_held(everything, exact_tables(held, p, (3, 3, 3), 0.0))[0].size == 4
+
+
+def test_what_is_left_has_the_noise_of_what_was_taken_off() -> None:
+    kept, tables = invented(GramLayout(4, 2, "ab", " ", 2), 8)
+    members, frequency = np.array([[0, 1], [0, 2]]), np.array([0.3, 0.1])
+    grams, pairs = without(members, frequency, kept, tables)
+    assert grams[0].estimate[0] == pytest.approx(kept[0].estimate[0] - 0.4)
+    assert grams[0].se[0] == pytest.approx(np.sqrt(1.0 + 4.0 * 0.4 / 100))
+    assert np.array_equal(grams[0].estimate[1:], kept[0].estimate[1:])
+    moved = tables[0, 1].estimate - pairs[0, 1].estimate
+    assert moved[0, 1] == pytest.approx(0.3) and moved[0, 2] == pytest.approx(0.1)
+    assert np.count_nonzero(np.abs(moved) > 1e-12) == 2
+    nobs = tables[0, 1].nobs
+    assert pairs[0, 1].se[0, 1] == pytest.approx(np.hypot(0.05, np.sqrt(4.0 * 0.3 / nobs)))
+    assert pairs[0, 1].se[3, 3] == 0.05
+
+
+def test_a_second_search_names_no_string_twice() -> None:
+    layout = GramLayout(6, 2, "ab", " ", 2)
+    kept, tables = invented(layout, 9)
+    first = candidates(kept, tables, layout, None, 200)
+    assert search_again(first, kept, tables, layout, 200, 0.0) is first  # all is noise
+    for (a, b), pair in tables.items():
+        pair.estimate[first.members[0, a], first.members[0, b]] += 0.6
+    first = candidates(kept, tables, layout, None, 200)
+    held, _ = clearly_held(first.members[:500], tables)
+    again = search_again(first, kept, tables, layout, 200, 0.0)
+    rows = list(map(tuple, again.members.tolist()))
+    assert len(rows) == len(set(rows)) and np.all(np.diff(again.score) <= 0.0)
+    assert held.size and set(map(tuple, first.members[held].tolist())) <= set(rows)

@@ -306,6 +306,13 @@ finish(fig, "theory")
 # so that $k < e^\epsilon$ is the bottom right triangle that the paper speaks of. Both mechanisms
 # and all decoders see the same samples. The loss of guessing the uniform distribution is kept
 # beside theirs, to tell which estimates are worth having.
+#
+# Of the paper's settings (section 4.4) the grid leaves out:
+#
+# - its five binomial laws (parameters .1 to .5) and five Zipf laws (1 to 5). Binomial .1 and .5 and
+#   Zipf 1, 2 and 3 come at the end of the next section, at k = 256, n = 30,000 and two $\epsilon$,
+#   in 200 surveys each; binomial .2, .3 and .4 and Zipf 4 and 5 are nowhere here;
+# - its other numbers of respondents: it has n from 30 to $10^6$, and prints 100 and 30,000.
 
 # %%
 POWERS = [2**j for j in range(1, 13)]

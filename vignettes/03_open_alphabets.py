@@ -287,18 +287,27 @@ assert agreement["ratio"].between(0.995, 1.005).all()
 #
 # As in the paper: S = 256 and 4096 strings, geometric with mean S/5, truncated; n = $10^6$ and, for
 # S = 4096, $10^8$; losses are l1 distances between the projected estimate and the *realised sample*
-# (section 4.4); medians over 50 samples. All samples of a setting use the same hashes, those of the
-# package. What was thinned:
+# (section 4.4), and their medians are shown. All samples of a setting use the same hashes, those of
+# the package. Of the paper's settings these are left out:
 #
-# - For S = 256, C = 1, 2, 4 and then powers of 4; k in powers of 2 for O-RR and of 4 for O-RAPPOR;
-#   h = 2, 4, 8, 16 at three k and four C. For S = 4096, C = 1, 2 and powers of 4 from 16 on, at
-#   most $2^{19}$ cells in use, no designs with C (k - 1) + 1 < S/4, and h = 2, 4 at C = 16 only.
-# - Permutations of S strings modulo k > S are those of k = S: closed alphabets stop there.
-# - All settings have 20 samples. The two best of each condition, and for S = 256 the best for each
-#   C and each h, have 50 fresh ones, which replace the 20. The smallest of two fresh medians is all
-#   the selection there is in the losses of the best designs.
-# - O-RR with 16,384 cohorts has 10 samples in three settings; it is no part of the comparison.
-# - Other n, for figures 9, 10 and 14, only have designs of the kind found best.
+# - S = 256: C = 8, 32, 128 and 512; for O-RAPPOR k = 2, 8, 32, 128, 512 and 2048; h = 2, 4, 8 and
+#   16 but for k = 16, 256 and 4096 with C = 1, 2, 16 and 256.
+# - S = 4096: C = 4, 8, 32, 128 and 512; for O-RAPPOR the same k, and 8192; designs with more than
+#   $2^{19}$ cells in use or C (k - 1) + 1 < S/4; h = 2 but for C = 16 and k = 1024, 4096 and 16384
+#   (where h = 4, which the paper has not, is added).
+# - $\epsilon$ below .5. Figures 7 and 8 have a panel for its low range, which is not given.
+# - S = 4096 over a closed alphabet with one parameter varied. The captions of figures 11 and 12 say
+#   S = 4096, but the text refers to figure 11 for S = 256, and figure 15 has the same caption: 11
+#   and 12 are drawn here for S = 256.
+# - 50 samples in every setting. All have 20. The two best of each condition, and for S = 256 the
+#   best for each C and each h, have 50 fresh ones, which replace the 20. The smallest of two fresh
+#   medians is all the selection there is in the losses of the best designs.
+# - The n of figures 9, 10 and 14, which are not given. Here they are powers of ten, and those
+#   beyond the conditions above have only designs of the kind found best there.
+#
+# Permutations of S strings modulo k > S are those of k = S: closed alphabets stop there. O-RR with
+# 16,384 cohorts, which the paper has not, has 10 samples in three settings; it is no part of the
+# comparison.
 #
 # C = 1, h = 1 and k = S over a closed alphabet are k-RR and k-RAPPOR.
 

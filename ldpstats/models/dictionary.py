@@ -18,6 +18,7 @@ from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequency
+from ldpstats.discovery.explained import search_again
 from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
@@ -57,7 +58,8 @@ class DictionaryModel:
     Raises
     ------
     InvalidArgument
-        For reports that are none, or of nobody, and an expression that is none.
+        If `reports` is not a DictionaryReports or is empty, or `keep` is not a valid regular
+        expression.
 
     Examples
     --------
@@ -127,7 +129,10 @@ class DictionaryModel:
         search : {"likelihood", "cliques"}
             "likelihood" grows strings by their log odds over all pairs (see
             `ldpstats.discovery.evidence.candidates`), of which none is decisive: edges are only
-            counted. "cliques" takes the strings all of whose pairs are edges (FPE16 IV-A, step 7).
+            counted. Where there are more strings than can be tested it searches twice: first for
+            frequent strings, then for what these cannot explain (see
+            `ldpstats.discovery.explained.search_again`). "cliques" takes the strings all of whose
+            pairs are edges (FPE16 IV-A, step 7).
         false_grams : float
             Expected number of grams that are kept at a position though they are absent; .05 is
             Bonferroni's bound, as FPE16 has it.
@@ -138,7 +143,7 @@ class DictionaryModel:
             where the reports of whole strings cannot tell so many apart.
         width : int
             Beginnings of strings that the search follows at most, or `max_candidates` where that is
-            more. What it gives up is counted in `n_cut`, and said in `message`.
+            more. `n_cut` counts what it drops, and `message` says so.
         progress : callable, optional
             ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
             "search" and "test".
@@ -150,7 +155,8 @@ class DictionaryModel:
         Raises
         ------
         InvalidArgument
-            For a level, threshold or search that is none, and a filter that fails on a string.
+            If `alpha`, `threshold`, `search`, a bound or `progress` is invalid, or the filter
+            raises.
         NotIdentified
             Where the reports cannot tell grams apart.
 
@@ -181,7 +187,10 @@ class DictionaryModel:
             graph = edges(tables, threshold, grams, self.nobs)
         with _stage(progress, "search"):
             allowed = graph if search == "cliques" else None
-            grown = candidates(screened, tables, layout, allowed, width, self._testable())
+            least = self._testable()
+            grown = candidates(screened, tables, layout, allowed, width, least)
+            if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
+                grown = search_again(grown, screened, tables, layout, width, least)
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
@@ -319,9 +328,8 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
         try:
             answer = keep(text)
         except Exception as error:
-            raise InvalidArgument(
-                "keep", text, f"is a string on which it fails: {error!r}"
-            ) from error
+            remedy = f"the filter raised {error!r} for this string: it must answer True or False"
+            raise InvalidArgument("keep", text, remedy) from error
         if not isinstance(answer, bool | np.bool_):
             raise InvalidArgument("keep", answer, f"must answer True or False of {text!r}")
         return bool(answer)
