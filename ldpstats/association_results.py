@@ -16,10 +16,9 @@ from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
-from ldpstats.inference import association, effects, intervals, multiplicity, tables
+from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
 from ldpstats.inference.skewness import CellLaw
-from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
@@ -55,6 +54,7 @@ _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
 _INTERVALS = ("default", "wald", "wald-mle")
 _ROUNDING = 1e-9  # of frequencies
 _FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
 
 
 @dataclass(frozen=True, eq=False)
@@ -109,9 +109,9 @@ class AssociationResults(FittedResults):
     >>> results
     AssociationResults(mle, smokes x coughs: 2 x 2, n=1000)
     >>> print(results.test_independence())
-    score test on the marginal fits
+    score test on the marginal fits, p-value by the moments of permutations
       H0: smokes and coughs are independent
-      statistic 155.2, df 1, p-value 1.274e-35
+      statistic 155.2, df 1, p-value 1.175e-35
     """
 
     names: tuple[str, ...]
@@ -155,6 +155,11 @@ class AssociationResults(FittedResults):
         return tuple(len(values) for values in self.labels)
 
     @property
+    def condition(self) -> float:
+        """Condition number of the channels of all variables together, the product of theirs."""
+        return float(np.prod([fit.condition for fit in self.margin_fits]))
+
+    @property
     def is_doubtful(self) -> bool:
         """Whether the reports of a variable say that answers are missing from its categories."""
         if self.is_complete:
@@ -187,6 +192,7 @@ class AssociationResults(FittedResults):
     @property
     def bse_table(self) -> Any:
         """Standard errors of `table`."""
+        self._warn_of_no_errors()
         return self._table(self.fitted.bse(), "bse")
 
     def conf_int(
@@ -443,13 +449,16 @@ class AssociationResults(FittedResults):
         ----------
         method : str
             "score": are the scores of the reports at the marginal fits correlated? It needs no
-            joint fit, knows no boundary and keeps its size; for k-RR it is Pearson's chi-square of
-            the privatised table. With ``rng=`` the p-value is exact, by permutation, where the
-            smallest expected count is below 5 (``n_permutations=`` asks for it anywhere; 999).
+            joint fit and knows no boundary; for k-RR it is Pearson's chi-square of the privatised
+            table. The p-value comes from the exact mean, variance and skewness of the statistic
+            when reports are permuted: the chi-square law where counts are large, and calibrated
+            on sparse tables, where that law is not. Where the smallest expected count is below 5,
+            the p-value is exact if few tables have the margins seen, and by permutation with
+            ``rng=`` (``n_permutations=`` asks for permutations anywhere; 999).
             "wald": on the unconstrained joint estimate, over candidates the "one_step" one, where
             it rejects too often if cells with few reports are many. "pearson": on the table of
-            reports, for labels without shared cohorts. "lr": likelihood ratio, conservative at the
-            boundary.
+            reports, for labels without shared cohorts; p-values as for "score". "lr": likelihood
+            ratio, conservative at the boundary.
             "bootstrap": its p-value from surveys simulated under independence (``rng=``,
             ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
             FPE16 III-D as printed, which loses size and power at the boundary.
@@ -500,26 +509,39 @@ class AssociationResults(FittedResults):
             null, statistic, df, "Wald test on the unconstrained joint estimate"
         )
 
-    def test_conditional_independence(self, given: str) -> TestResult:
-        """Test that two variables are independent given the third (Wald, on three-way tables).
+    def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
+        """Test that two variables are independent given the third (on three-way tables).
+
+        The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
+        their covariance under the hypothesis. For bits, and for results that were read from a file
+        unless `model` is given, it is the covariance of the reports as seen, which is too small
+        where these are few.
 
         Parameters
         ----------
         given : str
             Name of the variable in the condition.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
         """
         p, V, (first, second) = self._by_last("given", given)
+        method, enough = "Wald test on the unconstrained estimate", _FEW
+        model = self._model(model)
+        if model is not None:
+            model.check_own(self)
+            under_null = model.conditional_covariance(given)
+            if under_null is not None:
+                V = under_null.take(self._cells_by_last(given).reshape(-1))
+                method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
         statistic, df, note = tables.conditional_independence(p, V)
-        if self.smallest_expected < _FEW:
+        if self.smallest_expected < enough:
             few = (
                 f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
-                "below about 10 the test rejects too often"
+                f"below about {enough:g} the test rejects too often"
             )
             note = "; ".join(filter(None, (note, few)))
         null = f"{first} and {second} are independent given {given}"
-        return TestResult.chi_square(
-            null, statistic, df, "Wald test on the unconstrained estimate", note
-        )
+        return TestResult.chi_square(null, statistic, df, method, note)
 
     def test_homogeneity(self, by: str) -> TestResult:
         """Test that the odds ratios of two variables are the same at every level of the third.
@@ -544,6 +566,9 @@ class AssociationResults(FittedResults):
     ) -> TestResult:
         """Test for a linear-by-linear trend of ordered categories; one degree of freedom.
 
+        The p-value, two-sided, is that of z^2, with the exact mean, variance and skewness that it
+        has when reports are permuted (see `test_independence`).
+
         Parameters
         ----------
         row_scores, column_scores : array-like, optional
@@ -559,15 +584,8 @@ class AssociationResults(FittedResults):
         model.check_own(self)
         given = (("row_scores", row_scores), ("column_scores", column_scores))
         scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
-        z, _, correlation = association.linear_trend(model.unbiased_moments(), *scores)
-        return TestResult(
-            null=f"{self.names[0]} and {self.names[1]} have no linear-by-linear trend",
-            statistic=float(z),
-            df=None,
-            pvalue=float(normal_pvalue(z)),
-            method="linear-by-linear trend (z), on the reports",
-            note=f"estimated correlation of the scores {correlation:.3g}",
-        )
+        found: TestResult = model.test_trend(*scores)
+        return found
 
     def _model(self, model: Any) -> Any:
         """The model that has the reports; None where there is none."""
@@ -582,10 +600,15 @@ class AssociationResults(FittedResults):
         if len(self.sizes) != 3:
             raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
         last = self._variable(name, variable)
-        order = [v for v in range(3) if v != last] + [last]
-        cells = np.arange(self.k).reshape(self.sizes).transpose(order)
+        others = [other for v, other in enumerate(self.names) if v != last]
+        cells = self._cells_by_last(variable)
         V = self.linear.known().take(cells.reshape(-1))
-        return self.linear.estimate[cells], V, [self.names[v] for v in order[:2]]
+        return self.linear.estimate[cells], V, others
+
+    def _cells_by_last(self, variable: str) -> Array:
+        """Numbers of the cells, shape (k1, k2, k3), with one variable moved to the last axis."""
+        cells = np.arange(self.k).reshape(self.sizes)
+        return np.moveaxis(cells, self.names.index(variable), -1)
 
     def _two_ways(self) -> None:
         if len(self.sizes) != 2:

@@ -19,6 +19,7 @@ __all__ = [
     "positive_epsilon",
     "positive_integer",
     "probability",
+    "reports_in_all",
     "whole_below",
 ]
 
@@ -126,6 +127,18 @@ def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArr
         at = ", ".join(map(str, first))
         raise InvalidArgument(f"{name}[{at}]", array[first].item(), remedy)
     return array.astype(np.int64)
+
+
+def reports_in_all(name: str, n: Array) -> int:
+    """Return the sum of non-negative counts; refused from 2**53 on, where sums are not exact.
+
+    Whole numbers in int64 would wrap around at 2**63.
+    """
+    total = float(np.sum(n, dtype=np.float64))  # exact below 2**53, and no smaller than it above
+    if total >= 2.0**53:
+        remedy = "must be fewer than 2**53 reports in all, beyond which sums are not exact"
+        raise InvalidArgument(name, int(total), remedy)
+    return int(total)
 
 
 def distribution(name: str, value: object, k: int, partial: bool = False) -> Array:

@@ -41,6 +41,16 @@ class Misfit:
     statistic: float
     mean: float
     variance: float
+    per_answer: float = np.inf  # what an answer that all hold and nobody listed adds on average
+
+    @property
+    def least_unlisted(self) -> float:
+        """The smallest share of answers that are not listed that makes such a statistic.
+
+        Shares q of several answers add in proportion to the sum of their squares, which is the
+        largest where there is one answer only.
+        """
+        return float(np.sqrt(max(self.statistic - self.mean, 0.0) / self.per_answer))
 
     @property
     def df(self) -> float:
@@ -79,6 +89,16 @@ class CohortMoments(Moments):
     @property
     def nobs(self) -> int:  # type: ignore[override]
         return int(sum(source.reports.sum() for source in self.sources))
+
+    @property
+    def condition(self) -> float:
+        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        found = []
+        for source in self.sources:
+            slope, cells = abs(source.design.slope), source.design.n_cells
+            low = source.offset - source.design.slope * source.design.background
+            found.append((slope + cells * low) / slope)
+        return float(min(found))
 
     def single(self, what: str) -> CohortSource:
         """The only source; several are refused where an algorithm is not made for them."""
@@ -184,7 +204,7 @@ class CohortMoments(Moments):
         variance = sum(v for _, v in moments) * mean / full if full > 0.0 else 0.0
         if mean < 1e-8 * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
-        return Misfit(statistic, mean, variance)
+        return Misfit(statistic, mean, variance, sum(map(_collisions, self.sources)) * mean / full)
 
     def own_tally(self, variances: Array, dispersed: bool = False) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
@@ -222,6 +242,12 @@ class CohortMoments(Moments):
         return Equations(
             1.0, 0.0, estimate, self.covariance, 1.0 / variances, self.nobs, kind="pooled"
         )
+
+
+def _collisions(source: CohortSource) -> float:
+    """Weighted sum of squares that one answer brings to the cells that it owns, and leaves."""
+    share = source.design.background
+    return float(source.design.slope**2 * share * (1.0 - share) * source.weights.sum())
 
 
 def merged(problems: Sequence[CohortMoments]) -> CohortMoments:

@@ -29,6 +29,8 @@ __all__ = ["BitNoise", "CohortSource", "LabelNoise", "Noise"]
 
 Array = npt.NDArray[Any]
 
+_NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
+
 
 class Noise(ABC):
     """The law of one cohort's frequencies, given what share of its cell each answer owns."""
@@ -81,6 +83,11 @@ class CohortSource:
         return np.asarray((t - self.offset).reshape(-1))
 
     @property
+    def is_labels(self) -> bool:
+        """Whether a report sets exactly one cell."""
+        return isinstance(self.noise, LabelNoise)
+
+    @property
     def cohort_weights(self) -> Array:
         """Weight of the equations of each cohort, shape (C,)."""
         return self.precision * self.reports.astype(np.float64)
@@ -114,6 +121,8 @@ class CohortSource:
         n, means = self.reports[self.reports > 0][:, None], self.cell_means(p)[self.reports > 0]
         residual = (self.moved - self.design.times(estimate)).reshape(self.ones.shape)
         left = 1.0 - self.design.shape[1] / means.size  # residuals are shorter than errors
+        if left <= 0.0:  # or nothing is left of them
+            return 0.0
         observed = np.mean((n * residual[self.reports > 0]) ** 3) / left**3
         return float(observed - np.mean(n * means * (1.0 - means) * (1.0 - 2.0 * means)))
 
@@ -121,9 +130,20 @@ class CohortSource:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
         design = self.design
         low = self.offset - design.slope * design.background  # P(a label that is not owned)
-        law = low * p.sum() + design.slope * design.owned(p)
+        law = self._labels_law(p)
         Q = replace(design, background=-low / design.slope)
-        return Q.gram((self.reports[:, None] / law).reshape(-1))
+        n = np.broadcast_to(self.reports[:, None], law.shape)
+        return Q.gram(np.divide(n, law, out=np.zeros(law.shape), where=law > _NEVER).reshape(-1))
+
+    def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
+        """Candidates, shape (S,), whose labels p makes impossible: they are known to be absent."""
+        never = (self._labels_law(p) <= _NEVER) & (self.reports[:, None] > 0)
+        return np.asarray(self.design.owners(never.reshape(-1) + 0.0) > 0.0)
+
+    def _labels_law(self, p: Array) -> Array:
+        """Law of the labels, shape (C, m), if nobody holds anything but the candidates."""
+        low = self.offset - self.design.slope * self.design.background
+        return np.asarray(low * p.sum() + self.design.slope * self.design.owned(p))
 
     def take(self, index: Array) -> CohortSource:
         """The equations if only some candidates exist."""

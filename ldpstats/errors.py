@@ -14,6 +14,7 @@ __all__ = [
     "LDPError",
     "LDPWarning",
     "MechanismMismatch",
+    "MisfitWarning",
     "NotAvailable",
     "NotIdentified",
     "UnknownCategory",
@@ -78,6 +79,10 @@ class BoundaryWarning(LDPWarning):
 
 class IncompleteListWarning(LDPWarning):
     """A method takes the candidates for all answers, and the reports say that they are not."""
+
+
+class MisfitWarning(LDPWarning):
+    """The reports look as the mechanism cannot make them: goodness of fit has p < .001."""
 
 
 def shorten(value: object, width: int = 60) -> str:

@@ -56,6 +56,11 @@ class Uncertain:
     at: Array | None = None
     variances: Array | None = None
 
+    @property
+    def has_errors(self) -> bool:
+        """Whether there are standard errors at all."""
+        return self.covariance is not None or self.variances is not None
+
     def bse(self) -> Array:
         """Standard errors, shape (k,); nan where there are none."""
         if self.variances is not None:

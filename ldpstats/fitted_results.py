@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Self
@@ -12,12 +13,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import one_of, positive_integer
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.problems import nats_to_gain
 
 if TYPE_CHECKING:
     from ldpstats.contrasts import ContrastLaw
@@ -25,6 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["FittedResults"]
 
 Array = npt.NDArray[Any]
+
+_WITHOUT_ERRORS = {
+    "none (constrained)": "a constrained estimate has no standard errors",
+    "none (too large)": "standard errors of so many frequencies at once were not computed",
+    "none (singular information)": "the reports leave the estimate without standard errors",
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,8 +79,22 @@ class FittedResults(ABC):
 
     @property
     def bse(self) -> pd.Series[float]:
-        """Standard errors of `params`."""
+        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
+        self._warn_of_no_errors()
         return self._series(self.fitted.bse(), "bse")
+
+    @property
+    def without_errors(self) -> str:
+        """Why `params` have no standard errors, in words; "" where they have."""
+        if self.fitted.has_errors:
+            return ""
+        return _WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
+
+    def _warn_of_no_errors(self) -> None:
+        if words := self.without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=3)
 
     @property
     def linear_params(self) -> pd.Series[float]:
@@ -81,7 +103,9 @@ class FittedResults(ABC):
 
     @property
     def linear_bse(self) -> pd.Series[float]:
-        """Standard errors of `linear_params`."""
+        """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
+        if not self.linear.has_errors:
+            warnings.warn(_WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
         return self._series(self.linear.bse(), "linear_bse")
 
     @property
@@ -91,8 +115,8 @@ class FittedResults(ABC):
 
     @property
     def gap_nats(self) -> float:
-        """Bound, in nats, of the log-likelihood that any other p could gain."""
-        return self.nobs * self.gap
+        """Bound, in nats, of the log-likelihood that any other p could gain; rounding included."""
+        return nats_to_gain(self.nobs, self.gap)
 
     @property
     def is_maximum(self) -> bool:
@@ -129,8 +153,7 @@ class FittedResults(ABC):
             return self.linear_cov
         if self.fitted.covariance is None:
             raise NotAvailable(
-                f"no covariance of params was computed ({self.cov_type}): use linear_cov, which "
-                "belongs to linear_params"
+                f"{self.without_errors}: use linear_cov, which belongs to linear_params"
             )
         matrix = self.fitted.covariance.matrix()
         if cov_type == "fpe16" and self.cov_type != "fpe16":
@@ -247,9 +270,9 @@ class FittedResults(ABC):
         return pd.DataFrame(
             {
                 "params": self.params,
-                "bse": self.bse,
+                "bse": self._series(self.fitted.bse(), "bse"),
                 "linear": self.linear_params,
-                "linear_se": self.linear_bse,
+                "linear_se": self._series(self.linear.bse(), "linear_bse"),
                 "lower": bounds["lower"],
                 "upper": bounds["upper"],
             }

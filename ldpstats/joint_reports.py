@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector
+from ldpstats.checks import counts_vector, reports_in_all
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports import BitCounts, Counts, Reports, Source
 
@@ -43,8 +43,8 @@ class JointCounts:
     ------
     InvalidArgument
         For fewer than two variables, different numbers of reports, identifiers that differ or
-        repeat, and answers that were left out of one variable (`n_missing`), after which reports
-        no longer match.
+        repeat, answers that were left out of one variable (`n_missing`), after which reports no
+        longer match, and 2**53 respondents or more.
 
     Notes
     -----
@@ -86,6 +86,7 @@ class JointCounts:
                 "respondents out of all variables, give missing answers a category of their own, "
                 "or pass ids= to show that they match",
             )
+        reports_in_all("n", counts)
         object.__setattr__(self, "reports", parts)
         object.__setattr__(self, "n", counts)
 
@@ -173,6 +174,7 @@ class JointCounts:
                 )
         pairs = zip(self.reports, other.reports, strict=True)
         n = np.concatenate([self.n, other.n])
+        reports_in_all("counts", n)
         return _raw(tuple(_joined(mine, theirs) for mine, theirs in pairs), n).tally()
 
     def __radd__(self, other: int) -> JointCounts:

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
+from ldpstats.problems import ill_conditioned
 from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["association_summary"]
@@ -117,6 +118,13 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
     if rest:
         notes.append(f"{rest} cells with smaller estimates are not shown.")
     notes += _few_reports(results) + _excluded(results, frame)
+    for name, fit in zip(results.names, results.margin_fits, strict=True):
+        test = fit.goodness_of_fit
+        if fit.unexplained is None and test is not None and test.pvalue < 0.01:
+            notes.append(
+                f"DOUBTFUL: the reports of {name} speak against the hypothesis that {test.null} "
+                f"({test.method}): p = {test.pvalue:.3g}."
+            )
     if results.dispersion > 1.0:
         notes.append(
             "Standard errors of the unconstrained estimate are "
@@ -154,6 +162,12 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             "The estimate is on the boundary (a cell of zero), which the intervals do not rest on."
         )
     notes += protection_notes(results.sources)
+    if results.cov_type == "none (constrained)":
+        notes.append(
+            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
+        )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
+    if words := ill_conditioned(results.condition):
+        notes.append(f"WARNING: {words}.")
     return notes

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
+from ldpstats.problems import ill_conditioned
 from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["personalized_summary"]
@@ -74,8 +75,14 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             "The estimate is on the boundary (an intermediate frequency of zero), which the "
             "intervals do not rest on."
         )
+    if results.cov_type == "none (constrained)":
+        notes.append(
+            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
+        )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
+    if words := ill_conditioned(results.intermediate.condition):
+        notes.append(f"WARNING: {words}.")
     fit = results.intermediate.goodness_of_fit
     if fit is not None:
         notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")

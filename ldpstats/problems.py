@@ -20,9 +20,49 @@ from ldpstats.errors import NotIdentified
 from ldpstats.operators import DenseRows, Rows
 from ldpstats.simplex import project_simplex
 
-__all__ = ["Equations", "Likelihood", "Moments", "Solution", "pool", "precisions"]
+__all__ = [
+    "Equations",
+    "Likelihood",
+    "Moments",
+    "Solution",
+    "ill_conditioned",
+    "nats_to_gain",
+    "pool",
+    "precisions",
+]
 
 Array = npt.NDArray[Any]
+
+_ILL_CONDITIONED = 1e8
+_ROUNDING = 4.0 * float(np.finfo(np.float64).eps)  # of a gap; 1.3 was seen in exact arithmetic
+
+
+def nats_to_gain(nobs: int, gap: float) -> float:
+    """Upper bound, in nats, of what `nobs` reports may still gain at a gap per report.
+
+    A gap is computed from numbers near one, with an error of a few times the machine epsilon. From
+    1e12 reports on that may be a thousandth of a nat in all or more, so it is added.
+
+    Examples
+    --------
+    >>> round(nats_to_gain(10**6, 1e-9), 6), round(nats_to_gain(10**15, 0.0), 6)
+    (0.001, 0.888178)
+    """
+    return nobs * (gap + _ROUNDING)
+
+
+def ill_conditioned(condition: float) -> str:
+    """What is said of a channel that hardly tells categories apart; "" of others.
+
+    From 1e8 on, a probability that is wrong in its eighth digit changes the estimate beyond use.
+    """
+    if not condition > _ILL_CONDITIONED:
+        return ""
+    return (
+        f"the channel's condition number is {condition:.2g}: errors of its probabilities and the "
+        "noise of the reports are multiplied by up to as much; merge categories that give nearly "
+        "the same reports, or use a larger epsilon"
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,13 +123,14 @@ class Likelihood:
     def gap(self, p: Array) -> float:
         """Certificate per report, ``max_x score_x / n - 1 >= 0``; zero only at the maximum.
 
-        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats.
+        By concavity the log-likelihood still to gain is at most ``nobs * gap(p)`` nats, but for
+        rounding: see `gap_nats`.
         """
         return max(float(self.score(p).max()) / self.nobs - 1.0, 0.0)
 
     def gap_nats(self, p: Array) -> float:
         """Upper bound, in nats, of the log-likelihood that is still to gain at p."""
-        return self.nobs * self.gap(p)
+        return nats_to_gain(self.nobs, self.gap(p))
 
 
 class Moments(ABC):
@@ -123,6 +164,15 @@ class Moments(ABC):
 
         By default p is `plug_in`.
         """
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the map from p to the law of the reports; about, where p is long.
+
+        What is wrong in the entries of a channel is multiplied by it in the estimate, and so is the
+        noise of the reports. One where it is not known.
+        """
+        return 1.0
 
     def plug_in(self) -> Array:
         """The linear estimate projected onto the simplex.
@@ -178,6 +228,19 @@ class Equations(Moments):
     @property
     def k(self) -> int:
         return int(np.shape(self.A)[1] if np.ndim(self.A) == 2 else self.t.size)
+
+    @property
+    def condition(self) -> float:
+        if np.ndim(self.A) == 2:
+            values = np.linalg.svd(self.A + np.reshape(self.offset, (-1, 1)), compute_uv=False)
+            return (
+                float(values[0] / values[-1])
+                if values[-1] > 0.0 and len(values) == self.k
+                else np.inf
+            )
+        slope, k = np.abs(self.A), self.k  # exact where all categories are alike
+        background = np.sqrt(k) * np.linalg.norm(np.broadcast_to(self.offset, (k,)))
+        return float((np.max(slope) + background) / np.min(slope))
 
     def estimate(self) -> tuple[Array, str]:
         G, moved = self.inverse, np.asarray(self.t - self.offset, dtype=np.float64)

@@ -13,7 +13,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
+from ldpstats.checks import (
+    counts_vector,
+    one_of,
+    positive_integer,
+    reports_in_all,
+    whole_below,
+)
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 
 __all__ = ["BitCounts", "Counts", "Reports"]
@@ -156,7 +162,7 @@ class Counts:
     Raises
     ------
     InvalidArgument
-        As for `Reports`, and for counts that are negative or no integers.
+        As for `Reports`, and for counts that are negative or no integers, or 2**53 or more in all.
 
     Examples
     --------
@@ -184,6 +190,7 @@ class Counts:
                 self.n,
                 f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
             )
+        reports_in_all("n", n)
         object.__setattr__(self, "n", n.astype(np.int64, copy=False))
         if self.noise is not None:
             noise, bits = _array("noise", self.noise), self.mechanism.n_bits
@@ -231,6 +238,7 @@ class Counts:
         _same_mechanism(self.mechanism, other.mechanism)
         y = np.concatenate([self.y, other.y])
         n = np.concatenate([self.n, other.n])
+        reports_in_all("counts", n)
         cohort = None
         if self.cohort is not None and other.cohort is not None:
             cohort = np.concatenate([self.cohort, other.cohort])
@@ -310,9 +318,10 @@ class Counts:
         if missing == "count" and absent.any():
             # rows are numbered anew in errors, and the name says so
             name, reports = f"{name}.dropna()", reports[~absent]
-            n, n_missing = n[~absent], int(n[absent].sum())
+            n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
             groups = None if groups is None else groups[~absent]
         found = mechanism.parse(name, reports, groups)
+        reports_in_all(f"column {count!r}", n)
         return _counted(found.y, n, found.cohort, mechanism, n_missing)
 
 
@@ -335,7 +344,7 @@ class BitCounts:
     ------
     InvalidArgument
         For arrays of another shape, for entries that are negative, no integers, or more than there
-        are reports, and for a mechanism that does not report bits.
+        are reports, for 2**53 reports or more, and for a mechanism that does not report bits.
 
     Examples
     --------
@@ -367,6 +376,7 @@ class BitCounts:
                     f"must be non-negative integers below 2**53, of shape {shape}",
                 )
             object.__setattr__(self, name, sums.astype(np.int64, copy=False))
+        reports_in_all("reports", self.reports)
         if fault := self.mechanism.sums_fault(self.ones, self.reports):
             raise InvalidArgument("ones", self.ones.tolist(), fault)
         above = np.argwhere(self.ones > self.reports[:, None])
@@ -395,6 +405,7 @@ class BitCounts:
         if not isinstance(other, BitCounts):
             return NotImplemented
         _same_mechanism(self.mechanism, other.mechanism)
+        reports_in_all("counts", np.append(self.reports, other.reports))
         return BitCounts(
             self.ones + other.ones,
             self.reports + other.reports,

@@ -114,6 +114,8 @@ class FrequencyResults(FittedResults):
     dispersion : float
         What the covariance was multiplied by because the candidates do not fit the reports; one
         where they do.
+    condition : float
+        Condition number of the channel.
 
     Examples
     --------
@@ -139,6 +141,7 @@ class FrequencyResults(FittedResults):
     settings: str = ""
     unexplained: Unexplained | None = None
     dispersion: float = 1.0
+    condition: float = 1.0
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -247,9 +250,10 @@ class FrequencyResults(FittedResults):
                 estimate = self.linear.estimate[at]
                 if self.tally.everywhere:
                     skewness = self.tally.law(np.clip(estimate, 0.0, 1.0))[1]
-                    few = (_FEW * skewness**2 > 1.0)[:, None]  # else the skewness hardly matters
-                    score = intervals.inverted(estimate, self.tally.law, alpha)
-                    bounds[at] = np.where(few, score, bounds[at])
+                    few = _FEW * skewness**2 > 1.0  # else the skewness hardly matters
+                    if few.any():
+                        score = intervals.inverted(estimate, self.tally.law, alpha)
+                        bounds[at] = np.where(few[:, None], score, bounds[at])
                 else:
                     bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
             own = np.flatnonzero(self.counted)
@@ -568,7 +572,8 @@ class FrequencyResults(FittedResults):
     def to_dict(self) -> dict[str, Any]:
         """The results as plain JSON types; no report is in them."""
         document = {name: getattr(self, name) for name in _PLAIN}
-        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
+        numbers = (*_NUMBERS, "condition")
+        document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {
             name: None if getattr(self, name) is None else getattr(self, name).to_dict()
             for name in _PARTS
@@ -582,6 +587,7 @@ class FrequencyResults(FittedResults):
         d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
         given = {name: d[name] for name in _PLAIN}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}
+        given["condition"] = number_from_json(d.get("condition", 1.0))  # 0.1.0 wrote none
         given |= {
             name: None if d[name] is None else part.from_dict(d[name])
             for name, part in _PARTS.items()

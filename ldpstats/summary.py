@@ -14,6 +14,8 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
+from ldpstats.problems import ill_conditioned
+
 __all__ = [
     "COVARIANCE",
     "decimals",
@@ -206,8 +208,14 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
             notes.append("DOUBTFUL: the reports say that they are not; see the unconstrained one.")
     notes += _selection_notes(results)
     notes += _boundary_notes(results)
+    if results.cov_type == "none (constrained)":
+        notes.append(
+            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
+        )
     if not results.converged:
         notes.append(f"NOT CONVERGED: {results.message}")
+    if words := ill_conditioned(results.condition):
+        notes.append(f"WARNING: {words}.")
     fit = results.goodness_of_fit
     if fit is not None:
         notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")

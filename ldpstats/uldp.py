@@ -73,19 +73,19 @@ class ULDP:
 
     @property
     def protected(self) -> npt.NDArray[np.int64]:
-        """Positions of the protected reports."""
+        """Positions of the protected reports; not available where `revealed` is None."""
         return np.flatnonzero(self._listed() == -1)
 
     @property
     def invertible(self) -> npt.NDArray[np.int64]:
-        """Positions of the reports that reveal a category, none of them sensitive."""
+        """Positions of the reports that reveal a category, none of them sensitive; as above."""
         return np.flatnonzero(self._listed() >= 0)
 
     def _listed(self) -> npt.NDArray[np.int64]:
         if self.revealed is None:
             raise NotAvailable(
-                f"{self.n_protected:.4g} protected reports are too many to list: use n_protected "
-                "and n_invertible"
+                "the reports were counted by kind and not listed, so they have no positions: use "
+                f"n_protected ({self.n_protected:.4g}) and n_invertible ({self.n_invertible:.4g})"
             )
         return self.revealed
 
@@ -126,7 +126,7 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
     InvalidArgument
         For positions or labels that do not exist or repeat, or none where no mechanism is given.
     NotAvailable
-        Where there are too many reports to list, and the channel does not know which are alike.
+        Where reports are too many to list, and the channel does not know which are alike.
 
     Examples
     --------

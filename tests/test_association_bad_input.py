@@ -766,10 +766,22 @@ def test_all_reports_identical(first: str) -> None:
 
 
 def test_all_bits_identical_in_both() -> None:
-    same = ldp.Reports(np.full((50, 1), 5, dtype=np.uint8), UNARY)
-    results = fitted(same, same)
+    x, y = (ldp.Reports(np.full((50, 1), 5, dtype=np.uint8), UNARY) for _ in range(2))
+    results = fitted(x, y)
     assert np.isfinite(results.linear_bse).all()
     str(results.summary())
+
+
+@pytest.mark.parametrize(
+    "arrange", [lambda x: (x, x), lambda x: ([x], [x]), lambda x: (ldp.JointCounts((x, x)),)]
+)
+def test_one_reports_object_for_two_variables(arrange: Any) -> None:
+    """Its noise is in both variables: independence would always be rejected."""
+    x = ldp.Reports(rng(3).integers(0, 2, 300), KR2)
+    with pytest.raises(InvalidArgument, match=r"reports\[1\]=.*same object as reports\[0\]"):
+        ldp.AssociationModel(*arrange(x))
+    again = ldp.Reports(x.y.copy(), KR2)  # equal answers are no error
+    assert ldp.AssociationModel(x, again).nobs == 300
 
 
 def test_category_never_reported() -> None:

@@ -292,7 +292,7 @@ API: list[tuple[str, Callable[[], Any], str]] = [
         "method='wald'",
     ),
     ("two samples, numbers", lambda: ldp.two_sample_test([1, 2], [3, 4]), "data"),
-    ("two samples, empty", lambda: ldp.two_sample_test(COUNTS, KRR.no_counts()), "counts"),
+    ("two samples, empty", lambda: ldp.two_sample_test(COUNTS, KRR.no_counts()), "second=0"),
     # -- results
     ("alpha zero", lambda: fitted().conf_int(0), "alpha"),
     ("alpha one", lambda: fitted().conf_int(1.0), "alpha"),

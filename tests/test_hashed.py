@@ -35,7 +35,7 @@ def test_one_cohort_of_a_permuted_alphabet_is_krr() -> None:
     np.testing.assert_allclose(
         orr.channel().matrix()[:, renamed], krr.channel().matrix(), rtol=0, atol=1e-15
     )
-    n = np.array([420, 330, 150, 60, 40])
+    n = np.array([350, 250, 150, 130, 120])
     ours = np.empty((1, 5), dtype=int)
     ours[0, renamed] = n
     fits = [

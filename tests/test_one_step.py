@@ -163,7 +163,7 @@ def in_issue_a(theta: float | None, epsilon: float, where: str) -> Setting:
 
 SETTINGS = [
     Setting(ldp.URAP(5, {0, 1}, 1.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000),
-    Setting(ldp.URAP(5, {0, 1}, 4.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000),
+    Setting(ldp.URAP(5, {0, 1}, 4.0), (0.35, 0.25, 0.2, 0.12, 0.08), 20_000, control=1.05),
     Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 10_000),
     Setting(ldp.KRAPPOR(10, 2.0), tuple(HEAD), 1000),
     Setting(ldp.KRAPPOR(10, 4.0), tuple(HEAD), 1000),

@@ -396,7 +396,8 @@ def test_the_second_part_is_the_worst_case(case: str) -> None:
 def test_the_bound_takes_negative_estimates_by_their_size() -> None:
     pum = ldp.PUM(ldp.URR(3, {0}, epsilon=1.0), ("home",))
     counts = pum.common.counts([500, 300, 100, 100])
-    results = ldp.PersonalizedModel(counts, pum, {"home": [0.0, 0.5, 0.5]}).fit("inversion")
+    with pytest.warns(ldp.MisfitWarning):
+        results = ldp.PersonalizedModel(counts, pum, {"home": [0.0, 0.5, 0.5]}).fit("inversion")
     bot = results.intermediate.params["home"]
     assert bot < 0.0 and results.loss_bound()["background"] == pytest.approx(-2.0 * bot)
 

@@ -170,8 +170,8 @@ def collect(scene, rng, label=""):
 # cells. The second models it, as FPE16 does, by taking the bits of its reports for independent,
 # each with the probability that is left over once the listed categories are taken off. The third is
 # their formula as printed, which takes off the noise of all respondents in place of that of the
-# listed ones. Nothing is left then, so it ignores "Other" too. The package warns of what the
-# second assumes.
+# listed ones. Nothing is left then, so it ignores "Other" too. The package warns that the first does
+# not fit the reports, and of what the others assume.
 
 # %%
 (x, y), top = collect("hashed", np.random.default_rng(5))
@@ -180,10 +180,10 @@ for other in (False, True, "fpe16"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = ldp.AssociationModel(x, y, candidates=top, other=other, names=("X", "Y"))
-    fits[other] = model.fit()
-    if other is True:
-        print(*(f"warning: {warning.message}" for warning in caught), sep="\n")
-        assert [warning.category for warning in caught] == [ldp.IncompleteListWarning]
+        fits[other] = model.fit()
+    print(*(f"other={other}, warning: {warning.message}" for warning in caught), sep="\n")
+    expected = ldp.IncompleteListWarning if other else ldp.MisfitWarning
+    assert [warning.category for warning in caught] == [expected]
 print((100 * fits[True].table).round(3).to_string())
 with_other, without, as_printed = (fits[other].table.to_numpy() for other in (True, False, "fpe16"))
 print(f"the cell (1, 1): {100 * with_other[0, 0]:.2f}, ignoring Other {100 * without[0, 0]:.2f}")

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.operators import Rows
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems import Likelihood, Solution, nats_to_gain
 
 __all__ = [
     "Ascent",
@@ -134,7 +134,8 @@ def search(W: Rows, n: Array, p: Array, d: Array, step: Array) -> tuple[float, A
 
 def report(found: Ascent, nobs: int, how: str, wanted: float) -> Solution:
     """Turn an `Ascent` into a `Solution`; warn where its gap was not reached."""
-    message = f"{how}: gap {found.gap:.1e} per report, {found.gap * nobs:.1e} nats in all"
+    nats = nats_to_gain(nobs, found.gap)
+    message = f"{how}: gap {found.gap:.1e} per report, {nats:.1e} nats in all"
     if not found.converged:
         message += f"; not converged, {wanted:.1e} per report was wanted"
         warnings.warn(message, ConvergenceWarning, stacklevel=3)

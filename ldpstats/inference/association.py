@@ -8,7 +8,8 @@ so that no boundary matters.
 
 Where both variables of a respondent share a cohort, or a group with its own mechanisms, reports
 are independent within each of these strata only, and the tests centre within strata.
-`ldpstats.inference.permutation` gives p-values where n is small; `ldpstats.inference.tables` has
+`ldpstats.inference.permutation_moments` gives p-values that hold on sparse tables too, and
+`ldpstats.inference.permutation` exact ones where n is small; `ldpstats.inference.tables` has
 the tests that start from an estimated table.
 """
 
@@ -27,7 +28,16 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.inference.moments import CrossMoments, Whitening, count_table, unvarying, weighted
 from ldpstats.inference.tails import chi2_pvalue
 
-__all__ = ["CrossMoments", "ScoreTest", "linear_trend", "pearson", "score", "smallest_expected"]
+__all__ = [
+    "CrossMoments",
+    "ScoreTest",
+    "centred_scores",
+    "linear_trend",
+    "pearson",
+    "score",
+    "smallest_expected",
+    "trend_moments",
+]
 
 Array = npt.NDArray[Any]
 
@@ -56,7 +66,9 @@ class ScoreTest:
 
 
 def score(
-    parts: Sequence[CrossMoments], expected_ranks: tuple[int, int] | None = None
+    parts: Sequence[CrossMoments],
+    expected_ranks: tuple[int, int] | None = None,
+    space: Whitening | None = None,
 ) -> ScoreTest:
     """Score test of independence: are the features of two reports uncorrelated within strata?
 
@@ -71,10 +83,14 @@ def score(
     expected_ranks : (int, int), optional
         In how many directions the features would vary if every output were seen; a difference is
         noted.
+    space : Whitening, optional
+        Of the parts, where it is known.
 
     Returns
     -------
     ScoreTest
+        With the p-value of the chi-square law, which is doubtful on sparse tables;
+        `ldpstats.inference.permutation_moments` has one that is not.
 
     Raises
     ------
@@ -105,7 +121,7 @@ def score(
     >>> round(result.statistic, 4), result.df, round(result.pvalue, 4)
     (3.3333, 1, 0.0679)
     """
-    space = Whitening.of(parts)
+    space = Whitening.of(parts) if space is None else space
     S = weighted([part.covariance() for part in parts], _shares(parts))
     statistic = float(space.statistic(space.x @ S @ space.y.T))
     df, ranks, note = space.df, (len(space.x), len(space.y)), ""
@@ -138,7 +154,7 @@ def linear_trend(
     Returns
     -------
     z : float
-        Standard normal if X and Y are independent; `normal_pvalue` gives its p-value.
+        Near standard normal if X and Y are independent and reports are many.
     covariance : float
         Estimate of the covariance of u(X) and v(Y) in the population, u'Sv.
     correlation : float
@@ -164,19 +180,60 @@ def linear_trend(
     >>> round(z, 4), round(covariance, 4), round(correlation, 4)
     (1.8257, 0.1, 0.4082)
     """
+    su, sv = centred_scores(parts, u, v)
+    scored = [trend_moments(part, su, sv) for part in parts]
+    statistic = score(scored).statistic
+    shares = _shares(parts)
+    covariance = float(weighted([part.covariance() for part in scored], shares)[0, 0])
+    p = weighted([part.mean_x for part in parts], shares)
+    q = weighted([part.mean_y for part in parts], shares)
+    variances = float(p @ su**2), float(q @ sv**2)
+    defined = min(variances) > 0
+    correlation = covariance / math.sqrt(math.prod(variances)) if defined else math.nan
+    return math.copysign(math.sqrt(statistic), covariance), covariance, correlation
+
+
+def centred_scores(
+    parts: Sequence[CrossMoments], u: npt.ArrayLike, v: npt.ArrayLike
+) -> tuple[Array, Array]:
+    """Scores u and v less their estimated means, for `linear_trend`.
+
+    Raises
+    ------
+    InvalidArgument
+        As `linear_trend`.
+
+    Examples
+    --------
+    >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
+    >>> centred_scores([part], [0, 1], [0, 1])
+    (array([-0.5,  0.5]), array([-0.4,  0.6]))
+    """
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one stratum")
     shares = _shares(parts)
     p = weighted([part.mean_x for part in parts], shares)
     q = weighted([part.mean_y for part in parts], shares)
-    su, sv = _centred("u", u, p), _centred("v", v, q)
-    scored = [_scored(part, su, sv) for part in parts]
-    statistic = score(scored).statistic
-    covariance = float(weighted([part.covariance() for part in scored], shares)[0, 0])
-    variances = float(p @ su**2), float(q @ sv**2)
-    defined = min(variances) > 0
-    correlation = covariance / math.sqrt(math.prod(variances)) if defined else math.nan
-    return math.copysign(math.sqrt(statistic), covariance), covariance, correlation
+    return _centred("u", u, p), _centred("v", v, q)
+
+
+def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
+    """Moments of the single features u'a and v'b.
+
+    Examples
+    --------
+    >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
+    >>> trend_moments(part, np.array([0.0, 1.0]), np.array([0.0, 1.0])).covariance().round(4)
+    array([[0.1]])
+    """
+    return CrossMoments(
+        part.n,
+        np.reshape(u @ part.cross @ v, (1, 1)),
+        np.array([u @ part.mean_x]),
+        np.array([v @ part.mean_y]),
+        np.reshape(u @ part.gram_x @ u, (1, 1)),
+        np.reshape(v @ part.gram_y @ v, (1, 1)),
+    )
 
 
 def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
@@ -225,8 +282,8 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
 def smallest_expected(table: npt.ArrayLike) -> float:
     """Smallest expected count under independence, over the outputs that were seen.
 
-    Below about 5 the chi-square law of a test of independence is doubtful, and a permutation test
-    is to be preferred. Outputs never seen take no part in the test, so none here either.
+    Below about 5 the chi-square law of a test of independence is doubtful. Outputs never seen take
+    no part in the test, so none here either.
 
     Examples
     --------
@@ -252,15 +309,3 @@ def _centred(name: str, scores: npt.ArrayLike, p: Array) -> Array:
     if not np.ptp(array) > 0:
         raise InvalidArgument(name, array, "must hold scores that differ, for example 1, 2, 3")
     return np.asarray(array - (p @ array) / p.sum())
-
-
-def _scored(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
-    """Moments of the single features u'a and v'b."""
-    return CrossMoments(
-        part.n,
-        np.reshape(u @ part.cross @ v, (1, 1)),
-        np.array([u @ part.mean_x]),
-        np.array([v @ part.mean_y]),
-        np.reshape(u @ part.gram_x @ u, (1, 1)),
-        np.reshape(v @ part.gram_y @ v, (1, 1)),
-    )

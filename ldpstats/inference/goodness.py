@@ -13,13 +13,15 @@ import numpy.typing as npt
 from ldpstats.checks import positive_integer, probability
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.tails import normal_pvalue
-from ldpstats.inference.tests import count_array
+from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
+from ldpstats.inference.tests import binomial_excess, count_array
 
 __all__ = [
+    "any_answers_fit",
     "bit_total_fit",
     "channel_fit",
     "group_sums",
+    "negative_estimates",
     "popcount_fit",
     "popcount_law",
     "rare_groups",
@@ -29,6 +31,8 @@ Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
 _SMALLEST_EXPECTED = 5.0  # cells are pooled up to this expected count
+_EPS = float(np.finfo(np.float64).eps)
+_NOTHING = 1e-14  # fitted probability that rounding cannot tell from zero
 
 
 def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
@@ -78,7 +82,8 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     possible = channel.any(axis=0)
     impossible = np.any(c[..., ~possible] > 0, axis=-1)
     c, channel = c[..., possible], channel[:, possible]
-    rank = int(np.linalg.matrix_rank(channel))
+    _, values, right = np.linalg.svd(channel, full_matrices=False)
+    rank = int(np.sum(values > max(channel.shape) * _EPS * values[0]))
     df = channel.shape[1] - rank
     if df == 0:
         raise NotAvailable(
@@ -86,19 +91,136 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
             "fits it, up to estimates that are too negative"
         )
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
-    basis = np.linalg.svd(channel, full_matrices=False)[2][:rank].T
+    basis = right[:rank].T
     m = (c + 0.5) / (n + c.shape[-1] / 2)
     for _ in range(_ROUNDS):
-        normal = np.einsum("yi,...y,yj->...ij", basis, 1 / m, basis)
-        right = np.einsum("yi,...y->...i", basis, c / n / m)
-        m = np.linalg.solve(normal, right[..., None])[..., 0] @ basis.T
-        if not np.all(m > 0):
+        # by singular values, not normal equations: weights may differ by any factor
+        root = np.sqrt(m)
+        weighted = np.linalg.pinv(basis / root[..., None], rcond=max(channel.shape) * _EPS)
+        m = np.einsum("...iy,...y->...i", weighted, c / n / root) @ basis.T
+        if not np.all(m > _NOTHING):
             raise NotAvailable(
                 "the best fit gives some output a probability <= 0, where the chi-square law fails;"
                 " collect more reports, or merge rare outputs"
             )
     statistic = np.sum(n * (c / n - m) ** 2 / m, axis=-1)
     return np.where(impossible, np.inf, statistic), df
+
+
+def negative_estimates(
+    counts: npt.ArrayLike, inverse: npt.ArrayLike, law: npt.ArrayLike
+) -> tuple[Array, Array]:
+    """Are linear estimates more negative than chance makes them, where the frequency is zero?
+
+    The standard error and the skewness are those under `law`, a law of the reports that the
+    channel can make and that is close to the data. It should come from the likelihood: where the
+    channel is ill-conditioned, a projected linear estimate may give a law far from the reports, and
+    standard errors far too small.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (l,)
+        Counts of the outputs.
+    inverse : array_like, shape (k, l)
+        The linear estimate is ``inverse @ counts / n``.
+    law : array_like, shape (l,)
+        Probabilities of the outputs.
+
+    Returns
+    -------
+    z, pvalue : ndarray, shape (k,)
+        One-sided: the larger of the normal tail and of Pearson's type III with the skewness, whose
+        support ends where few reports may well be.
+
+    Raises
+    ------
+    InvalidArgument
+        Where counts are no counts, or `inverse` or `law` is not finite.
+
+    Examples
+    --------
+    >>> z, pvalue = negative_estimates([7, 93], [[1.5, -0.5], [-0.5, 1.5]], [0.25, 0.75])
+    >>> z.round(4), pvalue.round(4)
+    (array([-4.1569, 15.7039]), array([0., 1.]))
+    """
+    c, m = count_array("counts", counts), finite_array("law", law, 1)
+    G, n = finite_array("inverse", inverse, 2), c.sum()
+    deviation = G - (G @ m)[:, None]
+    size = np.abs(G).max(axis=1)
+    se = np.sqrt(np.square(deviation) @ m)
+    random = se > 1e-12 * size
+    scale = np.where(random, se, 1.0)
+    estimate = G @ (c / n)
+    certain = np.where(estimate < -1e-9 * size, -np.inf, 0.0)  # rounding apart
+    z = np.where(random, estimate / scale * np.sqrt(n), certain)
+    skewness = np.where(random, (deviation**3 @ m) / scale**3 / np.sqrt(n), 0.0)
+    pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
+    return z, pvalue
+
+
+def any_answers_fit(
+    ones: npt.ArrayLike, reports: npt.ArrayLike, absent: float, present: float, most: int | None
+) -> float:
+    """Could any answers whatever have made these hashed reports?
+
+    Every report sets a cell with one of two probabilities, so that the tails of its count lie
+    between two binomial ones; and an answer owns at least one bit, and at most `most`, which bounds
+    the number of bits set. Unlike a test of listed candidates, this one needs no list.
+
+    Parameters
+    ----------
+    ones : array_like of integers, shape (C, m)
+        How often each cell was set, by cohort.
+    reports : array_like of integers, shape (C,)
+        Reports of each cohort.
+    absent, present : float
+        P(cell | the answer does not own it) and P(cell | it does).
+    most : int or None
+        Cells that an answer owns at most; None for labels, of which a report sets exactly one.
+
+    Returns
+    -------
+    float
+        The smallest p-value times the number of tests (Bonferroni). It is conservative.
+
+    Examples
+    --------
+    >>> ones = [[500, 500, 250, 250]]   # two answers, each held by half, that own a bit each
+    >>> any_answers_fit(ones, [1000], absent=0.25, present=0.75, most=1)
+    1.0
+    >>> any_answers_fit(ones, [1000], absent=0.3, present=0.7, most=1) < 0.001
+    True
+    """
+    n = np.asarray(reports, dtype=np.float64)
+    cells, n = np.asarray(ones, dtype=np.float64)[n > 0], n[n > 0]
+    if not cells.size:
+        return 1.0
+    ends = min(absent, present), max(absent, present)
+    each = np.broadcast_to(n[:, None], cells.shape)
+    found = [
+        float(binomial_excess(cells, each, end, sign).min())
+        for end, sign in zip(ends, (-1.0, 1.0), strict=True)
+    ]
+    tests = 2 * cells.size
+    if most is not None:
+        # the bits of a report that owns as few as can be, and as many
+        bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
+        few, many = sorted(bits, key=lambda laws: float(laws.sum()))
+        total = cells.sum()
+        found += [_sum_tail(total, n.sum(), many, 1.0), _sum_tail(total, n.sum(), few, -1.0)]
+        tests += 2
+    return min(1.0, tests * min(found))
+
+
+def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
+    """Tail, above (sign 1) or below (-1), of the sum of n reports of independent bits."""
+    variances = laws * (1.0 - laws)
+    beyond, variance = sign * (total - n * laws.sum()), n * variances.sum()
+    if variance <= 0.0:
+        return float(beyond <= 0.0)
+    skewness = sign * n * np.sum(variances * (1.0 - 2.0 * laws)) / variance**1.5
+    z = beyond / np.sqrt(variance)
+    return float(np.maximum(normal_pvalue(z, "larger"), skewed_pvalue(z, skewness)))
 
 
 def popcount_law(k: int, p1: float, p0: float) -> Array:

@@ -7,7 +7,8 @@ so each costs a gather and a small matrix product in coordinates that are comput
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,21 @@ from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.moments import CrossMoments, Whitening, count_table
 
-__all__ = ["permutation_pvalue", "permuted_scores", "permuted_table_scores"]
+__all__ = [
+    "all_table_scores",
+    "exact_pvalue",
+    "log_probability",
+    "permutation_pvalue",
+    "permuted_scores",
+    "permuted_table_scores",
+]
 
 Array = npt.NDArray[Any]
 
 _TIE = 1e-9  # relative difference below which two statistics are the same up to rounding
 _CELLS = 2**22  # cells of the random tables that are held at a time
+_FREE = 4  # degrees of freedom of a table up to which those with its margins may be few
+_ORDERS = 6  # respondents up to which they are few
 
 
 def permutation_pvalue(statistic: float, draws: npt.ArrayLike) -> float:
@@ -51,8 +61,23 @@ def permutation_pvalue(statistic: float, draws: npt.ArrayLike) -> float:
     values = np.asarray(draws, dtype=np.float64)
     if values.ndim != 1 or not values.size or np.isnan(values).any() or np.isnan(statistic):
         raise InvalidArgument("draws", values, "and statistic must be numbers, at least one draw")
-    bar = statistic - _TIE * max(abs(statistic), 1.0)
-    return float((1 + np.sum(values >= bar)) / (values.size + 1))
+    return float((1 + np.sum(values >= _bar(statistic))) / (values.size + 1))
+
+
+def exact_pvalue(statistic: float, statistics: Array, probabilities: Array) -> float:
+    """Probability of a statistic at least as large, from all that there are.
+
+    Examples
+    --------
+    >>> exact_pvalue(6.0, np.array([6.0, 0.7, 6.0]), np.array([0.05, 0.9, 0.05]))
+    0.1
+    """
+    return float(min(probabilities[statistics >= _bar(statistic)].sum(), 1.0))
+
+
+def _bar(statistic: float) -> float:
+    """What is at least as large as `statistic` but for rounding."""
+    return statistic - _TIE * max(abs(statistic), 1.0)
 
 
 def permuted_scores(
@@ -163,6 +188,104 @@ def permuted_table_scores(
             drawn = law.rvs(len(some), method="patefield", random_state=rng)
             some += left.T @ (drawn.astype(np.float64) @ right)
     return space.statistic(cross)
+
+
+def all_table_scores(
+    tables: Sequence[npt.ArrayLike],
+    ax: Sequence[npt.ArrayLike],
+    by: Sequence[npt.ArrayLike],
+    most: int,
+) -> tuple[Array, Array] | None:
+    """Score statistics of all tables with the margins of `tables`, and their probabilities.
+
+    Parameters
+    ----------
+    tables, ax, by
+        As in `permuted_table_scores`.
+    most : int
+        How many combinations of tables to go through.
+
+    Returns
+    -------
+    statistics, probabilities : ndarray, shape (m,)
+        Of each combination of tables, one table a stratum, if reports are permuted within strata;
+        None where there are more than `most`.
+
+    Raises
+    ------
+    NotIdentified, NotAvailable, InvalidArgument
+        As `ldpstats.inference.association.score`.
+
+    Examples
+    --------
+    >>> labels = [np.eye(2)]
+    >>> statistics, probabilities = all_table_scores([[[3, 0], [0, 3]]], labels, labels, most=10)
+    >>> statistics.round(4), probabilities.round(4)
+    (array([6.    , 0.6667, 0.6667, 6.    ]), array([0.05, 0.45, 0.45, 0.05]))
+    """
+    _same_strata(tables, ax)
+    _same_strata(tables, by)
+    strata = [
+        (count_table(t), np.asarray(a), np.asarray(b))
+        for t, a, b in zip(tables, ax, by, strict=True)
+    ]
+    space = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata])
+    cross, log_p = np.zeros((1, len(space.x), len(space.y))), np.zeros(1)
+    for counts, a, b in strata:
+        free = (len(a) - 1) * (len(b) - 1)
+        if free > _FREE and counts.sum() > _ORDERS:
+            return None
+        r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
+        found = list(itertools.islice(_tables(tuple(r), tuple(c)), most // len(cross) + 1))
+        if len(found) * len(cross) > most:
+            return None
+        every = np.array(found, dtype=np.float64)
+        left, right = _centred(a, r) @ space.x.T / space.n, _centred(b, c) @ space.y.T
+        own = left.T @ every @ right
+        cross = (cross[:, None] + own).reshape(-1, *cross.shape[1:])
+        log_p = (log_p[:, None] + log_probability(every)).reshape(-1)
+    return space.statistic(cross), np.exp(log_p)
+
+
+def log_probability(tables: npt.ArrayLike) -> Array:
+    """Log-probability of two-way tables, shape (..., l1, l2), given their margins.
+
+    That is if the reports of one variable are permuted against those of the other: the law is the
+    multivariate hypergeometric one.
+
+    Examples
+    --------
+    >>> round(float(np.exp(log_probability([[3, 0], [0, 3]]))), 6)
+    0.05
+    """
+    from scipy.special import gammaln
+
+    counts = np.asarray(tables, dtype=np.float64)
+    ways = sum(gammaln(counts.sum(axis=axis) + 1.0).sum(axis=-1) for axis in (-1, -2))
+    cells = gammaln(counts + 1.0).sum(axis=(-2, -1))
+    return np.asarray(ways - cells - gammaln(counts.sum(axis=(-2, -1)) + 1.0))
+
+
+def _tables(r: tuple[int, ...], c: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:
+    """All tables of counts with row sums r and column sums c."""
+    if len(r) == 1:
+        yield [c]
+        return
+    for row in _rows(r[0], c):
+        left = tuple(total - cell for total, cell in zip(c, row, strict=True))
+        for rest in _tables(r[1:], left):
+            yield [row, *rest]
+
+
+def _rows(total: int, most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+    """All rows of counts with this sum and at most so many in each cell."""
+    if len(most) == 1:
+        yield (total,)
+        return
+    others = sum(most[1:])
+    for cell in range(max(0, total - others), min(total, most[0]) + 1):
+        for rest in _rows(total - cell, most[1:]):
+            yield (cell, *rest)
 
 
 def _centred(features: npt.ArrayLike, counts: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer
+from ldpstats.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
@@ -105,7 +105,8 @@ def read_counts(
     for frame in read_columns(path, columns, chunk_rows, advance):
         found, absent = reports.read(frame, done)
         n = counts_of(path, count, frame, done)
-        part = Counts(found.y, n[~absent], mechanism, int(n[absent].sum()), found.cohort)
+        absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
+        part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
         total.add(part.bit_counts() if bits else empty + part)  # added to none, equals are merged
         done += len(frame)
     value: Counts | BitCounts = total.value()

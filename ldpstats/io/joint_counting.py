@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer
+from ldpstats.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
 from ldpstats.io.files import FilePath
@@ -187,7 +187,7 @@ def _streamed(
         n = counts_of(path, count, frame, done)
         found = [part.read(frame, done) for part in variables]
         kept = ~np.any([absent for _, absent in found], axis=0)
-        lost = int(n[~kept].sum())
+        lost = reports_in_all(f"{path}, column {count!r}", n[~kept])
         parts = [_taken(reports, kept[~absent], lost) for reports, absent in found]
         # what shows that the reports match, though some were left out, are their rows in the file
         rows = [np.flatnonzero(kept)] * len(parts)

@@ -41,6 +41,7 @@ from ldpstats.models.joint_variables import (
     respondents,
     variable_names,
 )
+from ldpstats.models.misfit import misfit, warn_of_doubts
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
 from ldpstats.operators import DenseRows, StackedRows
 from ldpstats.other import other_rows
@@ -82,8 +83,8 @@ class AssociationModel:
     Raises
     ------
     InvalidArgument
-        For one variable only, numbers of reports or identifiers that differ, and candidates that
-        leave a variable without two categories.
+        For one variable only, one object passed for two variables, numbers of reports or
+        identifiers that differ, and candidates that leave a variable without two categories.
 
     Notes
     -----
@@ -122,14 +123,17 @@ class AssociationModel:
             prepared([group.reports[v] for group in groups], listed[v], others[v], self.names[v])
             for v in range(d)
         ]
-        first = groups[0].mechanisms
-        self.sources: tuple[str, ...] = tuple(
-            str(m) if len(groups) == 1 else f"{len(groups)} mechanisms" for m in first
-        )
         self.specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
+        self._n_missing = sum(max(p.n_missing for p in group.reports) for group in groups)
+        # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
+        held = [g for g, group in enumerate(groups) if group.nobs] or [0]
         self.groups: tuple[JointGroup, ...] = tuple(
-            JointGroup(group.with_reports([parts[g] for parts, _ in variables]), self.specs)
-            for g, group in enumerate(groups)
+            JointGroup(groups[g].with_reports([parts[g] for parts, _ in variables]), self.specs)
+            for g in held
+        )
+        several = "" if len(held) == 1 else f"{len(held)} mechanisms"
+        self.sources: tuple[str, ...] = tuple(
+            several or str(mechanism) for mechanism in groups[held[0]].mechanisms
         )
         if any(spec.approximate for spec in self.specs):
             warnings.warn(
@@ -298,6 +302,10 @@ class AssociationModel:
         except NotIdentified:
             return False
 
+    def unconstrained_moments(self) -> JointMoments:
+        """The equations that `linear_params` solves, unless moments were asked for by name."""
+        return self._unconstrained(False)
+
     def moments(self) -> JointMoments:
         """Equations for the products of linear estimates of single reports."""
         return self._moments
@@ -348,6 +356,11 @@ class AssociationModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When the goodness of fit of a variable's own reports has a p-value below .001, other
+            than for answers that are known not to be among the candidates.
+        LDPWarning
+            When the condition number of the channels together is above 1e8.
         """
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
@@ -357,7 +370,8 @@ class AssociationModel:
         problem = self._unconstrained(by_name)
         linear = self._uncertain(problem)
         solution, V, kind = self._solve(estimator, linear, cov_type)
-        return AssociationResults(
+        complete = not isinstance(estimator, MomentsEstimator) or isinstance(estimator, OneStep)
+        results = AssociationResults(
             fitted=Uncertain(solution.p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
@@ -377,7 +391,7 @@ class AssociationModel:
             margin_fits=self._margin_fits,
             sources=self.sources,
             epsilon=max(group.epsilon for group in self.groups),
-            n_missing=sum(group.n_missing for group in self.groups),
+            n_missing=self._n_missing,
             dispersion=self._dispersion,
             smallest_expected=independence.smallest_expected(self),
             digest=self.digest,
@@ -385,6 +399,8 @@ class AssociationModel:
             law=self._law(problem, linear.covariance),
             model=self,
         )
+        warn_of_doubts(self._misfit(complete), results.condition)
+        return results
 
     def _estimator(self, method: str | Estimator[Any] | None) -> Estimator[Any]:
         if isinstance(method, SelectingEstimator):
@@ -430,7 +446,17 @@ class AssociationModel:
 
     @cached_property
     def _margin_fits(self) -> tuple[FrequencyResults, ...]:
-        return tuple(model.fit("inversion") for model in self.margins)
+        return tuple(model.fit_quietly("inversion") for model in self.margins)
+
+    def _misfit(self, complete: bool) -> str:
+        """What of the variables, each alone, looks as its mechanism cannot make it, in words."""
+        remedy = "answers that are not listed are ignored: use other=True" if complete else ""
+        parts = zip(self.names, self.margins, self._margin_fits, self.specs, strict=True)
+        found = [
+            (name, misfit(fit, model.problems, bool(spec.other), remedy))
+            for name, model, fit, spec in parts
+        ]
+        return "; ".join(f"{name}: {words}" for name, words in found if words)
 
     def _covariance(self, problem: JointMoments) -> Covariance | None:
         return problem.covariance() if self.n_cells <= LARGEST_INFORMATION else None
@@ -551,15 +577,20 @@ class AssociationModel:
         NotIdentified
             Where the reports of a variable do not determine its frequencies.
         """
+        X, Y = self.unbiased_maps()
+        x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
+        parts = (part for scores in self.scores for part in scores.cross_moments(0, 1))
+        return [part.transformed(X, Y, x, y) for part in parts]
+
+    def unbiased_maps(self) -> tuple[Array, Array]:
+        """What takes the scores of two variables to features that are unbiased over all strata."""
         N, strata = self.nobs, [(s, part) for s in self.scores for part in s.group.slices]
         responses = [
             np.sum([s.group.n_in(part) / N * s.shown(v, part) for s, part in strata], axis=0)
             for v in range(2)
         ]
         X, Y = map(unbiased_map, responses, self.names)
-        x, y = X.sum(axis=1), Y.sum(axis=1)  # of the one that centred scores lack
-        parts = (part for scores in self.scores for part in scores.cross_moments(0, 1))
-        return [part.transformed(X, Y, x, y) for part in parts]
+        return X, Y
 
     def simulated(self, p: Array, rng: np.random.Generator) -> AssociationModel:
         """The model of as many simulated respondents, whose true cells have law p.
@@ -573,6 +604,7 @@ class AssociationModel:
             )
         made = object.__new__(AssociationModel)
         made.names, made.specs, made.sources = self.names, self.specs, self.sources
+        made._n_missing = self._n_missing
         made.groups = tuple(
             JointGroup(group.counts.simulated(p, [s.labels for s in self.specs], rng), self.specs)
             for group in self.groups
@@ -608,3 +640,12 @@ class AssociationModel:
         """Test that the variables are independent: see `AssociationResults.test_independence`."""
         self.check_own(results)
         return independence.test_independence(self, results, method, **how)
+
+    def test_trend(self, u: Array, v: Array) -> TestResult:
+        """Test for a trend: see `AssociationResults.test_trend`."""
+        return independence.trend_test(self, u, v)
+
+    def conditional_covariance(self, given: str) -> Covariance | None:
+        """Covariance under conditional independence: see `independence.conditional_covariance`."""
+        V = independence.conditional_covariance(self, self.names.index(given))
+        return None if V is None else V.scaled(self._dispersion)

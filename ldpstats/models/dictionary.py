@@ -23,6 +23,8 @@ from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
+from ldpstats.models.misfit import MISFIT, impossible, shown, warn_of_doubts
+from ldpstats.models.uncertainty import goodness_of_fit
 from ldpstats.reports import BitCounts, Counts
 from ldpstats.results import FrequencyResults
 
@@ -151,6 +153,12 @@ class DictionaryModel:
             For a level, threshold or search that is none, and a filter that fails on a string.
         NotIdentified
             Where the reports cannot tell grams apart.
+
+        Warns
+        -----
+        MisfitWarning
+            When no strings whatever could make the reports (p < .001): strings that were not found
+            are no misfit.
         """
         level(alpha)
         one_of("search", search, SEARCHES)
@@ -177,6 +185,7 @@ class DictionaryModel:
             found = self._named(screened, graph, grown.members, grown.score, max_candidates)
         with _stage(progress, "test"):
             tested, n_tested = self._test(found.strings, found.others)
+        warn_of_doubts(self._misfit(), 1.0)
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         return DictionaryResults.of(
             tested if n_tested else None,
@@ -238,6 +247,29 @@ class DictionaryModel:
         problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
         return _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
 
+    def _misfit(self) -> str:
+        """Which reports no strings whatever could make, in words."""
+        parts = {"whole strings": self._strings}
+        starts = self.reports.survey.layout.starts
+        parts |= {f"grams at {start}": c for start, c in zip(starts, self._positions, strict=True)}
+        found = {name: self._fit_of(counts) for name, counts in parts.items() if counts.nobs}
+        name = min(found, key=lambda which: found[which])
+        pvalue = min(1.0, len(found) * found[name])
+        if not pvalue < MISFIT:
+            return ""
+        return (
+            f"the reports of {name} do not fit the survey (p {shown(pvalue)}): no strings could "
+            "make them; check that its parameters are those of the clients"
+        )
+
+    def _fit_of(self, counts: Counts | BitCounts) -> float:
+        """p-value of reports, whatever was reported; 1 where there are too few to tell."""
+        mechanism: Any = counts.mechanism
+        if mechanism.is_open:
+            return impossible([mechanism.moments(counts, [self.reports.survey.layout.alphabet[0]])])
+        test = goodness_of_fit([counts], [mechanism.moments(counts)])
+        return 1.0 if test is None else test.pvalue
+
     def _test(
         self, strings: tuple[str, ...], others: tuple[str, ...]
     ) -> tuple[FrequencyResults | None, int]:
@@ -250,7 +282,7 @@ class DictionaryModel:
             try:
                 listed = [*strings[:size], *others[:rest]]
                 model = FrequencyModel(self._strings, candidates=listed, incomplete=True)
-                return model.fit("inversion"), size
+                return model.fit_quietly("inversion"), size
             except NotIdentified:  # few reports, or few cohorts
                 size, rest = size // 2, rest // 2
         return None, 0

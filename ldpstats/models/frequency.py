@@ -31,6 +31,7 @@ from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
 from ldpstats.labels import align
 from ldpstats.models.laws import OneStep, effective_counts, path_law, report_law
+from ldpstats.models.misfit import condition_of, misfit, warn_of_doubts
 from ldpstats.models.uncertainty import (
     LARGEST_INFORMATION,
     chi_square,
@@ -64,7 +65,8 @@ class FrequencyModel:
     ----------
     data : Reports, Counts or BitCounts, or a list of them
         What was collected. A list holds groups of respondents with different mechanisms or
-        different epsilon over the same categories; they enter one likelihood.
+        different epsilon over the same categories; they enter one likelihood. A group without a
+        report adds nothing but the respondents who gave no answer.
     candidates : sequence of str or CandidateMap, optional
         Values to look for; for mechanisms with an open alphabet only.
     incomplete : bool
@@ -128,6 +130,9 @@ class FrequencyModel:
         if incomplete and not first.is_open:
             remedy = f"is for candidates over an open alphabet: {first} knows all categories"
             raise InvalidArgument("incomplete", incomplete, remedy)
+        self._n_missing = sum(counts.n_missing for counts in self.sources)
+        # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
+        self.sources = tuple(c for c in self.sources if c.nobs) or self.sources[:1]
         self._problems = tuple(c.mechanism.moments(c, candidates) for c in self.sources)
 
     def __repr__(self) -> str:
@@ -142,6 +147,11 @@ class FrequencyModel:
     def nobs(self) -> int:
         """Number of reports."""
         return sum(counts.nobs for counts in self.sources)
+
+    @property
+    def problems(self) -> tuple[Moments, ...]:
+        """The linear equations of each mechanism."""
+        return self._problems
 
     def moments(self) -> Moments:
         """The linear equations that the counts satisfy on average."""
@@ -186,6 +196,8 @@ class FrequencyModel:
         constraints : callable, optional
             ``constraints(p)`` returns convex cvxpy constraints on the variable p, for example
             ``lambda p: [p[0] == 0.3]`` or one of `ldpstats.estimators.constraints`; for "mle".
+            A constrained estimate has no standard errors: `bse` is nan and warns, and `cov_params`
+            is refused. Intervals and tests rest on the unconstrained estimate as ever.
         cov_type : {"default", "linear", "fpe16"}
             Covariance of `params`: "default" is the Fisher information on the tangent space of
             the simplex for likelihood estimates; "linear" that of the linear estimate; "fpe16"
@@ -208,7 +220,29 @@ class FrequencyModel:
         -----
         ConvergenceWarning
             When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When goodness of fit has a p-value below .001, other than for answers that are known or
+            seen not to be among the candidates; and when no answers could make the reports.
+        LDPWarning
+            When the condition number of the channel is above 1e8.
         """
+        results = self.fit_quietly(method, constraints, cov_type)
+        warn_of_doubts(self.misfit(results), results.condition)
+        return results
+
+    def misfit(self, results: FrequencyResults) -> str:
+        """What `fit` warns of, in words; "" where the reports fit."""
+        remedy = "other answers are held: use method='inversion', or list more candidates"
+        complete = remedy if results.assumes_complete else ""
+        return misfit(results, self._problems, self.incomplete, complete)
+
+    def fit_quietly(
+        self,
+        method: str | Estimator[Any] | None = None,
+        constraints: Any = None,
+        cov_type: str = "default",
+    ) -> FrequencyResults:
+        """`fit` without a word on how well the reports fit, for models that rest on this one."""
         one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
         problem, solution = self._evidence(estimator), None
@@ -238,7 +272,7 @@ class FrequencyModel:
             cov_type=kind,
             settings=settings_of(estimator),
             nobs=self.nobs,
-            n_missing=sum(counts.n_missing for counts in self.sources),
+            n_missing=self._n_missing,
             llf=self._loglike(solution),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -254,6 +288,7 @@ class FrequencyModel:
             linear_method="one step" if isinstance(problem, OneStep) else "inversion",
             unexplained=unexplained_share(problem, linear),
             dispersion=dispersion,
+            condition=condition_of(self._problems, self.moments()),
         )
 
     def _evidence(self, estimator: Estimator[Any]) -> Moments:
@@ -546,6 +581,14 @@ def settings_of(estimator: Estimator[Any]) -> str:
     return "" if estimator == type(estimator)() else "tuned"
 
 
+def _require_reports(name: str, data: object) -> None:
+    """Refuse data that hold no report; what is no data at all is left to `FrequencyModel`."""
+    groups = data if isinstance(data, list | tuple) else [data]
+    sizes = [len(g) if isinstance(g, Reports) else getattr(g, "nobs", 1) for g in groups]
+    if sizes and not any(sizes):
+        raise InvalidArgument(name, 0, "holds no report: there is nothing to compare")
+
+
 def two_sample_test(
     first: Data | Sequence[Data],
     second: Data | Sequence[Data],
@@ -570,6 +613,13 @@ def two_sample_test(
     -------
     TestResult
 
+    Raises
+    ------
+    InvalidArgument
+        For a group of nobody, and an unknown method.
+    MechanismMismatch
+        For groups over different categories.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -580,6 +630,8 @@ def two_sample_test(
     """
     one_of("method", method, ("default", "pearson", "wald"))
     null = "both groups have the same distribution"
+    _require_reports("first", first)
+    _require_reports("second", second)
     models = FrequencyModel(first, candidates), FrequencyModel(second, candidates)
     both = FrequencyModel([*models[0].sources, *models[1].sources], candidates)  # refuses unlike
     a, b = (model.sources[0] for model in models)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -97,6 +97,25 @@ class JointGroup:
         found = np.zeros(extent, dtype=np.int64)
         np.add.at(found, (first[part], second[part]), n)
         return found
+
+    def distinct(self, v: int, part: slice) -> tuple[Array, Array]:
+        """Which of its distinct reports on variable v each combination in `part` has.
+
+        Returns
+        -------
+        code : array of intp, shape (u,)
+        where : array of intp
+            A row of the variable's likelihood for each code.
+        """
+        index = self.index[v]
+        if index is not None:
+            where, code = np.unique(index[part], return_inverse=True)
+            return code.reshape(-1), where
+        y = self.counts.reports[v].y[part]
+        cohort = self.counts.reports[v].cohort
+        keys = np.column_stack([y] if cohort is None else [y, cohort[part]])
+        _, first, code = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+        return code.reshape(-1), first + part.start
 
     def linear_strata(self) -> list[Stratum]:
         """Products of the linear estimates of single reports."""
@@ -317,6 +336,18 @@ class Scores:
         scores = self.likelihoods[v].W[rows] / self.means[v][rows, None] - 1.0
         scores[np.abs(scores) < _ROUNDING] = 0.0
         return np.asarray(scores)
+
+    def blocks(self, v: int, part: slice) -> Iterator[tuple[Array, Array]]:
+        """Centred scores of the respondents in `part`, shape (b, k), and how many have each."""
+        n, index = self.group.counts.n[part], self.group.index[v]
+        if index is not None:
+            counts = np.bincount(index[part], n, len(self.means[v]))
+            seen = counts > 0
+            yield self.centred(v, slice(None))[seen], counts[seen]
+            return
+        for start in range(part.start, part.stop, _CHUNK):
+            block = slice(start, min(start + _CHUNK, part.stop))
+            yield self.centred(v, block), self.group.counts.n[block].astype(np.float64)
 
     def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
         """Moments of the scores less one of two variables, in each stratum."""

@@ -70,10 +70,13 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
     several = any(isinstance(part, list | tuple) for part in reports)
     if counted and all(isinstance(part, JointCounts) for part in counted):
         found = list(counted)
+        for part in found:
+            _check_different(part.reports)
         if len({len(part.reports) for part in found}) > 1:
             sizes = [len(part.reports) for part in found]
             raise InvalidArgument("reports", f"{sizes} variables", "groups need the same variables")
     elif not several:
+        _check_different(reports)
         return [JointCounts(reports, ids=ids).tally()]
     else:
         found = _grouped([list(p) if isinstance(p, list | tuple) else [p] for p in reports])
@@ -93,7 +96,23 @@ def _grouped(lists: list[list[Any]]) -> list[JointCounts]:
         raise InvalidArgument(
             "reports", sizes, "groups: every variable needs the same groups of respondents"
         )
+    for parts in zip(*lists, strict=True):
+        _check_different(parts)
     return [JointCounts(parts).tally() for parts in zip(*lists, strict=True)]
+
+
+def _check_different(reports: Sequence[Any]) -> None:
+    """Refuse one object for two variables: its noise is in both, and passes for association."""
+    for v, part in enumerate(reports):
+        for w, earlier in enumerate(reports[:v]):
+            same = isinstance(part, Reports) and isinstance(earlier, Reports)
+            if same and part.y is earlier.y:
+                raise InvalidArgument(
+                    f"reports[{v}]",
+                    part,
+                    f"is the same object as reports[{w}]: pass the reports of a second variable, "
+                    "or use FrequencyModel for one",
+                )
 
 
 def variable_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:

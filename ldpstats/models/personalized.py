@@ -15,6 +15,7 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.labels import align
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import FrequencyModel
+from ldpstats.models.misfit import warn_of_doubts
 from ldpstats.personalized_results import PersonalizedResults
 from ldpstats.reports import BitCounts, Counts, Reports
 
@@ -152,9 +153,20 @@ class PersonalizedModel:
         ------
         NotAvailable
             For a tag without a background where nothing was reported that it could be spread over.
+
+        Warns
+        -----
+        ConvergenceWarning
+            When the estimator stops before its certificate is reached.
+        MisfitWarning
+            When the goodness of fit of the reports has a p-value below .001.
+        LDPWarning
+            When the condition number of the channel is above 1e8.
         """
+        found = self.frequency.fit_quietly(method)
+        warn_of_doubts(self.frequency.misfit(found), found.condition)
         return PersonalizedResults.of(
-            self.frequency.fit(method),
+            found,
             self.categories,
             self.pum.tags,
             self._given,

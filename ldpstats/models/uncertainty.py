@@ -18,6 +18,7 @@ from ldpstats.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.misfit import HOMOGENEITY, NEGATIVE, NULL, dense_fit
 from ldpstats.operators import Rows, UniformRows
 from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
 from ldpstats.reports import BitCounts, Counts
@@ -71,7 +72,7 @@ def cohort_fit(problem: CohortMoments, incomplete: bool = False) -> tuple[TestRe
         return None, 1.0
     scale = found.mean / found.df
     null = "the candidates explain the reports, up to answers that hash evenly"
-    null = null if problem.is_open else _NULL
+    null = null if problem.is_open else NULL
     if len(problem.sources) > 1:
         null += ", and all sources have the same distribution"
     test = chi_square(
@@ -90,7 +91,7 @@ def unexplained_share(problem: Moments, linear: Uncertain) -> Unexplained | None
     p = linear.estimate[linear.places]
     if linear.covariance is None or not p.size:
         return Unexplained(1.0 - float(p.sum()), np.nan)
-    variance = linear.covariance.transform(np.ones((1, p.size)))[0, 0]
+    variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
     return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
 
 
@@ -268,6 +269,9 @@ def mle_covariance(
         for c, problem in zip(sources, problems, strict=True)
     ]
     free = _finite_information(matrices, [part.W for part in likelihoods], p)
+    for c, problem in zip(sources, problems, strict=True):
+        if isinstance(problem, CohortMoments) and c.mechanism.n_outputs:
+            free &= ~problem.sources[0].pinned(p)
     law = p[free] / p[free].sum()  # where EM stops, what is absent beyond doubt has a little left
     J = np.zeros((int(free.sum()), int(free.sum())))
     for Q, c, problem, likelihood in zip(matrices, sources, problems, likelihoods, strict=True):
@@ -353,37 +357,36 @@ def chi_square(null: str, outcome: tuple[Any, Any], method: str, note: str = "")
     return TestResult.chi_square(null, outcome[0], outcome[1], method, note)
 
 
-_NULL = "the reports were made by this mechanism"
-_NEGATIVE = "Bonferroni on the most negative estimate"
-
-
 def _bits_fit(counts: Counts | BitCounts) -> TestResult:
     mechanism = counts.mechanism
     if isinstance(counts, Counts):
         ones = np.bitwise_count(counts.y).sum(axis=1, dtype=np.int64)
         histogram = np.bincount(ones, weights=counts.n, minlength=mechanism.k + 1)
         outcome = goodness.popcount_fit(histogram, mechanism.p1, mechanism.p0)
-        return chi_square(_NULL, outcome, "chi-square of the number of ones in a report")
+        return chi_square(NULL, outcome, "chi-square of the number of ones in a report")
     total = int(counts.ones.sum())
     z, p = goodness.bit_total_fit(total, counts.nobs, mechanism.k, mechanism.p1, mechanism.p0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
+    return TestResult(NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
 def _labels_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     assert isinstance(problem, Equations)
-    if problem.t.size > problem.k:
-        assert isinstance(counts, Counts)
-        outcome = goodness.channel_fit(counts.vector(), counts.mechanism.channel().matrix())
-        return chi_square(_NULL, outcome, "chi-square distance from the laws of the channel")
     form = exact_form(problem)
-    estimate, V = problem.estimate()[0], problem.covariance()
-    z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
+    if problem.kind == "labels" and np.ndim(problem.A) == 2:
+        assert isinstance(counts, Counts)
+        found = dense_fit(counts.vector(), counts.mechanism.channel().matrix(), problem)
+        if isinstance(found, TestResult):
+            return found
+        z, p = found
+    else:
+        estimate, V = problem.estimate()[0], problem.covariance()
+        z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
     if form is not None:  # the chance of a count as small if the frequency is zero
         least = _smallest(form)
         p[form.known] = 1.0
         p[least] = form.take(least).apply(tests_.binomial_deficit)
     pvalue = min(1.0, float(p.size * p.min()))
-    return TestResult(_NULL, float(z.min()), None, pvalue, _NEGATIVE)
+    return TestResult(NULL, float(z.min()), None, pvalue, NEGATIVE)
 
 
 def _sum_fit(problem: Moments) -> TestResult | None:
@@ -393,7 +396,7 @@ def _sum_fit(problem: Moments) -> TestResult | None:
     if variance <= 1e-12 * float(V.variances().max()):
         return None
     z, p = tests_.z_test(estimate.sum(), np.sqrt(variance), 1.0)
-    return TestResult(_NULL, float(z), None, float(p), "z-test of the sum of the estimates")
+    return TestResult(NULL, float(z), None, float(p), "z-test of the sum of the estimates")
 
 
 def _smallest(form: ExactForm) -> Array:
@@ -427,8 +430,7 @@ def _homogeneity(problems: Sequence[Moments]) -> TestResult | None:
         outcome = tests_.wald(R, np.zeros(len(R)), estimates, V)
     except InvalidArgument:  # nothing varies that could differ
         return None
-    null = "all sources have the same distribution"
-    return chi_square(null, outcome, "homogeneity of the sources, Wald", together(group))
+    return chi_square(HOMOGENEITY, outcome, "homogeneity of the sources, Wald", together(group))
 
 
 @dataclass(frozen=True, eq=False)
