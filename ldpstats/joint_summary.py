@@ -117,6 +117,7 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         ]
     if rest:
         notes.append(f"{rest} cells with smaller estimates are not shown.")
+    notes += _few_reports(results) + _excluded(results, frame)
     for name, fit in zip(results.names, results.margin_fits, strict=True):
         test = fit.goodness_of_fit
         if fit.unexplained is None and test is not None and test.pvalue < 0.01:
@@ -124,7 +125,6 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
                 f"DOUBTFUL: the reports of {name} speak against the hypothesis that {test.null} "
                 f"({test.method}): p = {test.pvalue:.3g}."
             )
-    notes += _few_reports(results) + _excluded(results, frame)
     if results.dispersion > 1.0:
         notes.append(
             "Standard errors of the unconstrained estimate are "
