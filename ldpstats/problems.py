@@ -270,7 +270,13 @@ class Equations(Moments):
 
     def covariance(self, p: Array | None = None) -> Covariance:
         G, V = self.inverse, self.V(self.plug_in() if p is None else p)
-        return V.stretched(G) if np.ndim(G) < 2 else Covariance.dense(V.transform(np.asarray(G)))
+        if np.ndim(G) < 2:
+            return V.stretched(G)
+        G, found = np.asarray(G), V.transform(np.asarray(G))
+        size = np.abs(G) @ np.sqrt(V.variances())  # standard errors if nothing cancelled
+        known = np.diagonal(found) <= 1e-13 * size**2
+        found[known] = found[:, known] = 0.0  # what is left of them is rounding
+        return Covariance.dense(found)
 
     @cached_property
     def inverse(self) -> float | Array:

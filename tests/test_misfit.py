@@ -357,6 +357,17 @@ def test_a_label_that_nobody_makes_pins_the_candidates_that_own_it() -> None:
     )
 
 
+def test_thresholds_of_estimates_that_cannot_vary() -> None:
+    # all is known from reports without noise, and rounding is all that varies
+    first = ldp.URAP(ABC, set(), 0.5).privatize(["a", "a"], np.random.default_rng(0))
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        Q = np.ones((3, 3)) + 1e-9 * rng.random((3, 3))
+        blind = ldp.CustomMechanism(Q / Q.sum(axis=1, keepdims=True), ABC)
+        model = ldp.FrequencyModel([first, blind.privatize(["a"], rng)])
+        assert quiet(lambda m=model: m.fit("thresholded")).params["a"] == pytest.approx(1.0)
+
+
 # -- groups of nobody ------------------------------------------------------------------------------
 
 MECHANISMS = (

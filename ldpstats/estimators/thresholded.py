@@ -44,7 +44,10 @@ def null_standard_errors(problem: Moments) -> Array:
         others = np.where(np.arange(k) == j, 0.0, p)
         if others.sum() == 0.0:
             others = np.where(np.arange(k) == j, 0.0, 1.0)
-        found[j] = problem.V(others / others.sum()).transform(G[j : j + 1])[0, 0]
+        V = problem.V(others / others.sum())
+        without_cancellation = float(np.abs(G[j]) @ np.sqrt(V.variances())) ** 2
+        variance = V.transform(G[j : j + 1])[0, 0]
+        found[j] = variance if variance > 1e-13 * without_cancellation else 0.0  # rounding
     return np.sqrt(found)
 
 
