@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
+    from ldpstats.contrasts import ContrastLaw
+
 __all__ = ["PersonalizedResults"]
 
 Array = npt.NDArray[Any]
@@ -290,6 +292,26 @@ class PersonalizedResults(FittedResults):
         return personalized.intervals(r.estimate, ends, self._mixtures[1], r.known(), alpha)
 
     # -- tests -----------------------------------------------------------------------------
+
+    def _intermediate_contrasts(self, R: Array) -> Array | None:
+        """Contrasts of the intermediate frequencies that are R p, (q, k + kappa).
+
+        None where p is no linear function of these, as bots without a background are spread.
+        """
+        if np.isnan(self.given).any():
+            return None
+        mix = self._mixtures[1]
+        out = (R @ mix.loads) @ mix.rows
+        out[:, : self.k] += R * mix.own
+        return np.asarray(out)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        given = self._intermediate_contrasts(row[None])
+        return None if given is None else self.intermediate._contrast_law(given[0])
+
+    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
+        given = self._intermediate_contrasts(R)
+        return None if given is None else self.intermediate._null_covariance(given, gap)
 
     @property
     def pvalues(self) -> pd.Series[float]:

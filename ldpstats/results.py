@@ -253,11 +253,11 @@ class FrequencyResults(FittedResults):
                 at = self.linear.places
                 estimate = self.linear.estimate[at]
                 if self.tally.everywhere:
-                    skewness = self.tally.law(np.clip(estimate, 0.0, 1.0))[1]
-                    few = _FEW * skewness**2 > 1.0  # else the skewness hardly matters
-                    if few.any():
-                        score = intervals.inverted(estimate, self.tally.law, alpha)
-                        bounds[at] = np.where(few[:, None], score, bounds[at])
+                    score = intervals.inverted(estimate, self.tally.law, alpha)
+                    within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
+                    skewness = [self.tally.law(p)[1] for p in within]
+                    few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
+                    bounds[at] = np.where(few[:, None], score, bounds[at])
                 else:
                     bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
             own = np.flatnonzero(self.counted)

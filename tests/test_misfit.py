@@ -344,7 +344,8 @@ def test_epsilon_50_over_an_open_alphabet(method: str, n_cohorts: int) -> None:
     model = ldp.FrequencyModel(reports, candidates=["a", "c"])
     results = quiet(lambda: model.fit(method))
     assert results.unexplained.estimate == pytest.approx(0.0, abs=1e-9)
-    assert 0.0 <= results.unexplained.bse < 1e-6
+    # with few cells others could be held unseen, and the error allows for that
+    assert 0.0 <= results.unexplained.bse < (1e-6 if n_cohorts == 1 else 0.02)
     assert np.isfinite(results.linear_bse).all()
 
 

