@@ -223,7 +223,8 @@ def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[s
         notes.append(f"WARNING: {words}.")
     fit = results.goodness_of_fit
     if fit is not None:
-        notes.append(f"Goodness of fit ({fit.method}): p = {fit.pvalue:.3g}.")
+        p = f"= {fit.pvalue:.3g}" if fit.pvalue > 0.0 else "< 1e-300"
+        notes.append(f"Goodness of fit ({fit.method}): p {p}.")
         if fit.pvalue < 0.01:
             notes.append(f"DOUBTFUL: the reports speak against the hypothesis that {fit.null}.")
         if results.dispersion > 1.0:

@@ -62,7 +62,8 @@ def dense_fit(counts: Array, Q: Array, problem: Equations) -> tuple[Array, Array
         else:
             method = "chi-square distance from the laws of the channel"
             return TestResult.chi_square(NULL, float(outcome[0]), outcome[1], method)
-    return goodness.negative_estimates(counts, np.asarray(problem.inverse), law)
+    made = counts[possible], np.asarray(problem.inverse), law[possible]
+    return goodness.negative_estimates(*made)
 
 
 def impossible(problems: Sequence[Moments]) -> float:
