@@ -175,7 +175,7 @@ def test_coverage_of_two_settings(setting: Setting) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
-    check(setting, R=replications(FULL), fits=replications(10_000) // 50)
+    check(setting, R=replications(setting.most), fits=replications(10_000) // 50)
 
 
 @pytest.mark.parametrize("where", ["interior", "near"])
