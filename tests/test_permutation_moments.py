@@ -41,7 +41,7 @@ from ldpstats.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 
-# the margins of the audit
+# very uneven margins
 ROWS = np.array([0.93, 0.05, 0.01, 0.006, 0.004])
 COLUMNS = np.array([0.7, 0.2, 0.05, 0.03, 0.01, 0.006, 0.003, 0.001])
 LEVELS, MOST = np.array([0.05, 0.01, 0.001]), np.array([0.060, 0.018, 0.004])
