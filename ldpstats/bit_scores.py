@@ -157,7 +157,7 @@ def unary_scores(p1: float, p0: float, owners: int, others: Array) -> BitScores:
     array([2.66666667, 2.66666667, 0.        ])
     """
     present, absent = p1 / p0, (1.0 - p1) / (1.0 - p0)
-    if p1 < p0:  # the bit that is not set speaks for its owner: read it the other way round
+    if p1 < p0:  # a clear bit is evidence for its owner: swap set and clear
         present, absent, p1, p0 = absent, present, 1.0 - p1, 1.0 - p0
     bit, none = np.ones(owners), np.zeros(len(others))
     return BitScores(
