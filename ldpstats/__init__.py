@@ -25,6 +25,7 @@ from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
 from ldpstats.errors import (
     BoundaryWarning,
+    BudgetSpent,
     ConvergenceWarning,
     IncompleteListWarning,
     InvalidArgument,
@@ -87,6 +88,7 @@ __all__ = [
     "BitCounts",
     "Bits",
     "BoundaryWarning",
+    "BudgetSpent",
     "CandidateMap",
     "Channel",
     "Client",

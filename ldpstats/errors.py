@@ -6,8 +6,11 @@ from `ValueError` or `TypeError`, so that existing code that catches those keeps
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "BoundaryWarning",
+    "BudgetSpent",
     "ConvergenceWarning",
     "IncompleteListWarning",
     "InvalidArgument",
@@ -21,8 +24,17 @@ __all__ = [
 ]
 
 
+MOST_CHARACTERS = 2000  # of a message: longer ones flood a log
+
+
 class LDPError(ValueError):
-    """Base of every error that ldpstats raises on purpose."""
+    """Base of every error that ldpstats raises on purpose.
+
+    A message has at most 2,000 characters; longer ones are cut in the middle.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(cut(message, MOST_CHARACTERS))
 
 
 class InvalidArgument(LDPError):
@@ -48,9 +60,17 @@ class InvalidArgument(LDPError):
         self.remedy = remedy
         super().__init__(f"{name}={shorten(value)}: {remedy}")
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # by default a copy, such as one from another process, would be made of the message alone
+        return _restored, (type(self), self.args, self.__dict__)
+
 
 class UnknownCategory(InvalidArgument):
     """A value or a report is not among the labels that the mechanism knows."""
+
+
+class BudgetSpent(LDPError):
+    """A client has made all the reports that it may make."""
 
 
 class MechanismMismatch(LDPError):
@@ -87,8 +107,24 @@ class MisfitWarning(LDPWarning):
 
 def shorten(value: object, width: int = 60) -> str:
     """Return ``repr(value)`` on one line, cut in the middle if it is longer than `width`."""
-    text = " ".join(repr(value).split())
+    try:
+        text = repr(value)
+    except Exception:  # somebody else's object
+        text = f"<{type(value).__name__}>"
+    return cut(" ".join(text.split()), width)
+
+
+def cut(text: str, width: int) -> str:
+    """Return `text`, cut in the middle if it is longer than `width`."""
     if len(text) <= width:
         return text
     half = (width - 3) // 2
     return f"{text[:half]}...{text[-half:]}"
+
+
+def _restored(
+    kind: type[InvalidArgument], args: tuple[Any, ...], state: dict[str, Any]
+) -> InvalidArgument:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
