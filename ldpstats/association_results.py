@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.checks import boolean, level, listed, numbers, one_of, positive_integer
 from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain, number_from_json, number_to_json
@@ -20,7 +20,7 @@ from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.labels import labels_from_json, labels_to_json, position
 from ldpstats.results import FrequencyResults
 from ldpstats.simplex import project_simplex
 
@@ -220,8 +220,8 @@ class AssociationResults(FittedResults):
         DataFrame, shape (cells, 2)
             Columns "lower" and "upper".
         """
-        level(alpha)
-        one_of("method", method, _INTERVALS)
+        alpha, clip = level(alpha), boolean("clip", clip)
+        method = one_of("method", method, _INTERVALS)
         which = self.linear
         if method == "wald-mle":
             which = self.fitted
@@ -235,7 +235,8 @@ class AssociationResults(FittedResults):
             se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
         else:
             bounds = intervals.wald(which.estimate, se, alpha)
-        bounds = intervals.edge_normal(bounds, which.estimate, se, alpha) if clip else bounds
+        if clip:
+            bounds = intervals.edge_normal(bounds, which.estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
 
     def _warn_boundary(self, method: str) -> None:
@@ -367,8 +368,7 @@ class AssociationResults(FittedResults):
         >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
         (28.92, 13.68, 61.12)
         """
-        i = [self._place(0, label) for label in _pair("rows", rows)]
-        j = [self._place(1, label) for label in _pair("columns", columns)]
+        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
         found = effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
         p = self._maximum
         return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
@@ -387,16 +387,16 @@ class AssociationResults(FittedResults):
 
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
-        i, i2 = (self._place(0, label) for label in _pair("rows", rows))
-        j = self._place(1, column)
+        i, i2 = self._places("rows", 0, rows)
+        j = self._place("column", 1, column)
         found = effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
         first, second = self._risks(i, i2, j)
         return effects.beside(found, first - second)
 
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
-        i, i2 = (self._place(0, label) for label in _pair("rows", rows))
-        j = self._place(1, column)
+        i, i2 = self._places("rows", 0, rows)
+        j = self._place("column", 1, column)
         found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
         return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
@@ -479,6 +479,9 @@ class AssociationResults(FittedResults):
         NotAvailable
             Where the method does not apply, and says which does.
         """
+        if not isinstance(method, str):
+            raise InvalidArgument("method", method, "must name a test, for example 'score'")
+        method = str.__str__(method)
         asked = any(option is not None for option in (model, rng, n_permutations, n_boot))
         if method == "score" and not asked and self.independence is not None:
             return self.independence  # made by the fit
@@ -619,14 +622,18 @@ class AssociationResults(FittedResults):
     def _variable(self, name: str, variable: str) -> int:
         return self.names.index(one_of(name, variable, self.names))
 
-    def _place(self, axis: int, label: Any) -> int:
+    def _places(self, name: str, axis: int, labels: Any) -> list[int]:
+        """The positions of two categories."""
+        remedy = "must be two different labels"
+        places = [self._place(name, axis, label) for label in listed(name, labels, remedy)]
+        if len(places) != 2 or places[0] == places[1]:
+            raise InvalidArgument(name, labels, remedy)
+        return places
+
+    def _place(self, name: str, axis: int, label: Any) -> int:
         self._two_ways()
-        found = np.flatnonzero([known == label for known in self.labels[axis]])
-        if not found.size:
-            raise InvalidArgument(
-                "label", label, f"is no category of {self.names[axis]}: {list(self.labels[axis])}"
-            )
-        return int(found[0])
+        known = self.labels[axis]
+        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -669,7 +676,7 @@ class AssociationResults(FittedResults):
         """
         from ldpstats import joint_plots
 
-        one_of("kind", kind, ("heatmap", "departures", "mosaic"))
+        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._two_ways()
         bounds = self.conf_int(level(alpha))
         low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
@@ -749,16 +756,9 @@ def _scores(name: str, given: Any, size: int) -> Array:
     """Scores of the categories of a variable: those given, else 1, 2, 3, ..."""
     if given is None:
         return np.arange(1.0, size + 1.0)
-    try:
-        scores = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, given, f"must be {size} numbers") from None
-    if scores.shape != (size,) or not np.isfinite(scores).all():
-        raise InvalidArgument(name, given, f"must be {size} scores, one finite number a category")
+    scores = numbers(name, given, f"must be {size} scores, one number a category", (size,))
+    if not np.isfinite(scores).all() or np.ptp(scores) == 0.0:
+        raise InvalidArgument(
+            name, given, f"must be {size} finite scores that differ, such as 1, 2, 3"
+        )
     return scores
-
-
-def _pair(name: str, labels: Any) -> list[Any]:
-    if isinstance(labels, str) or not hasattr(labels, "__len__") or len(labels) != 2:
-        raise InvalidArgument(name, labels, "must be two labels")
-    return list(labels)

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.bit_scores import BitScores, unary_scores
+from ldpstats.checks import as_array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
@@ -180,10 +181,7 @@ class Dense(Channel):
     Q: Array
 
     def __post_init__(self) -> None:
-        try:
-            given = np.array(self.Q)
-        except ValueError:  # rows of several lengths
-            given = np.array(None)
+        given = as_array("Q", self.Q, "must be a (k, l) array of numbers")
         if given.dtype.kind not in "iuf":
             raise InvalidArgument("Q", self.Q, "must be a (k, l) array of numbers")
         Q = given.astype(np.float64)

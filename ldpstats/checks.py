@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import operator
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,17 @@ from ldpstats.errors import InvalidArgument
 
 __all__ = [
     "EPSILON_RANGE",
+    "as_array",
     "counts_vector",
     "distribution",
     "level",
+    "listed",
+    "numbers",
     "one_of",
     "positive_epsilon",
     "positive_integer",
     "probability",
+    "real_number",
     "reports_in_all",
     "whole_below",
 ]
@@ -26,14 +32,17 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 EPSILON_RANGE = (1e-6, 50.0)
+_LEAST_LEVEL = 1e-300
 
 
-def _real(name: str, value: object, remedy: str) -> float:
-    if isinstance(value, bool | np.bool_ | str) or not np.isscalar(value):
+def real_number(name: str, value: object, remedy: str) -> float:
+    """Return a real number, infinity and NaN included, as a float; text and truth are none."""
+    # numpy's durations count as integers
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
         raise InvalidArgument(name, value, remedy)
     try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        return float(value)
+    except (ValueError, OverflowError):
         raise InvalidArgument(name, value, remedy) from None
 
 
@@ -44,7 +53,7 @@ def positive_epsilon(name: str, value: object) -> float:
     """
     low, high = EPSILON_RANGE
     remedy = f"must be a number from {low:g} to {high:g} (in nats), for example 1.0"
-    number = _real(name, value, remedy)
+    number = real_number(name, value, remedy)
     if not low <= number <= high:
         raise InvalidArgument(name, value, remedy)
     return number
@@ -54,7 +63,7 @@ def positive_number(name: str, value: object, bounds: tuple[float, float]) -> fl
     """Return a finite number within bounds."""
     low, high = bounds
     remedy = f"must be a number from {low:g} {'on' if high == np.inf else f'to {high:g}'}"
-    number = _real(name, value, remedy)
+    number = real_number(name, value, remedy)
     if not (low <= number <= high and number < np.inf):
         raise InvalidArgument(name, value, remedy)
     return number
@@ -64,7 +73,7 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
     """Return a probability; `zero` and `one` say whether the ends are allowed."""
     bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
     remedy = f"must be a probability in {bounds}"
-    number = _real(name, value, remedy)
+    number = real_number(name, value, remedy)
     inside = (number > 0.0 or (zero and number == 0.0)) and (
         number < 1.0 or (one and number == 1.0)
     )
@@ -74,10 +83,10 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
 
 
 def level(alpha: object) -> float:
-    """Return a significance level in (0, 1)."""
+    """Return a significance level in (0, 1), of which a half is still a number."""
     remedy = "must lie strictly between 0 and 1, for example 0.05"
-    number = _real("alpha", alpha, remedy)
-    if not 0.0 < number < 1.0:
+    number = real_number("alpha", alpha, remedy)
+    if not _LEAST_LEVEL <= number < 1.0:
         raise InvalidArgument("alpha", alpha, remedy)
     return number
 
@@ -85,12 +94,10 @@ def level(alpha: object) -> float:
 def positive_integer(name: str, value: object, least: int = 1) -> int:
     """Return an integer that is at least `least`."""
     remedy = f"must be an integer of at least {least}, below 2**63"
-    if isinstance(value, bool | np.bool_):
+    # numpy's durations count as integers
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Integral):
         raise InvalidArgument(name, value, remedy)
-    try:
-        number = operator.index(value)  # type: ignore[arg-type]
-    except TypeError:
-        raise InvalidArgument(name, value, remedy) from None
+    number = int(value)
     if not least <= number < 2**63:
         raise InvalidArgument(name, value, remedy)
     return number
@@ -104,23 +111,67 @@ def boolean(name: str, value: object) -> bool:
 
 
 def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
-    """Return `value` if it is one of `choices`."""
-    if not isinstance(value, str) or value not in choices:
+    """Return `value` as plain text if it is one of `choices`."""
+    text = str.__str__(value) if isinstance(value, str) else None
+    if text not in choices:
         raise InvalidArgument(name, value, "must be one of " + ", ".join(map(repr, choices)))
-    return value
+    return text
+
+
+def listed(name: str, value: object, remedy: str) -> list[Any]:
+    """Return the elements of an ordered collection that is no text; anything else is refused."""
+    unordered = isinstance(value, str | bytes | set | frozenset | Mapping)
+    if unordered or not isinstance(value, Iterable):
+        raise InvalidArgument(name, value, remedy)
+    try:
+        return list(value)
+    except Exception:  # somebody else's object may raise anything
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def as_array(name: str, value: object, remedy: str) -> Array:
+    """Return an array of a caller's argument; what cannot be made one is refused.
+
+    So is a masked entry, which would count as if it were not masked.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InvalidArgument(name, value, f"must not be masked: {remedy}")
+    try:
+        return np.asarray(value)
+    except Exception:  # rows of several lengths; and somebody else's object may raise anything
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def numbers(
+    name: str, value: object, remedy: str, shape: tuple[int, ...] | None = None
+) -> npt.NDArray[np.float64]:
+    """Return real numbers as float64, of a shape if one is given; text is no number."""
+    array = as_array(name, value, remedy)
+    if shape is not None and array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+    real = array.dtype.kind in "biuf"
+    if array.dtype == object:
+        real = all(isinstance(number, Real | Decimal) for number in array.flat)
+    if not real:
+        what = f"array of {array.dtype}" if array.ndim and array.dtype != object else value
+        raise InvalidArgument(name, what, remedy)
+    try:
+        with np.errstate(over="ignore"):  # infinite, which is refused where it must be
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(name, value, remedy) from None
 
 
 def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
     """Return non-negative whole counts of the given shape as int64."""
     remedy = f"must be non-negative whole counts below 2**53 of shape {shape}"
-    try:
-        array = np.asarray(value)
-    except ValueError:
-        raise InvalidArgument(name, value, remedy) from None
+    array = as_array(name, value, remedy)
     if array.shape != shape:
         raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
     if array.dtype.kind not in "iuf":
         raise InvalidArgument(name, f"array of {array.dtype}", remedy)
+    if array.dtype == np.float16:  # which ends below 2**53
+        array = array.astype(np.float64)
     bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array >= 2.0**53)
     if bad.any():
         first = tuple(int(i) for i in np.argwhere(bad)[0])
@@ -145,12 +196,7 @@ def distribution(name: str, value: object, k: int, partial: bool = False) -> Arr
     """Return a probability vector of shape (k,); a `partial` one may sum to less than one."""
     total = "at most one" if partial else "one"
     remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
-    try:
-        p = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(name, value, remedy) from None
-    if p.shape != (k,):
-        raise InvalidArgument(name, f"array of shape {p.shape}", remedy)
+    p = numbers(name, value, remedy, (k,))
     if not np.all(np.isfinite(p)) or p.min() < 0.0:
         raise InvalidArgument(name, p.tolist(), remedy)
     if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):

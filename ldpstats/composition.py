@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.channels import Channel, Dense
-from ldpstats.checks import distribution
+from ldpstats.checks import as_array, distribution, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.uldp import ULDP, Guarded, as_channel, uldp
 
@@ -108,8 +108,8 @@ def _several(second: object) -> bool:
     if isinstance(second[0], Channel | Guarded):
         return True
     try:
-        return np.ndim(second[0]) == 2
-    except ValueError:  # rows of several lengths
+        return as_array("second", second[0], "must be a channel").ndim == 2
+    except InvalidArgument:  # rows of several lengths
         return True
 
 
@@ -185,10 +185,7 @@ def _law_of_processing(R: Any, n_reports: int) -> Array:
     """R as an array of rows that sum to one, one for each report."""
     remedy = f"must have a row of probabilities, summing to one, for each of {n_reports} reports"
     given = R.matrix() if isinstance(R, Channel) else R
-    try:
-        law = np.asarray(given, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument("R", R, remedy) from None
+    law = numbers("R", given, remedy)
     if law.ndim != 2 or len(law) != n_reports or not law.size:
         raise InvalidArgument("R", f"array of shape {law.shape}", remedy)
     for y, row in enumerate(law):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, positive_integer
+from ldpstats.checks import as_array, level, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.summary import one_line
 
@@ -77,8 +78,8 @@ def plot_dictionary(
     >>> [label.get_text() for label in ax.get_yticklabels()]
     ['abca', 'cc']
     """
-    level(alpha)
-    positive_integer("most", most)
+    alpha = level(alpha)
+    most = positive_integer("most", most)
     found = results.summary_frame(alpha)
     true = None if truth is None else _truth(results, truth)
     rows, hidden = _rows(found, true, most)
@@ -94,11 +95,15 @@ def plot_dictionary(
 def _truth(results: Any, truth: Any) -> pd.Series[float]:
     """True frequencies by string as the survey reads it, the most frequent first."""
     remedy = "must be a Series of frequencies, whose index are strings"
-    try:
-        given = pd.Series(truth, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument("truth", truth, remedy) from None
-    if not given.index.map(lambda label: isinstance(label, str)).to_numpy(bool).all():
+    if isinstance(truth, pd.Series):
+        labels, frequencies = list(truth.index), truth.to_numpy()
+    elif isinstance(truth, Mapping):
+        labels, frequencies = list(truth), as_array("truth", list(truth.values()), remedy)
+    else:
+        raise InvalidArgument("truth", truth, remedy)
+    values = numbers("truth", frequencies, remedy)
+    given = pd.Series(values, index=pd.Index(labels, dtype=object))
+    if not all(isinstance(label, str) for label in labels):
         raise InvalidArgument("truth", truth, remedy)
     if not np.isfinite(given).all() or (given < 0.0).any() or given.sum() > 1.0 + 1e-6:
         raise InvalidArgument("truth", truth, "must be frequencies: in [0, 1], one in all")

@@ -10,8 +10,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer, whole_below
+from ldpstats.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.grams import GramLayout
 from ldpstats.reports import Reports
 
 __all__ = ["DictionaryReports"]
@@ -61,10 +62,12 @@ class DictionaryReports:
     n_missing: int = 0
 
     def __post_init__(self) -> None:
-        pair = np.asarray(self.pair)
+        if not isinstance(getattr(self.survey, "layout", None), GramLayout):
+            raise InvalidArgument("survey", self.survey, "must be a DictionarySurvey")
         n_pairs = len(self.survey.layout.pairs)
+        remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"
+        pair = as_array("pair", self.pair, remedy)
         if pair.ndim != 1 or not whole_below(pair, n_pairs):
-            remedy = f"must be whole numbers from 0 to {n_pairs - 1}, one a respondent"
             raise InvalidArgument("pair", self.pair, remedy)
         object.__setattr__(self, "pair", pair.astype(np.int64, copy=False))
         object.__setattr__(self, "n_missing", positive_integer("n_missing", self.n_missing, 0))
@@ -114,8 +117,9 @@ class DictionaryReports:
         InvalidArgument
             For what is neither a mask of all respondents nor positions among them.
         """
-        keep = np.asarray(keep)
-        n, mask = len(self), keep.dtype == bool
+        n = len(self)
+        keep = as_array("keep", keep, f"must be a mask of {n} respondents, or positions")
+        mask = keep.dtype == bool
         if keep.ndim != 1 or not (keep.size == n if mask else whole_below(keep, n)):
             remedy = f"must be a mask of {n} respondents, or positions from 0 to {n - 1}"
             raise InvalidArgument("keep", keep, remedy)

@@ -244,7 +244,7 @@ class DictionaryResults(FittedResults):
         """
         from ldpstats.inference.intervals import wald
 
-        one_of("method", method, ("selected", "wald"))
+        method = one_of("method", method, ("selected", "wald"))
         estimate, se = self.fitted.estimate, self.fitted.bse()
         if method == "wald":
             bounds = wald(estimate, se, level(alpha))
@@ -295,7 +295,7 @@ class DictionaryResults(FittedResults):
             string was tested. What `width` and `max_candidates` leave out is not allowed for, nor
             that mixtures of frequent strings look as good as rare ones where grams are short.
         """
-        probability("power", power, zero=False, one=False)
+        power = probability("power", power, zero=False, one=False)
         kept, n_tested = self.grams.groupby("start"), self.n_tested
         critical = self.critical
         if sum(self.left_out):  # more significant grams took the place of those just beyond it

@@ -248,7 +248,10 @@ class FittedResults(ABC):
         """
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, covariance = self.linear.restricted(given)
-        statistic, df = tests_.wald(R, value, estimate, covariance, self._null_covariance)
+        try:
+            statistic, df = tests_.wald(R, value, estimate, covariance, self._null_covariance)
+        except InvalidArgument as error:  # which calls it by the name of an array
+            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
         return TestResult(
             null=words,
@@ -312,7 +315,9 @@ class FittedResults(ABC):
             For another document, one of another version, and a damaged one.
         """
         try:
-            results = cls._restored(document)
+            with np.errstate(all="ignore"):
+                results = cls._restored(document)
+                repr(results)  # what it is made of is there
         except InvalidArgument:
             raise
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer
+from ldpstats.checks import listed, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import as_series
 
@@ -259,10 +259,7 @@ def _alphabet(given: Any) -> str:
     remedy = 'must be distinct characters, at least two, for example "abc"'
     if isinstance(given, Set | Mapping):
         raise InvalidArgument("alphabet", given, f"has no order: {remedy}")
-    try:
-        characters = list(given)
-    except TypeError:
-        raise InvalidArgument("alphabet", given, remedy) from None
+    characters = listed("alphabet", list(given) if isinstance(given, str) else given, remedy)
     for c in characters:
         if not isinstance(c, str) or len(c) != 1 or not _is_text(c):
             raise InvalidArgument("alphabet", c, remedy)

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.checks import numbers
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["linear_hypothesis"]
@@ -20,6 +21,7 @@ _HOW = (
     "'p[nurse] = p[cook]' with p[...] around every label, as labels that are not strings always "
     "need; or pass R of shape (q, k), or the pair (R, value)"
 )
+_LARGEST = 1e100  # of which the square is still a number
 _OPERATORS = "-+*/=,()"
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
@@ -55,18 +57,15 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
         return _from_text(hypothesis, categories)
     pair = isinstance(hypothesis, tuple) and len(hypothesis) == 2
     R, value = hypothesis if pair else (hypothesis, 0.0)
-    try:
-        R = np.atleast_2d(np.asarray(R, dtype=np.float64))
-        value = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument("hypothesis", hypothesis, _HOW) from None
+    R = np.atleast_2d(numbers("hypothesis", R, _HOW))
+    value = numbers("hypothesis", value, _HOW)
     k = len(categories)
     if R.ndim != 2 or not len(R) or R.shape[1] != k or value.size not in (1, len(R)):
         raise InvalidArgument(
             "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
         )
-    if not (np.all(np.isfinite(R)) and np.all(np.isfinite(value))):
-        raise InvalidArgument("hypothesis", hypothesis, "must be finite")
+    if not (np.all(np.abs(R) <= _LARGEST) and np.all(np.abs(value) <= _LARGEST)):
+        raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.checks import numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.summary import one_line
 
@@ -202,11 +203,8 @@ def plot_mosaic(
 
 def _numbers(name: str, value: Any, shape: tuple[int, ...]) -> Array:
     """Finite numbers of the shape of the table."""
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, value, f"must be numbers of shape {shape}") from None
-    if array.shape != shape or not np.isfinite(array).all():
+    array = numbers(name, value, f"must be numbers of shape {shape}", shape)
+    if not np.isfinite(array).all():
         raise InvalidArgument(name, value, f"must be finite numbers of shape {shape}")
     return array
 

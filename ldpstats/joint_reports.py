@@ -12,9 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector, reports_in_all
+from ldpstats.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.reports import BitCounts, Counts, Reports, Source
+from ldpstats.labels import as_series, missing_entries
+from ldpstats.reports import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]
 
@@ -127,7 +128,9 @@ class JointCounts:
         >>> JointCounts.from_table([[40, 10], [20, 30]], (krr, krr)).nobs
         100
         """
-        for mechanism in mechanisms:
+        mechanisms = listed("mechanisms", mechanisms, "must be a list of mechanisms")
+        for v, mechanism in enumerate(mechanisms):
+            check_mechanism(f"mechanisms[{v}]", mechanism)
             if mechanism.n_bits or mechanism.n_cohorts:
                 raise NotAvailable(
                     f"{mechanism} does not report plain labels: pass the reports of respondents, "
@@ -191,6 +194,8 @@ class JointCounts:
         index : array of intp, shape (u,), or None
             Position in `counts` of the report of each combination; None where they are in order.
         """
+        if positive_integer("v", v, 0) >= len(self.reports):
+            raise InvalidArgument("v", v, f"must be from 0 to {len(self.reports) - 1}")
         part = self.reports[v]
         size = _possible(part.mechanism)
         if size > max(len(self.n) // 2, 64) or size > _MOST_CELLS:
@@ -299,7 +304,7 @@ def _raw(parts: tuple[Reports, ...], n: Array) -> JointCounts:
 
 
 def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
-    parts = tuple(reports)
+    parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
     for part in parts:
         if not isinstance(part, Reports):
             kind = "counts of one variable do not say what the others were; "
@@ -324,15 +329,15 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
 
 
 def _check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
-    if isinstance(ids, str) or not hasattr(ids, "__len__"):
-        raise InvalidArgument("ids", ids, "must hold one column of identifiers per variable")
-    columns = [pd.Series(np.asarray(column)) for column in ids]
+    remedy = "must hold one column of identifiers per variable"
+    given = listed("ids", ids, remedy)
+    columns = [as_series(f"ids[{v}]", column) for v, column in enumerate(given)]
     if len(columns) != variables:
         raise InvalidArgument("ids", f"{len(columns)} columns", f"needs {variables}, one each")
     for v, column in enumerate(columns):
         if len(column) != u:
             raise InvalidArgument(f"ids[{v}]", f"{len(column)} ids", f"must be {u}, one a report")
-        if column.isna().any():
+        if missing_entries(f"ids[{v}]", column).any():
             raise InvalidArgument(f"ids[{v}]", "missing", "every respondent needs an identifier")
         if column.duplicated().any():
             twice = column[column.duplicated()].iloc[0]

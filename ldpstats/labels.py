@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of, positive_integer, whole_below
+from ldpstats.checks import as_array, listed, one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
 __all__ = [
     "align",
     "as_labels",
     "as_series",
+    "check_column",
     "encode",
     "labels_from_json",
     "labels_to_json",
+    "missing_entries",
+    "position",
     "sensitive_codes",
     "sensitive_labels",
 ]
@@ -42,25 +46,27 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
         raise InvalidArgument(name, labels, "is a table: pass the column of labels")
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
-    try:
-        values = [v.item() if isinstance(v, np.generic) else v for v in labels]  # type: ignore[attr-defined]
-    except TypeError:
-        raise InvalidArgument(
-            name, labels, "must be a number of categories or a list of labels"
-        ) from None
-    return _checked_labels(name, values, least)
+    found = listed(name, labels, "must be a number of categories or a list of labels")
+    return _checked_labels(name, [_plain(value) for value in found], least)
+
+
+def _plain(value: Any) -> Any:
+    """A label as Python's own type, where it is one of numpy's or text of a subclass."""
+    if isinstance(value, np.generic):
+        return value.item()
+    return str.__str__(value) if isinstance(value, str) else value
 
 
 def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
     if len(values) < least:
         raise InvalidArgument(name, values, f"needs at least {least} labels")
     for value in values:
-        if not isinstance(value, _PLAIN) or value != value:
+        if not isinstance(value, _PLAIN) or (isinstance(value, float) and not isfinite(value)):
             raise InvalidArgument(
                 name,
                 value,
-                "labels must be strings, integers, floats or booleans, never missing; convert "
-                "others, such as the intervals of pd.cut, with .astype(str), labels and values",
+                "labels must be strings, integers, finite floats or booleans, never missing; "
+                "convert others, such as the intervals of pd.cut, with .astype(str), labels and values",
             )
     if values == list(range(len(values))) and all(type(v) is int for v in values):
         return pd.RangeIndex(len(values))
@@ -108,12 +114,12 @@ def encode(
     UnknownCategory
         For a value that is no label; nothing is dropped or mapped.
     """
-    one_of("missing", missing, ("raise", "count"))
+    missing = one_of("missing", missing, ("raise", "count"))
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and values.dtype.kind in "iu":
             return _integer_codes(name, values, len(labels), check), 0
     series = as_series(name, values)
-    absent = series.isna().to_numpy()
+    absent = missing_entries(name, series)
     n_missing = int(absent.sum())
     if n_missing and missing == "raise":
         raise InvalidArgument(
@@ -125,7 +131,7 @@ def encode(
     present = series[~absent] if n_missing else series
     try:
         codes = _codes(present, labels)
-    except (TypeError, NotImplementedError):  # lists, bytes: no label looks like that
+    except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
         raise InvalidArgument(name, values, f"must be labels such as {_preview(labels)}") from None
     if (codes < 0).any():
         first = int(np.argmax(codes < 0))
@@ -138,6 +144,37 @@ def encode(
             f"({int((codes < 0).sum())} such values); correct it or add the label",
         )
     return codes, n_missing
+
+
+def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
+    """Which values of a column are missing."""
+    try:
+        return series.isna().to_numpy()
+    except (ArithmeticError, TypeError):  # a signalling NaN, bytes without a type
+        remedy = "holds what is neither a label nor missing"
+        raise InvalidArgument(name, series.tolist(), remedy) from None
+
+
+def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> int:
+    """Return the place of one label among `labels`; `remedy` says what it should have been."""
+    if isinstance(label, str | bool | int | float | np.generic):
+        try:
+            codes = encode(name, [_plain(label)], labels)[0]
+        except InvalidArgument:
+            codes = np.empty(0, dtype=np.int64)
+        if codes.size:
+            return int(codes[0])
+    raise InvalidArgument(name, label, remedy)
+
+
+def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
+    """Refuse the name of a column that a table lacks, or has more than once."""
+    names: list[Any] = frame.columns.tolist()
+    hashable = isinstance(column, str | int | float | tuple | np.generic)
+    times = names.count(_plain(column)) if hashable else 0
+    if times != 1:
+        found = "more than one" if times else "no"
+        raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
 
 
 def sensitive_codes(
@@ -157,8 +194,10 @@ def sensitive_codes(
             name, sensitive, "must be a set or list of categories; an empty one protects nothing"
         )
     if not isinstance(sensitive, np.ndarray | pd.Series | pd.Index | pd.Categorical | pd.DataFrame):
-        sensitive = list(sensitive)
-    if as_series(name, sensitive).isna().any():
+        if isinstance(sensitive, set | frozenset | Mapping):
+            sensitive = tuple(sensitive)
+        sensitive = listed(name, sensitive, "must be a set or list of categories")
+    if missing_entries(name, as_series(name, sensitive)).any():
         raise InvalidArgument(name, sensitive, "holds a missing value: name categories only")
     codes = encode(name, sensitive, labels)[0]
     if len(codes) and np.unique(codes).size != codes.size:
@@ -175,19 +214,27 @@ def sensitive_labels(codes: npt.NDArray[np.int64], labels: pd.Index[Any]) -> pd.
 
 def as_series(name: str, values: object) -> pd.Series[Any]:
     """Return a column of values as a Series numbered from 0; a single value has length one."""
+    remedy = "must be one-dimensional: a Series, array or list"
     if np.isscalar(values) or values is None:
         values = [values]
-    try:
-        vector = not isinstance(values, pd.DataFrame | dict | set) and np.ndim(values) == 1  # type: ignore[arg-type]
-    except ValueError:  # lists of several lengths
-        vector = False
-    if not vector:
-        raise InvalidArgument(name, values, "must be one-dimensional: a Series, array or list")
+    if isinstance(values, pd.DataFrame | dict | set):
+        raise InvalidArgument(name, values, remedy)
+    if isinstance(values, pd.MultiIndex):
+        raise InvalidArgument(name, values, remedy)
+    if not isinstance(values, pd.Series | pd.Index):
+        # a masked entry is missing, not refused
+        array = values if isinstance(values, np.ndarray) else as_array(name, values, remedy)
+        if array.ndim != 1 or array.dtype.names:
+            raise InvalidArgument(name, values, remedy)
+        if not array.dtype.isnative:  # which pandas cannot compare
+            values = array.astype(array.dtype.newbyteorder("="))
     series: pd.Series[Any]
     try:
         series = pd.Series(values)
     except UnicodeEncodeError:  # half of a surrogate pair; which one, the caller finds out
         series = pd.Series(values, dtype=object)
+    except (TypeError, ValueError):
+        raise InvalidArgument(name, values, remedy) from None
     return series.reset_index(drop=True)
 
 
@@ -237,10 +284,13 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         return values
     given = values.index
     lacking = absent is None and len(given) < len(labels)
-    if given.has_duplicates or lacking or not given.astype(object).isin(labels).all():
+    known = not isinstance(given, pd.MultiIndex) and given.astype(object).isin(labels).all()
+    if given.has_duplicates or lacking or not known:
         raise InvalidArgument(
             name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
         )
+    if not pd.api.types.is_numeric_dtype(values.dtype):  # what cannot be filled with a number
+        values = pd.Series(values.to_numpy(), index=given, dtype=object)
     # only what is absent is filled: a missing value that was given stays missing
     found = values.set_axis(given.astype(object)).reindex(labels.astype(object), fill_value=absent)
     return found.to_numpy()

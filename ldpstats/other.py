@@ -235,7 +235,7 @@ class _LeftOver:
 
     @classmethod
     def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
-        one_of("form", form, ("product", "fpe16"))
+        form = one_of("form", form, ("product", "fpe16"))
         if not isinstance(data, Reports | Counts):
             raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
         mechanism = data.mechanism

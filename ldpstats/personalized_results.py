@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.checks import boolean, level, one_of, positive_integer
 from ldpstats.errors import BoundaryWarning, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.fitted_results import FittedResults
@@ -265,8 +265,8 @@ class PersonalizedResults(FittedResults):
         reports of their own at least .94. Under another it covers what the frequencies would be if
         the background were right.
         """
-        level(alpha)
-        one_of("method", method, _INTERVALS)
+        alpha = level(alpha)
+        method = one_of("method", method, _INTERVALS)
         if method == "default":
             bounds = self._default_bounds(alpha)
         else:
@@ -281,7 +281,7 @@ class PersonalizedResults(FittedResults):
             if which.covariance is None:
                 raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
             bounds = intervals.wald(which.estimate, which.bse(), alpha)
-        if clip:
+        if boolean("clip", clip):
             which = self.fitted if method == "wald-mle" else self.linear
             bounds = intervals.edge_normal(bounds, which.estimate, which.bse(), alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
@@ -380,7 +380,7 @@ class PersonalizedResults(FittedResults):
         >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
         ['centre', 'park']
         """
-        level(alpha)
+        alpha = level(alpha)
         rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
         return self.categories[np.asarray(rejected)]
 

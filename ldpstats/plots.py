@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from ldpstats.checks import numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align
 from ldpstats.summary import one_line
@@ -83,14 +84,8 @@ def _axes(ax: Axes | None, height: float) -> Axes:
 def _truth(truth: Any, index: pd.Index[Any]) -> Any:
     if truth is None:
         return None
-    try:
-        values = np.asarray(align("truth", truth, index))
-    except ValueError as error:
-        if isinstance(error, InvalidArgument):
-            raise
-        raise InvalidArgument("truth", truth, f"must be {len(index)} numbers") from None
-    if values.shape != (len(index),) or values.dtype.kind not in "iuf":
-        raise InvalidArgument("truth", truth, f"must be {len(index)} numbers")
+    given = align("truth", truth, index)
+    values = numbers("truth", given, f"must be {len(index)} numbers", (len(index),))
     if not np.isfinite(values).all():
         raise InvalidArgument("truth", truth, "must be finite numbers, one for each category")
     return values

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import asdict, dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.channels import Channel
+from ldpstats.checks import listed, real_number
 from ldpstats.composition import post_process, sequential
 from ldpstats.errors import InvalidArgument
 from ldpstats.uldp import ULDP, Guarded, as_channel, uldp
@@ -143,7 +143,7 @@ def compose(epsilons: Sequence[float]) -> float:
     for i, value in enumerate(given):
         if not _number(value) >= 0.0:
             raise InvalidArgument(f"epsilons[{i}]", value, remedy)
-    return float(sum(given))
+    return float(sum(map(float, given)))
 
 
 def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
@@ -185,20 +185,15 @@ def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
 
 
 def _sequence(name: str, values: object) -> list[Any]:
-    # a set would merge equal numbers, a dictionary would give its keys
-    scalar = isinstance(values, np.ndarray) and values.ndim == 0
-    if (
-        scalar
-        or not isinstance(values, Iterable)
-        or isinstance(values, str | bytes | Set | Mapping)
-    ):
-        raise InvalidArgument(name, values, "must be a sequence of numbers, such as [1.0, 0.5]")
-    return list(values)
+    remedy = "must be a sequence of numbers, such as [1.0, 0.5]"
+    if isinstance(values, Set | Mapping):  # which merge equal numbers
+        raise InvalidArgument(name, values, remedy)
+    return listed(name, values, remedy)
 
 
 def _number(value: object) -> float:
     """The float, or NaN for what is no real number."""
     try:
-        return float(value) if isinstance(value, Real) and not isinstance(value, bool) else np.nan
-    except OverflowError:  # an integer beyond floats
+        return real_number("", value, "")
+    except InvalidArgument:
         return np.nan

@@ -117,7 +117,11 @@ def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
 
     def words(n: int) -> npt.NDArray[np.uint64]:
-        raw = source(8 * n)
+        try:
+            raw = source(8 * n)
+        except (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError) as error:
+            why = f"raised {type(error).__name__} when asked for {8 * n} bytes"
+            raise InvalidArgument("entropy", source, f"{why}: it must return them") from error
         if not isinstance(raw, bytes) or len(raw) != 8 * n:
             got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
             raise InvalidArgument(

@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import (
+    as_array,
+    boolean,
     counts_vector,
     one_of,
     positive_integer,
@@ -21,8 +23,9 @@ from ldpstats.checks import (
     whole_below,
 )
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.labels import check_column
 
-__all__ = ["BitCounts", "Counts", "Reports"]
+__all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
 
 Array = npt.NDArray[Any]
 
@@ -131,7 +134,7 @@ class Reports:
             For ``bits=True`` on reports that are not bits.
         """
         mechanism: Source = self.mechanism
-        if not bits:
+        if not boolean("bits", bits):
             return _counted(self.y, None, self.cohort, mechanism, self.n_missing)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
@@ -293,18 +296,15 @@ class Counts:
         >>> ldp.Counts.from_frame(frame, ldp.Warner(1.0), count="count").nobs
         100
         """
-        one_of("missing", missing, ("raise", "count"))
+        missing = one_of("missing", missing, ("raise", "count"))
         if not isinstance(frame, pd.DataFrame):
             raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
-        names: list[Any] = frame.columns.tolist()
+        check_mechanism("mechanism", mechanism)
         used: list[Any] = []
         for name, column in (("report", report), ("count", count), ("cohort", cohort)):
             if column is None and name != "report":
                 continue
-            times = names.count(column) if pd.api.types.is_hashable(column) else 0
-            if times != 1:
-                found = "more than one" if times else "no"
-                raise InvalidArgument(name, column, f"{found} such column; the table has {names}")
+            check_column(name, column, frame)
             if column in used:
                 raise InvalidArgument(name, column, "is named twice: give a column for each")
             used.append(column)
@@ -416,11 +416,17 @@ class BitCounts:
     __radd__ = __add__
 
 
+def check_mechanism(name: str, mechanism: object) -> None:
+    """Refuse what is no mechanism, such as the class of one."""
+    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
+    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
+        raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
+
+
 def _check_source(data: Reports | Counts | BitCounts) -> None:
     """Refuse what is no mechanism, and no number of missing answers."""
     mechanism = data.mechanism
-    if isinstance(mechanism, type) or not hasattr(mechanism, "no_counts"):
-        raise InvalidArgument("mechanism", mechanism, "must be the mechanism of the reports")
+    check_mechanism("mechanism", mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
 
 
@@ -428,10 +434,7 @@ def _array(name: str, values: object) -> Array:
     """An array of what may be lists; what it holds is not changed."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
-    try:
-        array = np.asarray(values)
-    except ValueError:  # lists of several lengths
-        raise InvalidArgument(name, values, "must be an array: rows differ in length") from None
+    array = as_array(name, values, "must be an array: are rows of one length?")
     # a list without entries has no type
     return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
 

@@ -32,7 +32,7 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import labels_from_json, labels_to_json
+from ldpstats.labels import labels_from_json, labels_to_json, position
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -205,10 +205,10 @@ class FrequencyResults(FittedResults):
         b  0.244  0.407
         c  0.032  0.182
         """
-        level(alpha)
-        one_of("method", method, _INTERVALS)
+        alpha, clip = level(alpha), boolean("clip", clip)
+        method = one_of("method", method, _INTERVALS)
         if simultaneous is not None:
-            one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
+            simultaneous = one_of("simultaneous", simultaneous, ("bonferroni", "sidak", "scheffe"))
         chosen = "wald" if method == "default" and simultaneous == "scheffe" else method
         if simultaneous == "scheffe":
             if chosen not in ("wald", "wald-mle"):
@@ -388,7 +388,7 @@ class FrequencyResults(FittedResults):
         >>> list(results.detected(alpha=0.001))
         ['a', 'b']
         """
-        level(alpha)
+        alpha = level(alpha)
         if self.caution and not boolean("force", force):
             raise NotAvailable(
                 f"the list of candidates is not complete, and {self.caution}: the errors of "
@@ -492,8 +492,10 @@ class FrequencyResults(FittedResults):
         {'estimate': 0.247, 'se': 0.075, 'lower': 0.1, 'upper': 0.393, 'pvalue': 0.001}
         """
         R = np.zeros((1, self.k))
-        R[0, self._position(first)] += 1.0
-        R[0, self._position(second)] -= 1.0
+        i, j = self._position("first", first), self._position("second", second)
+        if i == j:
+            raise InvalidArgument("second", second, "is the first category: name two")
+        R[0, i], R[0, j] = 1.0, -1.0
         test = self.t_test(R)
         lower, upper = test.conf_int(level(alpha))[0]
         values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
@@ -517,16 +519,14 @@ class FrequencyResults(FittedResults):
         [1.254, 2.581]
         """
         R = np.zeros((2, self.k))
-        R[[0, 1], [self._position(first), self._position(second)]] = 1.0
+        R[[0, 1], [self._position("first", first), self._position("second", second)]] = 1.0
         R, estimate, covariance = self.linear.restricted(R)
         num, den = R @ estimate
         V = covariance.transform(R)
         return fieller(num, den, V[0, 0], V[1, 1], V[0, 1], level(alpha))
 
-    def _position(self, label: Any) -> int:
-        if not np.isscalar(label) or label not in self.categories:
-            raise InvalidArgument("label", label, "is not a category of these results")
-        return int(np.flatnonzero(self.categories == label)[0])
+    def _position(self, name: str, label: Any) -> int:
+        return position(name, label, self.categories, "is not a category of these results")
 
     # -- presentation ----------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.channels import Channel, Dense
+from ldpstats.checks import as_array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import sensitive_codes
 
@@ -173,10 +174,10 @@ def as_channel(name: str, Q: Any) -> Channel:
     """
     if isinstance(Q, Channel):
         return Q
-    if isinstance(Q, Guarded):
-        return Q.channel()
+    if isinstance(Q, Guarded) and isinstance(channel := Q.channel(), Channel):
+        return channel
     try:
-        return Dense(Q)
+        return Dense(as_array(name, Q, "must be a channel, a mechanism or a (k, l) array"))
     except InvalidArgument as error:
         if name == "Q":
             raise
@@ -204,10 +205,7 @@ def _mask(sensitive: Any, k: int) -> npt.NDArray[np.bool_]:
     if sensitive is None:
         raise InvalidArgument("sensitive", None, remedy)
     given = list(sensitive) if isinstance(sensitive, Set) else sensitive
-    try:
-        array = np.asarray(given)
-    except ValueError:
-        raise InvalidArgument("sensitive", sensitive, remedy) from None
+    array = as_array("sensitive", given, remedy)
     if array.dtype == bool and array.shape == (k,):
         return array
     whole = array.dtype.kind in "iu" or not array.size

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ldpstats.checks import counts_vector
 from ldpstats.errors import InvalidArgument
+from ldpstats.labels import check_column
 
 __all__ = ["expand", "load_fair", "load_gss", "load_military"]
 
@@ -203,8 +204,9 @@ def expand(table: pd.DataFrame, count: str = "count") -> pd.DataFrame:
     1    yes
     2    yes
     """
-    if count not in table.columns:
-        raise InvalidArgument("count", count, f"must be a column, one of {list(table.columns)}")
+    if not isinstance(table, pd.DataFrame):
+        raise InvalidArgument("table", table, "must be a pandas DataFrame, one row a cell")
+    check_column("count", count, table)
     repeats = counts_vector(f"table[{count!r}]", table[count], (len(table),))
     rows = np.repeat(np.arange(len(table)), repeats)
     return table.drop(columns=count).iloc[rows].reset_index(drop=True)

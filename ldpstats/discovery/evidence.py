@@ -68,11 +68,12 @@ def edges(
 
 def least_frequency(threshold: str | float, mechanism: Mechanism, nobs: int) -> float | None:
     """The frequency of an edge by `edges`; None where each pair has its own."""
-    if threshold == "standard":
-        return None
-    if threshold == "fpe16":
-        return printed_threshold(mechanism, nobs)
     if isinstance(threshold, str):
+        threshold = str.__str__(threshold)
+        if threshold == "standard":
+            return None
+        if threshold == "fpe16":
+            return printed_threshold(mechanism, nobs)
         remedy = f"must be one of {', '.join(map(repr, THRESHOLDS))}, or a frequency"
         raise InvalidArgument("threshold", threshold, remedy)
     return probability("threshold", threshold)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.checks import real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.operators import Rows
 from ldpstats.problems import Likelihood, Solution, nats_to_gain
@@ -28,6 +29,7 @@ Array = npt.NDArray[Any]
 GAP_NATS = 1e-3  # default tolerance: log-likelihood that may be left to gain, in nats
 STEP = 5e-4  # length of the next step, in standard errors; its model is good to a factor of two
 LAST_STEP = 0.02  # a Newton step below this leaves one below STEP: (s / (1 - s))^2
+_TOL = "must be a positive gap per report, for example 1e-9"
 _FLOOR = 1e-13  # no gap per report is asked for below what float64 sums resolve
 
 
@@ -54,8 +56,8 @@ def gap_target(nobs: int, tol: float | None) -> float:
 
 def check_tol(tol: float | None) -> None:
     """Raise `InvalidArgument` unless `tol` is None or positive."""
-    if tol is not None and not tol > 0.0:
-        raise InvalidArgument("tol", tol, "must be a positive gap per report, for example 1e-9")
+    if tol is not None and not real_number("tol", tol, _TOL) > 0.0:
+        raise InvalidArgument("tol", tol, _TOL)
 
 
 def observed(problem: Likelihood) -> tuple[Rows, Array]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.checks import numbers, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -90,10 +90,7 @@ def _positions(group: object) -> list[int]:
 
 
 def _finite(name: str, values: object) -> npt.NDArray[np.float64]:
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidArgument(name, values, "must be numbers") from None
+    array = numbers(name, values, "must be numbers")
     if not np.isfinite(array).all():
         raise InvalidArgument(name, values, "must be finite")
     return array
@@ -108,7 +105,7 @@ def monotone(order: str = "decreasing") -> Constraints:
     >>> len(monotone("increasing")(cvxpy.Variable(3)))
     1
     """
-    one_of("order", order, ("decreasing", "increasing"))
+    order = one_of("order", order, ("decreasing", "increasing"))
     sign = 1.0 if order == "increasing" else -1.0
     return lambda p: [sign * (p[1:] - p[:-1]) >= 0]
 
@@ -122,7 +119,7 @@ def unimodal(mode: int) -> Constraints:
     >>> len(unimodal(1)(cvxpy.Variable(4)))
     2
     """
-    positive_integer("mode", mode, least=0)
+    mode = positive_integer("mode", mode, least=0)
 
     def build(p: cvxpy.Expression) -> list[Any]:
         if mode >= p.size:

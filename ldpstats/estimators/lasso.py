@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.checks import one_of
+from ldpstats.checks import one_of, real_number
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import SelectingEstimator
@@ -57,14 +56,10 @@ class Lasso(SelectingEstimator):
     def __post_init__(self) -> None:
         one_of("penalty", self.penalty, ("quantile", "universal"))
         given = self.false_selections
-        try:
-            number = float(given) if isinstance(given, Real) else np.nan
-        except OverflowError:
-            number = np.inf
-        if isinstance(given, bool) or not 0.0 < number < np.inf:
-            raise InvalidArgument(
-                "false_selections", given, "must be a positive finite number, for example 1.0"
-            )
+        remedy = "must be a positive finite number, for example 1.0"
+        number = real_number("false_selections", given, remedy)
+        if not 0.0 < number < np.inf:
+            raise InvalidArgument("false_selections", given, remedy)
         object.__setattr__(self, "false_selections", number)
 
     def refit(self, problem: Moments) -> tuple[Solution, Moments]:

@@ -16,9 +16,9 @@ place, which may have one side only; see their notes.
 from __future__ import annotations
 
 import math
-import operator
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import Any, Literal
 
 import numpy as np
@@ -695,11 +695,9 @@ class _Table:
 
     def position(self, name: str, value: Any, axis: int) -> int:
         count = self.p.shape[axis]
-        try:
-            place = operator.index(value)
-        except TypeError:
-            place = -1
-        if not 0 <= place < count or isinstance(value, bool | np.bool_):
+        whole = isinstance(value, Integral) and not isinstance(value, bool | np.timedelta64)
+        place = int(value) if whole else -1
+        if not 0 <= place < count:
             raise InvalidArgument(name, value, f"must be a position from 0 to {count - 1}")
         return place
 

@@ -404,9 +404,9 @@ def group_sums(values: npt.ArrayLike, group: npt.NDArray[np.int64]) -> Array:
 
 def _check_bits(k: int, p1: float, p0: float) -> None:
     """Refuse a unary mechanism that cannot exist."""
-    positive_integer("k", k)
-    probability("p1", p1)
-    probability("p0", p0)
+    k = positive_integer("k", k)
+    p1 = probability("p1", p1)
+    p0 = probability("p0", p0)
 
 
 def _pool(expected: Array) -> list[int]:

@@ -60,7 +60,7 @@ def adjust(
     >>> adjust([0.01, 0.02, 0.04], "bh")
     array([0.03, 0.03, 0.04])
     """
-    one_of("method", method, METHODS)
+    method = one_of("method", method, METHODS)
     p = np.asarray(pvalues, dtype=np.float64)
     if p.ndim < 1 or p.size == 0:
         raise InvalidArgument("pvalues", p.shape, "must be a non-empty vector of p-values")

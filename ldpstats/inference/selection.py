@@ -46,7 +46,7 @@ def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -
     """
     from scipy.special import log_ndtr, ndtri
 
-    level(alpha)
+    alpha = level(alpha)
     x, s, c = (np.asarray(v, dtype=np.float64) for v in (estimate, se, least))
     bounds, usual = np.empty((x.size, 2)), -float(ndtri(alpha / 2.0))
     # the lower end is far down where the estimate is just above the bound

@@ -88,6 +88,8 @@ class Mechanism(ABC):
         """The exact likelihood of the reports."""
         self._closed(candidates)
         self._own(counts)
+        if isinstance(counts, BitCounts):
+            raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
         return Likelihood(self.channel().rows(counts.y), counts.n)
 
     @abstractmethod
@@ -301,7 +303,9 @@ class Mechanism(ABC):
         given = {k: v for k, v in checked.items() if k not in ("format", "version", "mechanism")}
         if set(given) != set(names):
             raise InvalidArgument(
-                "specification", sorted(given), f"a {cls.__name__} has the fields {sorted(names)}"
+                "specification",
+                sorted(given, key=str),
+                f"a {cls.__name__} has the fields {sorted(names)}",
             )
         for name in ("categories", "outputs", "alphabet"):
             if given.get(name) is not None:
@@ -325,6 +329,9 @@ class Mechanism(ABC):
 
     def _own(self, counts: Counts | BitCounts) -> None:
         """Refuse counts that another mechanism made."""
+        if not isinstance(counts, Counts | BitCounts):
+            remedy = "must be Counts or BitCounts, as reports.tally() makes"
+            raise InvalidArgument("counts", counts, remedy)
         if counts.mechanism.fingerprint != self.fingerprint:
             raise InvalidArgument(
                 "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
@@ -346,7 +353,7 @@ def check_document(document: object) -> dict[str, Any]:
         raise InvalidArgument(
             "specification", document, f'must be an object with "format": "{_FORMAT}"'
         )
-    if document.get("version") != _VERSION:
+    if repr(document.get("version")) != repr(_VERSION):  # True equals 1
         raise InvalidArgument(
             "version", document.get("version"), f"this release reads version {_VERSION}"
         )

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector, probability
+from ldpstats.checks import as_array, counts_vector, probability
 from ldpstats.errors import InvalidArgument
 from ldpstats.labels import align, as_series
 
@@ -53,22 +53,20 @@ def sums_of_bits(
     if nobs is None:
         raise InvalidArgument("nobs", None, "is needed: bit sums do not say how many reports")
     n = align("n", n, labels)
-    try:
-        shape = (len(labels),) if np.ndim(n) == 1 else (1, len(labels))
-    except ValueError:  # lists of several lengths
-        raise InvalidArgument("n", n, f"must be {len(labels)} sums of bits") from None
+    n = as_array("n", n, f"must be {len(labels)} sums of bits")
+    shape = (len(labels),) if n.ndim == 1 else (1, len(labels))
     ones = counts_vector("n", n, shape).reshape(1, len(labels))
-    return ones, counts_vector("nobs", np.atleast_1d(nobs), (1,))
+    each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
+    return ones, counts_vector("nobs", each, (1,))
 
 
 def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
     """Inverse of `format_bits`; refuses strings of another length or with other characters."""
     text = as_series(name, labels)
     remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
-    good = text.map(lambda v: isinstance(v, str) and len(v) == n_bits and not v.strip("01"))
-    if not good.all():
-        first = int(np.argmin(good.to_numpy(dtype=bool)))
-        raise InvalidArgument(f"{name}[{first}]", text.iloc[first], remedy)
+    for i, v in enumerate(text):
+        if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
+            raise InvalidArgument(f"{name}[{i}]", v, remedy)
     joined = "".join(text).encode("ascii")
     bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
     return np.packbits(bits, axis=1, bitorder="little")

@@ -54,7 +54,7 @@ class CustomMechanism(Enumerated):
         for name, labels, size in (("categories", categories, k), ("outputs", outputs, l)):
             if len(labels) != size:
                 raise InvalidArgument(
-                    name, labels.tolist(), f"Q of shape {Q.shape} needs {size} labels here"
+                    name, labels, f"Q of shape {Q.shape} needs {size} labels here"
                 )
         for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
             object.__setattr__(self, name, value)

@@ -14,12 +14,18 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.channels import Channel, Stacked
-from ldpstats.checks import counts_vector, one_of, positive_integer, whole_below
+from ldpstats.checks import (
+    as_array,
+    counts_vector,
+    one_of,
+    positive_integer,
+    whole_below,
+)
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.cohorts import CohortSource, Noise
 from ldpstats.designs import HashDesign, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, as_series, encode
+from ldpstats.labels import as_labels, as_series, encode, missing_entries
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashing import (
     distinct_cells,
@@ -67,14 +73,9 @@ class CandidateMap:
     cells: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", candidate_labels(self.labels))
+        object.__setattr__(self, "labels", candidate_labels(self.labels, "labels"))
         size = len(self.labels)
-        try:
-            cells = np.asarray(self.cells)
-        except ValueError:
-            raise InvalidArgument(
-                "cells", self.cells, f"must be an array, (C, {size}, h): rows differ in length"
-            ) from None
+        cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
             raise InvalidArgument(
                 "cells",
@@ -84,19 +85,19 @@ class CandidateMap:
         object.__setattr__(self, "cells", cells)
 
 
-def candidate_labels(candidates: object) -> pd.Index[Any]:
+def candidate_labels(candidates: object, name: str = "candidates") -> pd.Index[Any]:
     """Check a list of candidates: distinct strings, at least one."""
-    if isinstance(candidates, int | np.integer | pd.CategoricalDtype):
-        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
+    if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
+        raise InvalidArgument(name, candidates, "must be a list of strings to look for")
     if isinstance(candidates, Iterator):  # they are looked at more than once
-        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
+        raise InvalidArgument(name, candidates, "is used up by one pass: pass list(...)")
     if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
         candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
-    labels = as_labels("candidates", candidates, least=1)
+    labels = as_labels(name, candidates, least=1)
     for i, label in enumerate(labels.tolist()):
         if not isinstance(label, str):
             raise InvalidArgument(
-                f"candidates[{i}]",
+                f"{name}[{i}]",
                 label,
                 "must be a string, as the answers of an open alphabet are",
             )
@@ -423,9 +424,9 @@ def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray
 
 def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:
     """The strings among answers, and how many were missing."""
-    one_of("missing", missing, ("raise", "count"))
+    missing = one_of("missing", missing, ("raise", "count"))
     series = as_series("values", values)
-    absent = series.isna().to_numpy()
+    absent = missing_entries("values", series)
     n_missing = int(absent.sum())
     if n_missing and missing == "raise":
         first = int(np.argmax(absent))

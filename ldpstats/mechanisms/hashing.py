@@ -138,7 +138,8 @@ def _utf8(name: str, column: Any) -> list[bytes]:
             f"{name}[{len(found)}]", "bytes", "are not UTF-8: read the text in its own encoding"
         ) from None
     else:
-        missing = pd.api.types.is_scalar(value) and pd.isna(value)
+        missing = value is None or value is pd.NA or value is pd.NaT
+        missing = missing or (isinstance(value, float) and np.isnan(value))
         remedy = (
             "is missing: leave missing answers out"
             if missing

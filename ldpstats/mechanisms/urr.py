@@ -110,7 +110,7 @@ class URR(Enumerated):
         if levels is not None:
             levels = _checked_levels(levels, labels)
             top = max(levels)
-            if not isinstance(epsilon, Mapping) and epsilon != top:
+            if not isinstance(epsilon, Mapping) and positive_epsilon("epsilon", epsilon) != top:
                 raise InvalidArgument("epsilon", epsilon, f"must be the largest of levels, {top}")
             epsilon, levels = top, None if len(set(levels)) == 1 else levels
         object.__setattr__(self, "levels", levels)

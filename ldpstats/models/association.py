@@ -362,7 +362,7 @@ class AssociationModel:
         LDPWarning
             When the condition number of the channels together is above 1e8.
         """
-        one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
+        cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method)
         if cov_type == "fpe16" and isinstance(estimator, MomentsEstimator):
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")

@@ -166,11 +166,11 @@ class DictionaryModel:
             When no strings whatever could make the reports (p < .001): strings that were not found
             are no misfit.
         """
-        level(alpha)
-        one_of("search", search, SEARCHES)
+        alpha = level(alpha)
+        search = one_of("search", search, SEARCHES)
         false_grams = positive_number("false_grams", false_grams, (1e-9, np.inf))
-        for name, value in (("max_grams", max_grams), ("max_candidates", max_candidates)):
-            positive_integer(name, value)
+        max_grams = positive_integer("max_grams", max_grams)
+        max_candidates = positive_integer("max_candidates", max_candidates)
         if max_candidates > LARGEST_DENSE // 2:
             remedy = f"must be at most {LARGEST_DENSE // 2}: all are fitted together"
             raise InvalidArgument("max_candidates", max_candidates, remedy)

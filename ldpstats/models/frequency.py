@@ -283,7 +283,7 @@ class FrequencyModel:
         cov_type: str = "default",
     ) -> FrequencyResults:
         """`fit` without a word on how well the reports fit, for models that rest on this one."""
-        one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
+        cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints)
         problem, solution = self._evidence(estimator), None
         if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
@@ -542,7 +542,7 @@ class FrequencyModel:
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-        positive_integer("n_boot", n_boot, 2)
+        n_boot = positive_integer("n_boot", n_boot, 2)
         self._made(results)
         if results.unexplained is not None and not results.assumes_complete:
             raise NotAvailable(
@@ -698,7 +698,7 @@ def two_sample_test(
     >>> test.df
     2.0
     """
-    one_of("method", method, ("default", "pearson", "wald"))
+    method = one_of("method", method, ("default", "pearson", "wald"))
     null = "both groups have the same distribution"
     _require_reports("first", first)
     _require_reports("second", second)

@@ -56,7 +56,7 @@ def test_independence(
     n_boot: int | None = None,
 ) -> TestResult:
     """See `AssociationResults.test_independence`."""
-    one_of("method", method, METHODS)
+    method = one_of("method", method, METHODS)
     if rng is not None:
         simulation_words(rng)  # refuses what is no generator
     if n_permutations is not None and method not in ("score", "pearson"):
@@ -506,7 +506,7 @@ def _bootstrap(
 ) -> TestResult:
     if rng is None:
         raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    positive_integer("n_boot", n_boot)
+    n_boot = positive_integer("n_boot", n_boot)
     statistic, null = likelihood_ratio(model, results), model.null_distribution()
     draws = [likelihood_ratio(model.simulated(null, rng)) for _ in range(n_boot)]
     p = permutation.permutation_pvalue(statistic, draws)

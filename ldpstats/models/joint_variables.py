@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.checks import listed, one_of
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -119,12 +119,13 @@ def variable_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
     """Names of d variables: those given, else x, y, z or x1, x2, ..."""
     if names is None:
         return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
-    given = () if isinstance(names, str) else tuple(names)
+    remedy = f"must be {d} different names, one per variable"
+    given = tuple(listed("names", names, remedy))
     for name in given:
         if not isinstance(name, str) or not name:
             raise InvalidArgument("names", name, "must be text")
     if len(given) != d or len(set(given)) < d:
-        raise InvalidArgument("names", names, f"must be {d} different names, one per variable")
+        raise InvalidArgument("names", names, remedy)
     return given
 
 
@@ -135,7 +136,7 @@ def per_variable(
     if given is None or (scalar and isinstance(given, bool | np.bool_ | str)):
         return (given,) * len(names)
     if isinstance(given, Mapping):
-        unknown = [key for key in given if key not in names]
+        unknown = [key for key in given if not isinstance(key, str) or key not in names]
         if unknown:
             raise InvalidArgument(name, unknown, f"are no variables: they are named {list(names)}")
         default = False if scalar else None
@@ -202,12 +203,11 @@ def prepared(
 
 def _kept(candidates: Any, labels: pd.Index[Any], name: str) -> pd.Index[Any]:
     """The categories of a closed alphabet to keep."""
-    unordered = isinstance(candidates, str | Mapping | set | frozenset | Iterator)
-    if unordered or not hasattr(candidates, "__len__"):
-        remedy = f"must be a list of categories of {name}"
+    remedy = f"must be a list of categories of {name}"
+    if isinstance(candidates, int | np.integer | Iterator):
         raise InvalidArgument("candidates", candidates, remedy)
     if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
-        candidates = list(candidates)  # what is there, not the categories
+        candidates = listed("candidates", candidates, remedy)  # what is there, not the categories
     keep = as_labels("candidates", candidates, least=1)
     encode("candidates", keep.tolist(), labels)  # refuses what is no category
     return keep
@@ -232,7 +232,7 @@ def _wanted_other(other: Any, mechanism: Any, candidates: Any, name: str) -> str
         return ""
     chosen = isinstance(other, bool | np.bool_)
     if not chosen:
-        one_of("other", other, _OTHERS)
+        other = one_of("other", other, _OTHERS)
     if candidates is None:
         if chosen and not mechanism.is_open:
             return ""  # all categories are listed: there is no other

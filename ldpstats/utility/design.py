@@ -89,7 +89,7 @@ def expected_loss(
     >>> expected_loss(orr, p, n=[20_000, 80_000], candidates=candidates).round(4)
     array([0.0464, 0.0232])
     """
-    one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, _LOSSES)
     _check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
@@ -223,7 +223,7 @@ def random_design_loss(
     >>> round(float(expected_loss(orr, p, n=10**6, candidates=names)), 4)
     0.0778
     """
-    one_of("loss", loss, _LOSSES)
+    loss = one_of("loss", loss, _LOSSES)
     law = probabilities(p)
     _check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:

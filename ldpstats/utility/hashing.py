@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.checks import positive_integer, probability
+from ldpstats.errors import InvalidArgument
 
 __all__ = [
     "cells_needed",
@@ -36,6 +37,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _NEVER = 1e-18  # a probability that cannot change a float near one
+_MOST_HASHES = (1 << 16) - 1
 
 
 def collision_probability(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
@@ -102,7 +104,8 @@ def distinguishable_probability(S: int, n_cells: int, n_cohorts: int, n_hashes: 
     if others * collision_probability(k, C, h) < _NEVER:
         return 1.0
     log_match, weights = _profiles(*_filters(k, h), C)
-    return float(weights @ np.exp(others * np.log1p(-np.exp(log_match))))
+    with np.errstate(divide="ignore"):  # log 0 where others match for certain
+        return float(weights @ np.exp(others * np.log1p(-np.exp(log_match))))
 
 
 def expected_recoverable_mass(S: int, n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
@@ -209,11 +212,10 @@ def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
 
 
 def _design(n_cells: object, n_cohorts: object, n_hashes: object) -> tuple[int, int, int]:
-    return (
-        positive_integer("n_cells", n_cells, 2),
-        positive_integer("n_cohorts", n_cohorts),
-        positive_integer("n_hashes", n_hashes),
-    )
+    hashes = positive_integer("n_hashes", n_hashes)
+    if hashes > _MOST_HASHES:  # none of our mechanisms has more
+        raise InvalidArgument("n_hashes", hashes, f"must be at most {_MOST_HASHES}")
+    return positive_integer("n_cells", n_cells, 2), positive_integer("n_cohorts", n_cohorts), hashes
 
 
 def _filters(k: int, h: int) -> tuple[Array, Array]:

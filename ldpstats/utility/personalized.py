@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution
+from ldpstats.checks import distribution, numbers
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["PersonalizedBound", "personalized_bound"]
@@ -109,10 +109,7 @@ def personalized_bound(
 
 def _finite(name: str, value: object, shape: tuple[int, ...] | None = None) -> Array:
     remedy = "must be an array of finite numbers"
-    try:
-        array = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise InvalidArgument(name, value, remedy) from None
+    array = numbers(name, value, remedy)
     if shape is not None and array.shape != shape:
         raise InvalidArgument(name, f"array of shape {array.shape}", f"must have shape {shape}")
     if not np.all(np.isfinite(array)):

@@ -9,8 +9,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution, positive_epsilon, positive_integer, probability
+from ldpstats.checks import (
+    as_array,
+    distribution,
+    positive_epsilon,
+    positive_integer,
+)
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.bits import check_theta
 
 Array = npt.NDArray[Any]
 Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
@@ -69,7 +75,7 @@ def krappor_rates(epsilon: Array, theta: float | None) -> Rates:
         flip = np.exp(-epsilon / 2.0)
         kept = 1.0 / (1.0 + flip)
         return Rates(kept, flip * kept, flip * kept, np.tanh(epsilon / 4.0))
-    own = np.full_like(epsilon, probability("theta", theta, zero=False, one=False))
+    own = np.full_like(epsilon, check_theta(theta))
     total = 1.0 - own + own * np.exp(-epsilon)
     psi = own * np.exp(-epsilon) / total
     return Rates(own, 1.0 - own, psi, own * (1.0 - own) * -np.expm1(-epsilon) / total)
@@ -104,10 +110,7 @@ def urap_rates(mask: Array, epsilon: Array, theta: float | None) -> Rates:
 
 
 def rectangular(name: str, value: object) -> Array:
-    try:
-        return np.asarray(value)
-    except ValueError:  # rows of different lengths
-        raise InvalidArgument(name, value, "must be a number or an array of numbers") from None
+    return as_array(name, value, "must be a number or an array of numbers")
 
 
 def each(name: str, value: object, check: Callable[[str, object], float]) -> Array:

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, distribution, one_of, positive_epsilon, positive_integer
+from ldpstats.checks import (
+    boolean,
+    distribution,
+    listed,
+    one_of,
+    positive_epsilon,
+    positive_integer,
+)
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.mechanisms.orappor import ORAPPOR
 from ldpstats.mechanisms.orr import ORR
@@ -169,7 +177,7 @@ def recommend_design(
     S, n = positive_integer("S", S, 2), positive_integer("n", n)
     epsilon = positive_epsilon("epsilon", epsilon)
     law = _geometric(S) if p is None else distribution("p", p, S)
-    one_of("loss", loss, ("l1", "l2"))
+    loss = one_of("loss", loss, ("l1", "l2"))
     closed = boolean("closed", closed)
     designs = list(
         _designs(S, n, epsilon, closed, _names(mechanisms), n_outputs, n_cohorts, n_hashes)
@@ -197,11 +205,9 @@ def _geometric(S: int) -> Array:
 
 
 def _names(mechanisms: object) -> list[str]:
-    try:
-        names = [mechanisms] if isinstance(mechanisms, str) else list(mechanisms)  # type: ignore[call-overload]
-    except TypeError:
-        remedy = f"must be names from {_MECHANISMS}"
-        raise InvalidArgument("mechanisms", mechanisms, remedy) from None
+    remedy = f"must be names from {_MECHANISMS}"
+    given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
+    names = listed("mechanisms", given, remedy)
     if not names:
         raise InvalidArgument("mechanisms", mechanisms, "must name one at least")
     return list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
@@ -239,10 +245,8 @@ def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[in
     """Distinct positive integers; one alone may be given without a list."""
     if values is None:
         return [int(value) for value in default]
-    try:
-        given = list(values)
-    except TypeError:
-        given = [values]
+    remedy = "must be a positive integer or a list of them"
+    given = [values] if isinstance(values, Integral) else listed(name, values, remedy)
     if not given:
         raise InvalidArgument(name, values, "must hold one number at least")
     return list(dict.fromkeys(positive_integer(name, value, least) for value in given))

@@ -61,7 +61,7 @@ def uldp_high_privacy_loss(
     0.0539
     """
     S, (eps, respondents) = positive_integer("n_sensitive", n_sensitive, 2), setting(epsilon, n)
-    one_of("loss", loss, LOSSES)
+    loss = one_of("loss", loss, LOSSES)
     each_term = S - 1 if one_of("mechanism", mechanism, _MECHANISMS) == "urr" else 4
     squared = S * each_term / (respondents * eps**2)
     return squared if loss == "l2" else np.sqrt(2.0 * S / np.pi * squared)

@@ -128,7 +128,7 @@ def best_theta(
 
     copies, epsilon = kinds(k, n_sensitive, least=1), positive_epsilon("epsilon", epsilon)
     law = None if p is None else distribution("p", p, int(copies.sum()))
-    one_of("loss", loss, LOSSES)
+    loss = one_of("loss", loss, LOSSES)
 
     def value(logit: float) -> float:
         return _loss(copies, epsilon, law, loss, float(1.0 / (1.0 + np.exp(-logit))))

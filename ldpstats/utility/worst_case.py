@@ -39,6 +39,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_MOST_LISTED = 1 << 26  # categories whose probabilities are listed, 512 MB
+
 LOSSES = ("l1", "l2")
 
 
@@ -74,7 +76,7 @@ def urr_worst_distribution(k: int, n_sensitive: int, epsilon: npt.ArrayLike) -> 
     array([[0.    , 0.    , 0.5   , 0.5   ],
            [0.1717, 0.1717, 0.3283, 0.3283]])
     """
-    copies, eps = kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
+    copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
     return np.repeat(worst_kinds(_urr_kinds(copies, eps), copies, "l1"), copies, axis=-1)
 
 
@@ -164,8 +166,8 @@ def urap_worst_distribution(
     array([[0.   , 0.   , 0.5  , 0.5  ],
            [0.1045, 0.1045, 0.3955, 0.3955]])
     """
-    copies, eps = kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
-    one_of("loss", loss, LOSSES)
+    copies, eps = _listed_kinds(k, n_sensitive), each("epsilon", epsilon, positive_epsilon)
+    loss = one_of("loss", loss, LOSSES)
     return np.repeat(worst_kinds(urap_kinds(copies, eps, theta), copies, loss), copies, axis=-1)
 
 
@@ -227,6 +229,14 @@ def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:
     if S > k:
         raise InvalidArgument("n_sensitive", n_sensitive, f"must be at most k, which is {k}")
     return np.array([S, k - S])
+
+
+def _listed_kinds(k: int, n_sensitive: int) -> npt.NDArray[np.int64]:
+    """See `kinds`; refuses more categories than can be listed."""
+    copies = kinds(k, n_sensitive)
+    if copies.sum() > _MOST_LISTED:
+        raise InvalidArgument("k", k, f"must be at most {_MOST_LISTED}: all are listed")
+    return copies
 
 
 def _urr_kinds(copies: Array, epsilon: Array) -> Rates:
