@@ -594,7 +594,7 @@ class AssociationResults(FittedResults):
         """The model that has the reports; None where there is none."""
         if model is None:
             return self.model
-        if not hasattr(model, "check_own"):
+        if not isinstance(getattr(model, "nobs", None), int) or not hasattr(model, "check_own"):
             raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
         return model
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.bit_scores import BitScores, unary_scores
-from ldpstats.checks import as_array
+from ldpstats.checks import as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 
@@ -479,7 +479,7 @@ class Kronecker(Channel):
     channels: tuple[Channel, ...]
 
     def __init__(self, channels: Sequence[Channel]) -> None:
-        object.__setattr__(self, "channels", tuple(channels))
+        object.__setattr__(self, "channels", _channels(channels))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -530,16 +530,15 @@ class Stacked(Channel):
     shares: Array
 
     def __init__(self, channels: Sequence[Channel], shares: Array | None = None) -> None:
-        groups = tuple(channels)
+        groups = _channels(channels)
         if len({channel.shape[0] for channel in groups}) != 1:
             raise InvalidArgument(
                 "channels",
                 [channel.shape for channel in groups],
                 "all groups need the same number of categories",
             )
-        given = np.full(len(groups), 1.0 / len(groups)) if shares is None else np.asarray(shares)
-        if given.shape != (len(groups),) or given.min() < 0.0 or abs(given.sum() - 1.0) > 1e-9:
-            raise InvalidArgument("shares", shares, "one probability per group, summing to one")
+        even = np.full(len(groups), 1.0 / len(groups))
+        given = even if shares is None else distribution("shares", shares, len(groups))
         object.__setattr__(self, "channels", groups)
         object.__setattr__(self, "shares", given)
 
@@ -573,3 +572,12 @@ def _log_power(probability: float, count: Array) -> Array:
     if probability > 0.0:
         return np.asarray(count * np.log(probability))
     return np.where(count > 0, -np.inf, 0.0)
+
+
+def _channels(given: object) -> tuple[Channel, ...]:
+    """The channels of a list of them, one at least."""
+    remedy = "must be a list of channels"
+    found = listed("channels", given, remedy)
+    if not found or not all(isinstance(channel, Channel) for channel in found):
+        raise InvalidArgument("channels", given, remedy)
+    return tuple(found)

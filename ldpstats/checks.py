@@ -25,6 +25,7 @@ __all__ = [
     "positive_integer",
     "probability",
     "real_number",
+    "replicates",
     "reports_in_all",
     "whole_below",
 ]
@@ -33,6 +34,7 @@ Array = npt.NDArray[Any]
 
 EPSILON_RANGE = (1e-6, 50.0)
 _LEAST_LEVEL = 1e-300
+_MOST_REPLICATES = 10_000_000
 
 
 def real_number(name: str, value: object, remedy: str) -> float:
@@ -100,6 +102,14 @@ def positive_integer(name: str, value: object, least: int = 1) -> int:
     number = int(value)
     if not least <= number < 2**63:
         raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def replicates(name: str, value: object, least: int = 1) -> int:
+    """Return how often something is drawn at random: not so often that it would take for ever."""
+    number = positive_integer(name, value, least)
+    if number > _MOST_REPLICATES:
+        raise InvalidArgument(name, value, f"must be at most {_MOST_REPLICATES}")
     return number
 
 

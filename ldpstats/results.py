@@ -232,6 +232,8 @@ class FrequencyResults(FittedResults):
         if method in ("profile", "bootstrap"):
             model = how.get("model")
             compute_here = getattr(model, f"{method}_intervals", None)
+            if not isinstance(getattr(model, "nobs", None), int):
+                compute_here = None
             if compute_here is None:
                 raise InvalidArgument(
                     "model", model, f"results hold no data: pass the fitted model for {method!r}"

@@ -588,6 +588,7 @@ def sites(e: Examples) -> list[Site]:
     """Every public callable."""
     found = [
         *_constructors(e),
+        *_channel_sites(e),
         *_mechanism_sites(e),
         *_count_sites(e),
         *_model_sites(e),
@@ -674,6 +675,18 @@ def _constructors(e: Examples) -> Iterator[Site]:
     found = e.strings
     whole = {name: getattr(found, name) for name in ("survey", "pair", "first", "second", "string")}
     yield Site("DictionaryReports", ldp.DictionaryReports, whole | {"n_missing": 0})
+
+
+def _channel_sites(e: Examples) -> Iterator[Site]:
+    Q = ldp.Dense([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
+    yield Site("Dense", ldp.Dense, {"Q": Q.Q.tolist()})
+    yield Site("Stacked", ldp.Stacked, {"channels": [Q, Q], "shares": [0.5, 0.5]})
+    yield Site("Kronecker", ldp.Kronecker, {"channels": [Q, Q]})
+    test = {"null": "p = q", "statistic": 1.0, "df": 1.0, "method": "a test"}
+    yield Site("TestResult.chi_square", ldp.TestResult.chi_square, test)
+    yield Site("TestResult", ldp.TestResult, test | {"pvalue": 0.3})
+    whole = e.table.test_independence().to_dict()
+    yield Site("TestResult.from_dict", ldp.TestResult.from_dict, {"document": whole})
 
 
 def _mechanism_sites(e: Examples) -> Iterator[Site]:
@@ -824,6 +837,9 @@ def _model_sites(e: Examples) -> Iterator[Site]:
         "progress": None,
     }
     yield Site("DictionaryModel.fit", e.dictionary.fit, find, slow=True)
+    lasso = ldp.FrequencyModel(e.bits["RAPPOR"], candidates=JOBS)
+    yield Site("FrequencyModel.fit lasso", lasso.fit, {"method": "lasso"})
+    yield Site("select", e.strings.select, {"keep": np.arange(5)})
     yield Site("at_pair", e.strings.at_pair, {"number": 0})
 
 
@@ -870,6 +886,10 @@ def _result_sites(e: Examples) -> Iterator[Site]:
             if name == "DictionaryResults":
                 plot |= {"most": 5, "truth": {"abca": 0.3}}
             yield Site(f"{name}.plot", r.plot, _takes(r.plot, plot), slow=True)
+    known = {"alpha": 0.05, "method": "profile", "model": e.frequency}
+    yield Site("conf_int profile", e.results.conf_int, known)
+    redrawn = known | {"method": "bootstrap", "rng": RNG, "n_boot": 39}
+    yield Site("conf_int bootstrap", e.results.conf_int, redrawn, slow=True)
     yield Site("t_test text", e.results.t_test, {"hypothesis": "nurse = driver"})
     yield Site("wald_test text", e.results.wald_test, {"hypothesis": "nurse = driver"})
     pair = {"first": "nurse", "second": "driver", "alpha": 0.05}

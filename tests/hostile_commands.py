@@ -45,8 +45,8 @@ OPTIONS = {
     "privatize": (
         "--column", "--spec", "--survey", "--mechanism", "--categories", "--alphabet",
         "--sensitive", "--epsilon", "--theta", "--p-truth", "--p-yes", "--p", "--q", "-f",
-        "--prevalence", "--n-outputs", "--n-bits", "--n-hashes", "--n-cohorts", "--hashing", "--write-spec", "--as",
-        "--keep", "--missing", "--na", "--force",
+        "--prevalence", "--n-outputs", "--n-bits", "--n-hashes", "--n-cohorts", "--hashing",
+        "--write-spec", "--as", "--keep", "--missing", "--na", "--force",
     ),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",

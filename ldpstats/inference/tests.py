@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.checks import numbers, real_number
 from ldpstats.covariances import Covariance, finite_array, probabilities
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
@@ -89,17 +90,24 @@ class TestResult:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if math.isnan(self.statistic):
-            raise InvalidArgument("statistic", self.statistic, "must not be NaN")
-        if not 0 <= self.pvalue <= 1:
+        remedy = "must be a number, not NaN"
+        if math.isnan(real_number("statistic", self.statistic, remedy)):
+            raise InvalidArgument("statistic", self.statistic, remedy)
+        if not 0 <= real_number("pvalue", self.pvalue, "must be a probability") <= 1:
             raise InvalidArgument("pvalue", self.pvalue, "must lie in [0, 1]")
+        if self.df is not None:
+            for value in self.df if isinstance(self.df, tuple) else (self.df,):
+                real_number("df", value, "must be a number, several in a tuple, or None")
+        for name in ("null", "method", "note"):
+            if not isinstance(getattr(self, name), str):
+                raise InvalidArgument(name, getattr(self, name), "must be text")
 
     def __str__(self) -> str:
-        numbers = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
+        shown = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
         if self.df is not None:
             values = self.df if isinstance(self.df, tuple) else (self.df,)
-            numbers.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
-        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(numbers)]
+            shown.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
+        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
         if self.note:
             lines.append(f"  Note: {self.note}")
         return "\n".join(lines)
@@ -121,17 +129,30 @@ class TestResult:
         cls, null: str, statistic: float, df: float, method: str, note: str = ""
     ) -> TestResult:
         """A statistic that is chi-square under the null."""
-        p = float(chi2_pvalue(statistic, df))
-        return cls(null, float(statistic), float(df), p, method, note)
+        remedy = "must be a number"
+        value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
+        p = float(chi2_pvalue(value, freedom))
+        return cls(null, float(value), float(freedom), p, method, note)
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote."""
-        fields = dict(document)
-        fields["statistic"] = float(fields["statistic"])
-        if isinstance(fields["df"], list):
-            fields["df"] = tuple(fields["df"])
-        return cls(**fields)
+        """The result that `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or a damaged one.
+        """
+        remedy = "must be what TestResult.to_dict wrote"
+        names = {item.name for item in fields(cls)}
+        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
+            raise InvalidArgument("document", document, remedy)
+        given = dict(document)
+        if given["statistic"] in ("inf", "-inf"):
+            given["statistic"] = float(given["statistic"])
+        if isinstance(given["df"], list):
+            given["df"] = tuple(given["df"])
+        return cls(**given)
 
 
 def z_test(

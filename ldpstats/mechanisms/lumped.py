@@ -120,6 +120,8 @@ def _kept(known: pd.Index[Any], keep: Any, other: Any) -> tuple[Array, pd.Index[
     if isinstance(getattr(keep, "dtype", None), pd.CategoricalDtype):
         keep = list(keep)  # what is there, not the categories
     labels = as_labels("keep", keep, least=1)
+    if len(labels) > len(known):
+        raise InvalidArgument("keep", keep, f"has more labels than the {len(known)} categories")
     kept = encode("keep", labels.tolist(), known)[0]
     if kept.size == len(known):
         raise InvalidArgument("keep", keep, "holds all categories: nothing is left for Other")

@@ -315,8 +315,8 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
         return lambda text: True
     if isinstance(keep, str | re.Pattern):
         try:
-            pattern = re.compile(keep)
-        except re.error as error:
+            pattern = re.compile(str.__str__(keep) if isinstance(keep, str) else keep)
+        except (re.error, OverflowError, RecursionError) as error:
             raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
         if not isinstance(pattern.pattern, str):
             raise InvalidArgument("keep", keep, "matches bytes: compile a pattern of text")

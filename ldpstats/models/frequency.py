@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, distribution, one_of, positive_integer
+from ldpstats.checks import boolean, distribution, one_of, replicates
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
 from ldpstats.errors import (
@@ -542,7 +542,7 @@ class FrequencyModel:
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-        n_boot = positive_integer("n_boot", n_boot, 2)
+        n_boot = replicates("n_boot", n_boot, 2)
         self._made(results)
         if results.unexplained is not None and not results.assumes_complete:
             raise NotAvailable(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.checks import one_of, replicates
 from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import association, permutation, tables
@@ -307,7 +307,7 @@ def _permutations(
         return 999 if rng is not None and smallest < _SMALL else 0
     if rng is None:
         raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    return positive_integer("n_permutations", n_permutations)
+    return replicates("n_permutations", n_permutations)
 
 
 def _exact(
@@ -506,7 +506,7 @@ def _bootstrap(
 ) -> TestResult:
     if rng is None:
         raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-    n_boot = positive_integer("n_boot", n_boot)
+    n_boot = replicates("n_boot", n_boot)
     statistic, null = likelihood_ratio(model, results), model.null_distribution()
     draws = [likelihood_ratio(model.simulated(null, rng)) for _ in range(n_boot)]
     p = permutation.permutation_pvalue(statistic, draws)

@@ -59,14 +59,18 @@ class Setting:
 
     def __post_init__(self) -> None:
         self.layout(1)
-        positive_epsilon("epsilon", self.epsilon)
-        positive_integer("n", self.n)
-        level(self.alpha)
-        probability("power", self.power, zero=False, one=False)
+        numbers = {
+            "epsilon": positive_epsilon("epsilon", self.epsilon),
+            "n": positive_integer("n", self.n),
+            "alpha": level(self.alpha),
+            "power": probability("power", self.power, zero=False, one=False),
+            "false_grams": positive_number("false_grams", self.false_grams, (1e-9, _MOST_KEPT)),
+        }
+        for name, number in numbers.items():
+            object.__setattr__(self, name, number)
         if positive_integer("max_candidates", self.max_candidates) > _MOST_TESTED:
             remedy = f"must be at most {_MOST_TESTED}: few hashes tell more strings apart"
             raise InvalidArgument("max_candidates", self.max_candidates, remedy)
-        positive_number("false_grams", self.false_grams, (1e-9, _MOST_KEPT))
 
     def layout(self, gram: int) -> GramLayout:
         """Strings cut into grams of this size, side by side."""
