@@ -65,7 +65,7 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
             raise InvalidArgument(
                 name,
                 value,
-                "labels must be strings, integers, finite floats or booleans, none missing; convert "
+                "labels must be strings, integers, finite floats or booleans; convert "
                 "others, such as the intervals of pd.cut, with .astype(str), labels and values",
             )
     if values == list(range(len(values))) and all(type(v) is int for v in values):
