@@ -1,7 +1,8 @@
 """The command line of the package, ``ldpstats COMMAND``.
 
-Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line on standard
-error and nothing on standard output; 130, an interruption; 141, that nobody reads the output.
+Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
+on standard error and nothing on standard output; 130, an interruption; 141, that nobody reads the
+output.
 """
 
 from __future__ import annotations

@@ -185,10 +185,11 @@ assert len(found) >= 40
 #
 # One report is private, but a thousand reports of the same answer with fresh noise are not: their
 # mean shows the Bloom filter. RAPPOR's client therefore randomises each answer once and for all (a
-# fraction f of its bits), always with the same result, and draws fresh noise on top of that. Here an
-# attacker averages 2,000 reports of one client. (At f = 0 a client makes one report and no more,
-# unless it is told that no privacy is wanted, as here.) Without the permanent response he reads off
-# the filter; with it he learns the permanent response and nothing more, which is private for life.
+# fraction f of its bits), with the same result whenever it is asked, and draws fresh noise on top
+# of that. Here an attacker averages 2,000 reports of one client. (At f = 0 a client makes one
+# report and no more, unless it is told that no privacy is wanted, as here.) Without the permanent
+# response he reads off the filter; with it he learns the permanent response and nothing more, which
+# is private for life.
 
 # %%
 filters = {}
