@@ -1,4 +1,4 @@
-"""Whether a RAPPOR client's time tells a known answer from a new one, and an O-RR client's a length.
+"""Whether the time of a RAPPOR client tells a known answer from a new one, of O-RR a length.
 
 ``python benchmarks/client_timing.py``: pairs of reports by turns, one of an answer that was
 reported before and one of an answer that never was. The AUC is the probability that the known one
