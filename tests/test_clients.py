@@ -205,10 +205,12 @@ def test_state_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
         ldp.RAPPOR(16, 2, 64, f=0.4, p=0.0, q=1.0).client(state=path)
     with pytest.raises(ldp.InvalidArgument, match="another client"):
         KRR.client(state=path)
-    for where in (tmp_path, tmp_path / "no" / "state", 3, b"\0", "a\0b", None and 0):
-        if where is not None:
-            with pytest.raises(ldp.InvalidArgument, match="state"):
-                BARE.client(state=where)  # type: ignore[arg-type]
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    missing = tmp_path / "no" / "state"
+    for where in (tmp_path, tmp_path / "pipe", tmp_path / "dangling", missing, 3, "", "a\0b"):
+        with pytest.raises(ldp.InvalidArgument, match="state"):
+            BARE.client(state=where)  # type: ignore[arg-type]
     for document in (None, {}, [good], np.arange(3), good | {"version": np.arange(2)}, "x", old):
         with pytest.raises(ldp.LDPError):
             ldp.RAPPORClient.from_dict(document, BARE)  # type: ignore[arg-type]

@@ -43,6 +43,8 @@ class StateFile:
         that make it at once, one does, and the others read that.
         """
         with self._failures():
+            if self.path.exists() and not self.path.is_file():
+                raise self._refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(json.dumps(fresh()).encode("ascii") + b"\n")
             with open(self.path, "rb") as file:
