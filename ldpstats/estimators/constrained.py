@@ -183,14 +183,19 @@ def _optimise(problem: Any) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         try:
-            if problem.is_lp() and cp.HIGHS in cp.installed_solvers():
+            if _linear(problem) and "HIGHS" in cp.installed_solvers():
                 tight = {
                     "primal_feasibility_tolerance": 1e-10,
                     "dual_feasibility_tolerance": 1e-10,
                 }
-                problem.solve(solver=cp.HIGHS, **tight)
+                problem.solve(solver="HIGHS", **tight)
             else:
                 tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
                 problem.solve(solver=cp.CLARABEL, **tight)
         except cp.SolverError:
             return
+
+
+def _linear(problem: Any) -> bool:
+    """Whether a problem is a linear program; `Problem.is_lp` needs a newer cvxpy than we do."""
+    return bool(problem.is_qp() and problem.objective.expr.is_pwl())
