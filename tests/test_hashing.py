@@ -138,7 +138,7 @@ def arrow_column(values: pa.Array | pa.ChunkedArray) -> pd.Series:
 class KeepsItsType(pd.arrays.ArrowExtensionArray):
     """As in pandas 2.2, whose columns ignore the type that pyarrow asks them for."""
 
-    def __arrow_array__(self, type=None):  # noqa: A002
+    def __arrow_array__(self, type=None):
         return self._pa_array
 
 

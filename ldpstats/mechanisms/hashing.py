@@ -187,7 +187,7 @@ def _arrow_strings(column: Any) -> Any:
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
         kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
         return pa.array(column) if any(is_kind(kind) for is_kind in kinds) else None
-    fixed = isinstance(column, np.ndarray) and dtype != object
+    fixed = isinstance(column, np.ndarray) and column.dtype != object
     if fixed or isinstance(dtype, pd.CategoricalDtype):
         column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
     if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
