@@ -24,8 +24,16 @@ from ldpstats.clients.device import plain
 from ldpstats.clients.limits import check_cohorts, check_epsilon
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import align, as_series, encode, labels_from_json, labels_to_json, whole
-from ldpstats.privacy import Audit, uldp
+from ldpstats.labels import (
+    align,
+    as_series,
+    encode,
+    labels_from_json,
+    labels_to_json,
+    sensitive_codes,
+    whole,
+)
+from ldpstats.privacy import Audit
 from ldpstats.problems import Equations, Likelihood, Moments
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import BitCounts, Counts, Reports
@@ -325,10 +333,11 @@ class Mechanism(ABC):
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
         if self.sensitive is None:
             return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+        codes = sensitive_codes(self.sensitive, self.categories)
         return Audit(
             str(self),
             self.epsilon,
-            uldp(self).epsilon,
+            self.channel().protected_epsilon(codes),
             self.sampler_epsilon(),
             sensitive=(len(self.sensitive), self.k),
         )
