@@ -21,6 +21,7 @@ __all__ = [
     "labels_to_json",
     "sensitive_codes",
     "sensitive_labels",
+    "whole",
 ]
 
 _PLAIN = (str, bool, int, float)
@@ -179,6 +180,8 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     """Return a column of values as a Series numbered from 0; a single value has length one."""
     if np.isscalar(values) or values is None:
         values = [values]
+    if isinstance(values, list) and len(values) == 1 and isinstance(values[0], str):
+        return pd.Series(values, dtype=object)  # a device's one answer, however long: not copied
     try:
         vector = not isinstance(values, pd.DataFrame | dict | set) and np.ndim(values) == 1  # type: ignore[arg-type]
     except ValueError:  # lists of several lengths
@@ -270,3 +273,11 @@ def labels_from_json(name: str, document: object) -> pd.Index[Any]:
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
     return as_labels(name, document, least=1)
+
+
+def whole(value: Any) -> Any:
+    """The number whose text this is ("1", not "01"); anything else as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        number = int(value)
+        return number if str(number) == value else value
+    return value
