@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,21 +113,26 @@ def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
     >>> hex(words(1)[0])
     '0x706050403020100'
     """
-    source: object = os.urandom if entropy is None else entropy
+    source: Any = os.urandom if entropy is None else entropy
     if not callable(source):
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
+    return _SystemWords(source)
 
-    def words(n: int) -> npt.NDArray[np.uint64]:
+
+@dataclass(frozen=True)
+class _SystemWords:
+    """Words from a source of bytes; a class, so that a collector can go to another process."""
+
+    source: Callable[[int], bytes]
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
         try:
-            raw = source(8 * n)
+            raw: object = self.source(8 * n)
         except (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError) as error:
             why = f"raised {type(error).__name__} when asked for {8 * n} bytes"
-            raise InvalidArgument("entropy", source, f"{why}: it must return them") from error
+            raise InvalidArgument("entropy", self.source, f"{why}: it must return them") from error
         if not isinstance(raw, bytes) or len(raw) != 8 * n:
             got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
-            raise InvalidArgument(
-                "entropy", source, f"must return exactly the {8 * n} bytes asked for, not {got}"
-            )
+            remedy = f"must return exactly the {8 * n} bytes asked for, not {got}"
+            raise InvalidArgument("entropy", self.source, remedy)
         return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
-
-    return words

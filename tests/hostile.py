@@ -21,6 +21,7 @@ from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -677,6 +678,15 @@ def _constructors(e: Examples) -> Iterator[Site]:
     yield Site("DictionaryReports", ldp.DictionaryReports, whole | {"n_missing": 0})
 
 
+_FILE = {"state": ("file", "path")}
+_STATES = count()
+
+
+def _state_file(folder: Path) -> str:
+    """The name of a file that is not there yet."""
+    return str(folder / f"state-{next(_STATES)}")
+
+
 def _channel_sites(e: Examples) -> Iterator[Site]:
     Q = ldp.Dense([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
     yield Site("Dense", ldp.Dense, {"Q": Q.Q.tolist()})
@@ -727,11 +737,14 @@ def _mechanism_sites(e: Examples) -> Iterator[Site]:
             "entropy": Fresh(lambda: rng().bytes),
             "reports": 2,
             "max_epsilon": 100.0,
-            "allow_no_privacy": True,
+            "allow_no_privacy": False,
+            "secret": bytes(32),
         }
         for kind in ("client", "collector"):
             make = getattr(m, kind)
             yield Site(f"{name}.{kind}", make, _takes(make, client))
+        kept = {"state": Fresh(partial(_state_file, e.folder)), "reports": 2}
+        yield Site(f"{name}.client of a file", m.client, _takes(m.client, kept), _FILE)
         collector = m.collector()
         one = {"value": values[0].item() if isinstance(values[0], np.generic) else values[0]}
         yield Site(f"{name}.collector().report", collector.report, one, {"value": ("values",)})
@@ -743,6 +756,7 @@ def _mechanism_sites(e: Examples) -> Iterator[Site]:
     yield Site("PUM.preprocess", e.pum.preprocess, dict(pum))
     yield Site("PUM.channel", e.pum.channel, {"tags": {"home": {"park"}}})
     own = {"tags": {"home": {"park"}}, "entropy": Fresh(lambda: rng().bytes), "reports": 2}
+    own |= {"max_epsilon": 10.0, "allow_no_privacy": False}
     yield Site("PUM.client", e.pum.client, _takes(e.pum.client, own))
     client = e.pum.client({"home": {"park"}}, **_takes(e.pum.client, {"reports": None}))
     yield Site("PUM.client().report", client.report, {"value": "park"}, {"value": ("values",)})

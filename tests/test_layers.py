@@ -46,6 +46,7 @@ LAYERS = (
     "composition",
     "privacy",
     "other",
+    "clients",
     "mechanisms",
     "dictionary_mechanisms",
     "dictionary_survey",
@@ -89,6 +90,7 @@ SHARED_SIBLINGS = {
         "hashed_bits",
         "hashing",
         "krr",
+        "rappor_client",
         "urap",
         "urr",
     }

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
+from ldpstats.dictionary_survey import DictionaryClient, DictionaryCollector, DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT
 from ldpstats.io.files import FilePath, checked_path, refusal
@@ -87,7 +87,7 @@ def privatize_strings(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: DictionaryClient,
+    client: DictionaryCollector,
     *,
     keep: Sequence[str] = (),
     missing: str = "raise",
@@ -108,7 +108,7 @@ def privatize_strings(
         string of `target`, as in `DictionaryReports.to_frame`.
     column : str
         Column of true strings.
-    client : DictionaryClient
+    client : DictionaryCollector
         From `DictionarySurvey.collector`.
     keep : sequence of str
         Other columns to copy beside the reports, as they are.
@@ -148,8 +148,8 @@ def privatize_strings(
     'start_1,gram_1,start_2,gram_2,string,sex'
     """
     one_of("missing", missing, ("raise", "count"))
-    if not isinstance(client, DictionaryClient):
-        raise InvalidArgument("client", client, "must be a client: survey.collector()")
+    if not isinstance(client, DictionaryCollector | DictionaryClient):
+        raise InvalidArgument("client", client, "must be a collector: survey.collector()")
     keep, na = names("keep", keep), names("na", na)
     if column in keep:
         raise InvalidArgument("keep", column, "holds the true answers, which are never copied")

@@ -15,7 +15,7 @@ from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.report_columns import fingerprint_of, stored_fingerprint
 from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
 from ldpstats.io.values import label_of, present, refuse_missing, row_named
-from ldpstats.mechanisms import Client, Mechanism
+from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
@@ -88,7 +88,7 @@ def privatize_file(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: Client,
+    client: Collector,
     *,
     name: str = "report",
     keep: Sequence[str] = (),
@@ -112,8 +112,8 @@ def privatize_file(
         CSV or Parquet files.
     column : str
         Column of true categories.
-    client : Client
-        From `Mechanism.collector`.
+    client : Collector
+        From `Mechanism.collector`; a `Client`, one respondent's, makes the reports that it may.
     name : str
         What to call the column of reports.
     keep : sequence of str
@@ -157,8 +157,8 @@ def privatize_file(
     'report,sex'
     """
     one_of("missing", missing, ("raise", "count"))
-    if not isinstance(client, Client):
-        raise InvalidArgument("client", client, "must be a client: mechanism.collector()")
+    if not isinstance(client, Collector | Client | RAPPORClient):
+        raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     keep, na, _ = names("keep", keep), names("na", na), names("name", [name])
     if column in keep:
         raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
