@@ -20,10 +20,10 @@ leaves nothing half-written.
 from __future__ import annotations
 
 from ldpstats.io.candidates import read_candidates
+from ldpstats.io.commits import replacing, replacing_all
 from ldpstats.io.counting import read_counts
 from ldpstats.io.dictionary_reading import read_dictionary_reports
 from ldpstats.io.dictionary_writing import privatize_strings, write_dictionary_reports
-from ldpstats.io.files import replacing
 from ldpstats.io.google_rappor import (
     read_rappor_map,
     read_rappor_params,
@@ -59,6 +59,7 @@ __all__ = [
     "read_rappor_reports",
     "read_survey",
     "replacing",
+    "replacing_all",
     "write_dictionary_reports",
     "write_mechanism",
     "write_rappor_counts",
