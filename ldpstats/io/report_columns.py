@@ -53,9 +53,9 @@ def read_fingerprints(
     say nothing.
     """
     if column in frame:
-        fields = objects(frame[column])
+        fields = pd.Series(objects(frame[column]), dtype=object)
         if na:
-            fields[frame[column].isin(list(na)).to_numpy(dtype=bool, na_value=False)] = None
+            fields = fields.mask(fields.isin(list(na)), None)
         check_fingerprints(f"{path}, column {column!r}", column, fields, made_by, done)
 
 
