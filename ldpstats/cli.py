@@ -182,8 +182,7 @@ def _status(argv: Sequence[str] | None) -> int:
             warnings.showwarning = _show_warning
             arguments = _arguments(argv)
             status: int = arguments.run(arguments)
-            sys.stdout.flush()
-            return status
+        return _flushed() or status
     except SystemExit as stop:  # --help and --version
         return _flushed() or int(stop.code or 0)
     except KeyboardInterrupt:
@@ -195,7 +194,9 @@ def _status(argv: Sequence[str] | None) -> int:
     except MemoryError:
         return _complain("not enough memory for so many categories or reports", 2)
     except OSError as error:
-        return _flushed() or _complain(str(error), 2)
+        if error.filename is None:  # files have names: this is standard output, in a print
+            return _unwritable(error)
+        return _complain(str(error), 2)
     except (LDPError, UnicodeError) as error:
         return _complain(str(error), 2)
     except Exception as error:
@@ -230,15 +231,22 @@ def _flushed() -> int:
         _give_up(sys.stdout)
         return 141
     except OSError as error:
-        _give_up(sys.stdout)
-        return _complain(f"standard output cannot be written ({error.strerror})", 2)
+        return _unwritable(error)
     return 0
+
+
+def _unwritable(error: OSError) -> int:
+    _give_up(sys.stdout)
+    return _complain(f"standard output cannot be written ({error.strerror or error})", 2)
 
 
 def _give_up(stream: TextIO) -> None:
     """Send nowhere what a stream still holds: Python writes it on exit, and must not fail again."""
-    with suppress(OSError), open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), stream.fileno())
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
 
 
 def _fill_standard_streams() -> None:
@@ -269,6 +277,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise LDPError(f"{message} (see {self.prog} --help)")
+
+    def print_help(self, file: Any = None) -> None:
+        # argparse would say nothing where it cannot be written
+        print(self.format_help(), end="", file=file)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:

@@ -48,7 +48,7 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
         For the first field that holds anything but the fingerprint of `made_by`.
     """
     try:
-        codes, distinct = pd.factorize(values)
+        codes, distinct = pd.factorize(pd.Series(values))
     except TypeError:
         raise InvalidArgument(where, values, "must hold fingerprints: text or nothing") from None
     own = made_by.fingerprint

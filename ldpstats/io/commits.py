@@ -130,6 +130,8 @@ def _named(*targets: _Target) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        if not targets:
+            raise
         own = [t for t in targets if t.temporary in (error.filename, error.filename2)] or targets
         names = " and ".join(os.fspath(target.given) for target in own)
         remedy = f"cannot be written ({error.strerror or error})"
