@@ -16,8 +16,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -163,7 +163,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     0
     """
     _fill_standard_streams()
-    with cleaning_up():
+    with cleaning_up(), _quiet_interruptions():
         try:
             return _status(argv)
         except KeyboardInterrupt:  # one more, while the first was being dealt with
@@ -247,6 +247,25 @@ def _give_up(stream: TextIO) -> None:
     except OSError:
         with suppress(OSError), open(os.devnull, "wb") as nowhere:
             os.dup2(nowhere.fileno(), stream.fileno())
+
+
+@contextmanager
+def _quiet_interruptions() -> Iterator[None]:
+    """Print nothing of a second interruption that meets the clean-up after the first.
+
+    Python prints it where it cannot be raised, as from a generator that is being closed.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
 
 
 def _fill_standard_streams() -> None:

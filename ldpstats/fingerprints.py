@@ -49,7 +49,7 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
     """
     try:
         codes, distinct = pd.factorize(pd.Series(values))
-    except TypeError:
+    except (TypeError, ValueError):  # lists, arrays
         raise InvalidArgument(where, values, "must hold fingerprints: text or nothing") from None
     own = made_by.fingerprint
     for code, found in enumerate(distinct.tolist()):

@@ -113,6 +113,34 @@ def test_a_second_interruption_is_no_traceback(
     assert capsys.readouterr() == ("", "") and "out.json" not in files()
 
 
+class Closing:
+    """What is interrupted while it is being thrown away, where no error can be raised."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        raise self.error("while closing")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interruption_that_cannot_be_raised_is_not_printed(
+    error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+
+    def fail(*given: Any, **how: Any) -> None:
+        Closing(error)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: told.append(found.exc_type))
+    before = sys.unraisablehook
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", fail)
+    assert main(FIT.split()) == 130
+    assert told == ([] if error is KeyboardInterrupt else [ValueError])
+    assert sys.unraisablehook is before
+
+
 @pytest.mark.parametrize("old", [False, True])
 def test_results_appear_together(
     old: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -242,7 +242,16 @@ def _position(path: FilePath, header: list[str], column: str, secret: bool) -> i
 
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
-    values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
+        return values
+    import pyarrow
+
+    try:
+        values = column.to_numpy(dtype=object, na_value=None)
+    except (pyarrow.ArrowException, UnicodeDecodeError):
+        remedy = "holds text that is not UTF-8: write it as UTF-8"
+        raise InvalidArgument("column", column.name, remedy) from None
     return values
 
 
