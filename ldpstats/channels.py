@@ -54,6 +54,14 @@ class OutputClasses:
     sole: Array
     size: Array
 
+    def invertible(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which reveal a category that is not among the codes `sensitive`, shape (c,)."""
+        return (self.sole >= 0) & ~np.isin(self.sole, sensitive) & (self.size > 0)
+
+    def protected(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which of the other classes can be made, shape (c,)."""
+        return ~self.invertible(sensitive) & (self.size > 0)
+
 
 def n_patterns(n_bits: int) -> float:
     """Number of patterns of bits; inf where it is beyond floats."""
@@ -88,6 +96,12 @@ class Channel(ABC):
             ratio = np.where(high > 0.0, np.log(high / low), 0.0)
         makers = np.count_nonzero(Q, axis=0)
         return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+
+    def protected_epsilon(self, sensitive: Array) -> float:
+        """Epsilon of utility-optimised LDP for categories of these codes: see `privacy.uldp`."""
+        classes = self.output_classes()
+        ratio = np.where(classes.protected(sensitive), classes.log_ratio, 0.0)
+        return float(ratio.max(initial=0.0))
 
     def matrix(self) -> Array:
         """The dense matrix Q, shape (k, l).
@@ -265,22 +279,34 @@ class Uniformised(Channel):
     def rows(self, y: Array) -> Rows:
         return UniformRows(np.asarray(y), self.a, self.b, self.k)
 
+    def noise(self, y: Array | slice = slice(None)) -> Array:
+        """Entries of b at reports `y`, shape (n,)."""
+        return np.broadcast_to(np.asarray(self.b, dtype=np.float64), (self.k,))[y]
+
+    @property
+    def replaced(self) -> float:
+        """P(the report is drawn from that law): the sum of b."""
+        return float(np.sum(self.noise()))
+
     def epsilon(self) -> float:
+        if np.ndim(self.b) == 0:  # all reports are alike
+            return float(self.ratios(np.zeros(1, dtype=np.int64))[0])
         return float(self.ratios().max())
 
-    def ratios(self) -> Array:
-        """``|ln Q[y, y] / Q[x, y]|`` of each report y and any x but y, in nats, shape (k,)."""
-        b = np.broadcast_to(np.asarray(self.b, dtype=np.float64), (self.k,))
+    def ratios(self, y: Array | slice = slice(None)) -> Array:
+        """``|ln Q[y, y] / Q[x, y]|`` of each report y and any x but y, in nats, shape (n,)."""
+        b = self.noise(y)
         if self.a == 0.0:
-            return np.zeros(self.k)
+            return np.zeros(b.size)
         with np.errstate(divide="ignore"):
             return np.asarray(np.abs(np.log1p(self.a / b)))
 
     def output_classes(self) -> OutputClasses:
         if self.a < 0.0:
             return super().output_classes()
-        made = np.broadcast_to(np.asarray(self.a + self.b), (self.k,)) > 0.0
-        alone = made & (np.broadcast_to(np.asarray(self.b), (self.k,)) == 0.0)
+        b = self.noise()
+        made = self.a + b > 0.0
+        alone = made & (b == 0.0)
         return OutputClasses(self.ratios(), np.where(alone, np.arange(self.k), -1), made + 0.0)
 
 
@@ -292,8 +318,9 @@ class Bits(Channel):
 
     Parameters
     ----------
-    members : array of int, shape (k, h)
-        Bits that belong to each category; a bit listed twice counts once (hash collisions).
+    members : array of int, shape (k, h), or range
+        Bits that belong to each category; a bit listed twice counts once (hash collisions). A range
+        of length k where each category has one bit, which takes no memory.
     n_bits : int
         Width of a report.
     p1, p0 : float
@@ -311,25 +338,46 @@ class Bits(Channel):
            [0.375, 0.125, 0.375, 0.125]])
     """
 
-    members: Array
+    members: Array | range
     n_bits: int
     p1: float
     p0: float
 
     @property
+    def k(self) -> int:
+        """Number of categories."""
+        return len(self.members)
+
+    @property
     def shape(self) -> tuple[int, int]:
-        return self.members.shape[0], 2**self.n_bits
+        return self.k, 2**self.n_bits
 
     @property
     def unary(self) -> bool:
         """Whether category x owns exactly bit x."""
+        if isinstance(self.members, range):
+            return self.members == range(self.n_bits)
         k, h = self.members.shape
         return h == 1 and k == self.n_bits and bool(np.all(self.members[:, 0] == np.arange(k)))
 
+    def _listed(self) -> Array:
+        """`members` as an array, shape (k, h)."""
+        if isinstance(self.members, range):
+            return np.arange(self.members.start, self.members.stop, self.members.step)[:, None]
+        return self.members
+
     def design(self) -> Array:
         """Indicator of own bits, shape (k, n_bits)."""
-        owned = np.zeros((self.members.shape[0], self.n_bits))
-        np.put_along_axis(owned, self.members, 1.0, axis=1)
+        owned = np.zeros((self.k, self.n_bits))
+        np.put_along_axis(owned, self._listed(), 1.0, axis=1)
+        return owned
+
+    def _owned(self) -> Array:
+        """The columns of `design` of bits that some category owns, shape (k, at most k h)."""
+        members = self._listed()
+        bits, place = np.unique(members, return_inverse=True)
+        owned = np.zeros((self.k, bits.size))
+        np.put_along_axis(owned, place.reshape(members.shape), 1.0, axis=1)
         return owned
 
     def bit_means(self, p: Array) -> Array:
@@ -343,7 +391,7 @@ class Bits(Channel):
     def _matrix(self) -> Array:
         patterns = np.arange(2**self.n_bits)
         probability = self.p0 + (self.p1 - self.p0) * self.design()
-        Q = np.ones((self.members.shape[0], patterns.size))
+        Q = np.ones((self.k, patterns.size))
         for j in range(self.n_bits):
             q = probability[:, j, None]
             Q *= np.where((patterns >> j) & 1, q, 1.0 - q)
@@ -405,7 +453,7 @@ class Bits(Channel):
         down = max(-set_ratio, -clear_ratio)  # a bit that only x' owns
         if self.unary:
             return float(up + down)
-        owned = self.design()
+        owned = self._owned()  # bits that nobody owns tell nobody apart
         common = owned @ owned.T
         alone = owned.sum(axis=1)[:, None] - common
         # 0 * inf arises where neither category owns a bit alone: such a pair adds nothing

@@ -1,10 +1,10 @@
 """The command line of the package, ``ldpstats COMMAND``.
 
-Exit status 0 is success; 1, that an audit found a leak; 2, bad input, with one line on standard
-error and nothing on standard output; 130, an interruption; 141, that nobody reads the output. After
-SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129. However it
-ends, files appear complete or not at all, and those of one run together; only SIGKILL or a crash
-leaves a temporary file, whose name begins with ".ldpstats-".
+Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
+on standard error and nothing on standard output; 130, an interruption; 141, that nobody reads the
+output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
+However it ends, files appear complete or not at all, and those of one run together; only SIGKILL or
+a crash leaves a temporary file, whose name begins with ".ldpstats-".
 """
 
 from __future__ import annotations
@@ -153,8 +153,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns
     -------
     int
-        0 success, 1 an audit that does not agree, 2 bad input, 130 interrupted, 141 broken pipe.
-        SIGTERM and SIGHUP end the process, as they do by default, after unfinished files are gone.
+        0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
+        broken pipe. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
+        files are gone.
 
     Examples
     --------
@@ -344,6 +345,10 @@ def _add_privatize(commands: Any) -> None:
         flags = [f"-{name}"] if name == "f" else []
         made.add_argument(*flags, option(name), type=kind, help=text)
     made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
+    words = "refuse a specification whose epsilon, in nats, is larger"
+    add("--max-epsilon", type=float, metavar="EPSILON", help=words)
+    words = "run a mechanism that does not protect its respondents"
+    add("--allow-no-privacy", action="store_true", help=words)
     words = "what to call the column of reports (default: report)"
     add("--as", dest="name", metavar="COLUMN", help=words)
     words = "copy another column too, as it is: an identifier, or reports made before"
@@ -408,10 +413,12 @@ def _privatize(given: argparse.Namespace) -> int:
         how["name"] = "report" if given.name is None else given.name
     else:
         made_by, privatize = _survey(given), io.privatize_strings
+    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
+    collector = made_by.collector(**limits)
     how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
     with progress("privatising") as advance:
         paths = given.input, given.output, given.column
-        nobs, n_missing = privatize(*paths, made_by.collector(), **how, advance=advance)
+        nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
     print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
     return 0
 
@@ -592,7 +599,7 @@ def _audit(given: argparse.Namespace) -> int:
     read = io.read_survey if io.is_survey(given.spec) else io.read_mechanism
     audit = read(given.spec).audit()
     print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
-    return 0 if audit.agrees else 1
+    return 0 if audit.agrees and audit.private else 1
 
 
 if __name__ == "__main__":

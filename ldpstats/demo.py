@@ -1,8 +1,8 @@
 """The main job on real data: ``python -m ldpstats.demo [FIGURE]``.
 
 Household income is a question that many people refuse to answer. The demonstration takes the
-income classes of the General Social Survey 1974-2018, lets every respondent's client privatise the
-answer with the operating system's randomness, fits the reports, and prints the summary with the
+income classes of the General Social Survey 1974-2018, privatises every respondent's answer with the
+operating system's randomness, fits the reports, and prints the summary with the
 truth beside it, which here is known.
 """
 
@@ -24,7 +24,7 @@ def main(figure: Path) -> None:
     people = datasets.expand(datasets.load_gss())
     income = people["income5"].cat.rename_categories({"missing": "not stated"})  # an answer too
     mechanism = ldp.KRR(income, epsilon=EPSILON)
-    reports = mechanism.client().privatize(income)
+    reports = mechanism.collector().privatize(income)
     lies = (mechanism.report_labels(reports) != income.to_numpy()).mean()
 
     results = ldp.FrequencyModel(reports).fit()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +15,9 @@ import pandas as pd
 from ldpstats import samplers
 from ldpstats.channels import Dense
 from ldpstats.checks import one_of
+from ldpstats.clients import Client, Collector
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.limits import check_cohorts, check_epsilon
 from ldpstats.dictionary_mechanisms import (
     budgets,
     carries_grams,
@@ -28,11 +30,12 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
 from ldpstats.labels import as_series
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.privacy import Audit
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import Reports
 
-__all__ = ["DictionaryClient", "DictionarySurvey"]
+__all__ = ["DictionaryClient", "DictionaryCollector", "DictionarySurvey"]
 
 Array = npt.NDArray[Any]
 
@@ -222,27 +225,59 @@ class DictionarySurvey:
         string = self.string_mechanism._report(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
 
-    def collector(self, entropy: Callable[[int], bytes] | None = None) -> DictionaryClient:
+    def collector(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> DictionaryCollector:
         """Privatises the strings of many respondents, each of whom reports once.
 
         Parameters
         ----------
-        entropy : callable, optional
-            ``entropy(n)`` returns n random bytes; the operating system's by default.
+        entropy, max_epsilon, allow_no_privacy
+            As for `Mechanism.collector`; epsilon is that of all that a respondent sends.
 
         Raises
         ------
         InvalidArgument
-            Where the audit finds that a sampler would leak more than it claims.
+            Where the audit finds that a sampler would leak more than it claims, and where epsilon
+            exceeds `max_epsilon`.
         """
+        self._permitted(max_epsilon, allow_no_privacy)
+        return DictionaryCollector(self, system_words(entropy))
+
+    def client(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> DictionaryClient:
+        """One respondent's client; arguments and errors are those of `Mechanism.client`."""
+        check_cohorts(max(mechanism.n_cohorts for mechanism in self.mechanisms))
+        self._permitted(max_epsilon, allow_no_privacy)
+        words = system_words(entropy)
+        return DictionaryClient(self, words, opened_budget(reports, state, self.fingerprint))
+
+    def _permitted(self, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+        assert self.epsilon is not None
+        check_epsilon(self, self.epsilon, max_epsilon, allow_no_privacy)
         audit = self.audit()
         if not audit.agrees:
-            raise InvalidArgument("survey", str(self), f"leaks more than it claims\n{audit}")
-        return DictionaryClient(self, system_words(entropy))
+            raise InvalidArgument("survey", self, f"leaks more than it claims\n{audit}")
 
-    def client(self, entropy: Callable[[int], bytes] | None = None) -> DictionaryClient:
-        """One respondent's client: the same as `collector`, each report costs epsilon."""
-        return self.collector(entropy)
+    def _message(self, reports: DictionaryReports) -> dict[str, Any]:
+        """What a device sends, in plain Python."""
+        row = reports.to_frame().iloc[0]
+        return {
+            "positions": [int(row["start_1"]), int(row["start_2"])],
+            "grams": [str(row["gram_1"]), str(row["gram_2"])],
+            "string": str(row["string"]),
+        }
 
     def no_reports(self) -> DictionaryReports:
         """Reports of nobody: the start of a sum over chunks."""
@@ -325,6 +360,9 @@ class DictionarySurvey:
 
     def to_dict(self) -> dict[str, Any]:
         """What respondents and the collector share, in JSON types."""
+        return self._specification() | {"fingerprint": self.fingerprint}
+
+    def _specification(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
             "version": _VERSION,
@@ -345,25 +383,28 @@ class DictionarySurvey:
         Raises
         ------
         InvalidArgument
-            For another document, or one of another version.
+            For another document, or one of another version, and a fingerprint that is missing or
+            not that of the other fields.
         """
         if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
             raise InvalidArgument(
                 "specification", document, f'must be an object with "format": "{_FORMAT}"'
             )
-        if document.get("version") != _VERSION or set(document) != set(_FIELDS):
+        known = set(document) - {"fingerprint"} == set(_FIELDS)
+        if repr(document.get("version")) != repr(_VERSION) or not known:
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
             raise InvalidArgument("specification", sorted(document, key=str), remedy)
         given = {name: document[name] for name in _FIELDS[2:]}
         for name in ("gram_mechanism", "string_mechanism"):
             given[name] = mechanism_from_dict(given[name])
-        return cls(**given)
+        made = cls(**given)
+        check_fingerprint(document, made.fingerprint)
+        return made
 
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+        return fingerprint_of(self._specification())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DictionarySurvey) and self.fingerprint == other.fingerprint
@@ -383,52 +424,28 @@ class DictionarySurvey:
     __repr__ = __str__
 
 
-@dataclass(frozen=True)
-class DictionaryClient:
-    """A respondent's device under a `DictionarySurvey`; made by `client` or `collector`.
+class DictionaryCollector(Collector):
+    """Privatises the strings of many respondents; made by `DictionarySurvey.collector`."""
 
-    Every report spends the survey's epsilon anew: a device reports once.
+    @property
+    def survey(self) -> DictionarySurvey:
+        """What is collected."""
+        survey: DictionarySurvey = self.mechanism
+        return survey
+
+
+class DictionaryClient(Client):
+    """A respondent's device under a `DictionarySurvey`; made by `DictionarySurvey.client`.
+
+    A report is a dict in JSON types: "positions" (starts of the two grams, counted from 0), "grams"
+    and "string" (reports in the text form of files). Each spends the survey's epsilon.
     """
 
-    survey: DictionarySurvey
-    words: Words
-
-    def report(self, value: object) -> dict[str, Any]:
-        """One privatised report in JSON types.
-
-        Returns
-        -------
-        dict
-            "positions" (starts of the two grams, counted from 0), "grams" and "string" (reports in
-            the text form of files).
-
-        Raises
-        ------
-        InvalidArgument
-            For a value that is no string, empty, or has characters outside the alphabet; no
-            message shows it.
-        """
-        if not self._is_answer(value):
-            remedy = f"must be a string, not empty, of the {len(self.survey.alphabet)} characters"
-            raise InvalidArgument("value", "what was answered", f"{remedy} of the alphabet")
-        row = self.privatize([value]).to_frame().iloc[0]
-        return {
-            "positions": [int(row["start_1"]), int(row["start_2"])],
-            "grams": [str(row["gram_1"]), str(row["gram_2"])],
-            "string": str(row["string"]),
-        }
-
-    def _is_answer(self, value: object) -> bool:
-        """Whether the survey takes it; the message of why not would show it, perhaps in a log."""
-        try:
-            self.survey.layout.strings("value", [value], self.survey.replace)
-        except InvalidArgument:
-            return False
-        return True
-
-    def privatize(self, values: object, missing: str = "raise") -> DictionaryReports:
-        """Privatise the strings of many respondents, as `DictionarySurvey.privatize` does."""
-        return self.survey._report(values, self.words, missing)
+    @property
+    def survey(self) -> DictionarySurvey:
+        """What is collected."""
+        survey: DictionarySurvey = self.mechanism
+        return survey
 
 
 def _objects(text: Array) -> pd.Series[Any]:

@@ -48,6 +48,8 @@ class InvalidArgument(LDPError):
         What was passed; long values are shortened in the message.
     remedy : str
         What to pass instead.
+    unquoted : str, optional
+        The remedy in words that quote nothing of the value, where it is not to be shown.
 
     Examples
     --------
@@ -55,9 +57,10 @@ class InvalidArgument(LDPError):
     epsilon=-1.0: must be a positive finite number, for example 1.0
     """
 
-    def __init__(self, name: str, value: object, remedy: str) -> None:
+    def __init__(self, name: str, value: object, remedy: str, unquoted: str | None = None) -> None:
         self.name = name
         self.remedy = remedy
+        self.unquoted = remedy if unquoted is None else unquoted
         super().__init__(f"{name}={shorten(value)}: {remedy}")
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -157,7 +157,7 @@ class GramLayout:
             stray = sorted(set(text) - known)
             if not text or (stray and replace is None):
                 where = f"{name}[{series.index[int(np.argmax(codes == i))]}]"
-                raise InvalidArgument(where, text, _stray_remedy(stray))
+                raise InvalidArgument(where, text, *_stray_remedies(stray))
             if stray:
                 text = "".join(c if c in known else str(replace) for c in text)
             texts.append(text[: self.length].ljust(self.length, self.pad))
@@ -239,14 +239,17 @@ class GramLayout:
         return np.asarray(agree & (~ended[:, None] | tail[None, :]))
 
 
-def _stray_remedy(stray: list[str]) -> str:
-    """What to do about a string with characters outside the alphabet, or without any."""
+def _stray_remedies(stray: list[str]) -> tuple[str, str]:
+    """What to do about a string with characters outside the alphabet, or without any.
+
+    The second quotes no character.
+    """
     if not stray:
-        return "is empty: leave such answers out"
-    return (
-        f"has characters outside the alphabet ({', '.join(map(repr, stray[:5]))}): add them, "
-        "change the strings, or choose one of the alphabet with replace="
-    )
+        empty = "is empty: leave such answers out"
+        return empty, empty
+    words = "has characters outside the alphabet{}: add them, change the strings, or choose one of "
+    words += "the alphabet with replace="
+    return words.format(f" ({', '.join(map(repr, stray[:5]))})"), words.format("")
 
 
 def _is_text(character: str) -> bool:

@@ -21,9 +21,11 @@ __all__ = [
     "labels_to_json",
     "sensitive_codes",
     "sensitive_labels",
+    "whole",
 ]
 
 _PLAIN = (str, bool, int, float)
+_MANY_LABELS = 1 << 20
 
 
 def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
@@ -161,15 +163,16 @@ def sensitive_codes(
     if as_series(name, sensitive).isna().any():
         raise InvalidArgument(name, sensitive, "holds a missing value: name categories only")
     codes = encode(name, sensitive, labels)[0]
-    if len(codes) and np.unique(codes).size != codes.size:
-        twice = labels[int(np.argmax(np.bincount(codes)))]
+    distinct, times = np.unique(codes, return_counts=True)
+    if distinct.size != codes.size:
+        twice = labels[int(distinct[np.argmax(times)])]
         raise InvalidArgument(name, twice, "the category occurs twice: name each once")
     return np.sort(codes)
 
 
 def sensitive_labels(codes: npt.NDArray[np.int64], labels: pd.Index[Any]) -> pd.Index[Any]:
     """The labels at `codes`, as a list: never a range, which would be written as a number."""
-    found: pd.Index[Any] = pd.Index(labels.to_numpy()[codes], dtype=labels.dtype)
+    found: pd.Index[Any] = pd.Index(labels.take(codes).to_numpy(), dtype=labels.dtype)
     return found
 
 
@@ -177,6 +180,8 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
     """Return a column of values as a Series numbered from 0; a single value has length one."""
     if np.isscalar(values) or values is None:
         values = [values]
+    if isinstance(values, list) and len(values) == 1 and isinstance(values[0], str):
+        return pd.Series(values, dtype=object)  # a device's one answer, however long: not copied
     try:
         vector = not isinstance(values, pd.DataFrame | dict | set) and np.ndim(values) == 1  # type: ignore[arg-type]
     except ValueError:  # lists of several lengths
@@ -205,16 +210,28 @@ def _integer_codes(
 
 def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
     if isinstance(present.dtype, pd.CategoricalDtype):
-        lookup = np.asarray(labels.get_indexer(present.cat.categories.astype(object)))
+        lookup = _positions(pd.Index(present.cat.categories, dtype=object), labels)
         return lookup[present.cat.codes.to_numpy()].astype(np.int64)
     if isinstance(labels, pd.RangeIndex) and present.dtype.kind in "iu":
         values = present.to_numpy()
         return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
     if labels.dtype == object:
-        return np.asarray(labels.get_indexer(pd.Index(present, dtype=object))).astype(np.int64)
+        return _positions(pd.Index(present, dtype=object), labels)
     if present.dtype == bool:  # True is no label 1
         return np.full(len(present), -1, dtype=np.int64)
-    return np.asarray(labels.get_indexer(pd.Index(present))).astype(np.int64)
+    return _positions(pd.Index(present), labels)
+
+
+def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    """Positions of values among `labels`, -1 for those that are none of them."""
+    if not isinstance(labels, pd.RangeIndex) or len(labels) <= _MANY_LABELS:
+        return np.asarray(labels.get_indexer(values)).astype(np.int64)
+    # pandas would list all labels to look for these: it is to look among a few of them
+    k, numbers = len(labels), (int, float, np.integer, np.floating)
+    inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
+    near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
+    found = pd.Index(near).get_indexer(values)
+    return np.where(found < 0, -1, np.append(near, -1)[found])
 
 
 def _preview(labels: pd.Index[Any]) -> str:
@@ -256,3 +273,11 @@ def labels_from_json(name: str, document: object) -> pd.Index[Any]:
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
     return as_labels(name, document, least=1)
+
+
+def whole(value: Any) -> Any:
+    """The number whose text this is ("1", not "01"); anything else as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        number = int(value)
+        return number if str(number) == value else value
+    return value

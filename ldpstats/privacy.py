@@ -27,6 +27,8 @@ __all__ = [
     "uldp",
 ]
 
+_NO_PRIVACY = "\n  WARNING: no privacy; some report tells an answer that should be protected"
+
 
 @dataclass(frozen=True)
 class Audit:
@@ -72,9 +74,16 @@ class Audit:
         channel, sampler = self.channel - self.declared, self.sampler - self.declared
         return bool(np.isinf(self.declared)) or (channel <= 1e-12 * size and sampler <= 1e-9 * size)
 
+    @property
+    def private(self) -> bool:
+        """Whether all that should be protected is: epsilon is finite, and of some category."""
+        return bool(np.isfinite(self.declared)) and (
+            self.sensitive is None or self.sensitive[0] > 0
+        )
+
     def to_dict(self) -> dict[str, Any]:
         """Plain dictionary, with None for an infinite epsilon."""
-        document = asdict(self) | {"agrees": self.agrees}
+        document = asdict(self) | {"agrees": self.agrees, "private": self.private}
         return {k: None if isinstance(v, float) and np.isinf(v) else v for k, v in document.items()}
 
     def __str__(self) -> str:
@@ -91,7 +100,7 @@ class Audit:
             f"  epsilon declared             {self.declared:.12g}\n"
             f"  epsilon of the channel Q     {self.channel:.12g}\n"
             f"  epsilon of the sampler       {self.sampler:.12g}\n"
-            f"  the three {verdict}{whole}"
+            f"  the three {verdict}{whole}{'' if self.private else _NO_PRIVACY}"
         )
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -112,17 +113,22 @@ def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
     >>> hex(words(1)[0])
     '0x706050403020100'
     """
-    source: object = os.urandom if entropy is None else entropy
+    source: Any = os.urandom if entropy is None else entropy
     if not callable(source):
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
+    return _SystemWords(source)
 
-    def words(n: int) -> npt.NDArray[np.uint64]:
-        raw = source(8 * n)
+
+@dataclass(frozen=True)
+class _SystemWords:
+    """Words from a source of bytes; a class, so that a collector can go to another process."""
+
+    source: Callable[[int], bytes]
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        raw: object = self.source(8 * n)
         if not isinstance(raw, bytes) or len(raw) != 8 * n:
             got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
-            raise InvalidArgument(
-                "entropy", source, f"must return exactly the {8 * n} bytes asked for, not {got}"
-            )
+            remedy = f"must return exactly the {8 * n} bytes asked for, not {got}"
+            raise InvalidArgument("entropy", self.source, remedy)
         return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
-
-    return words

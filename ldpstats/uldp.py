@@ -141,9 +141,8 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
     """
     channel = as_channel("Q", Q)
     mask = _sensitive(sensitive, Q, channel)
-    classes = channel.output_classes()
-    invertible = (classes.sole >= 0) & ~mask[classes.sole] & (classes.size > 0)
-    protected = ~invertible & (classes.size > 0)
+    classes, codes = channel.output_classes(), np.flatnonzero(mask)
+    invertible, protected = classes.invertible(codes), classes.protected(codes)
     ratio = np.where(protected, classes.log_ratio, 0.0)
     listed = bool(np.all(classes.size <= 1))
     worst, reason = int(np.argmax(ratio)), ""
@@ -195,7 +194,9 @@ def _sensitive(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bo
     labels = Q.sensitive if sensitive is None else sensitive
     if labels is None:
         return np.ones(len(Q.categories), dtype=bool)
-    return np.isin(np.arange(len(Q.categories)), sensitive_codes(labels, Q.categories))
+    mask = np.zeros(len(Q.categories), dtype=bool)
+    mask[sensitive_codes(labels, Q.categories)] = True
+    return mask
 
 
 def _mask(sensitive: Any, k: int) -> npt.NDArray[np.bool_]:

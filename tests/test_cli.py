@@ -146,6 +146,9 @@ def test_sensitive_numbers_and_none(answers: Path) -> None:
         made = ["--mechanism", "urr", "--epsilon", "1", "--categories", "3", "--sensitive", given]
         paths = [str(answers / "numbers.csv"), str(answers / f"out{given}.csv")]
         argv = ["privatize", *paths, "--column", "job", *made, "--write-spec", str(spec)]
+        if not labels:  # nobody is protected
+            assert main(argv) == 2 and not spec.exists()
+            argv.append("--allow-no-privacy")
         assert main(argv) == 0
         found = files.read_mechanism(spec).sensitive
         assert found is not None and found.tolist() == labels
@@ -239,9 +242,20 @@ def test_every_kind_can_be_made(kind: str, tmp_path: Path) -> None:
     paths = [str(tmp_path / "a.csv"), str(tmp_path / "r.csv")]
     spec = str(tmp_path / "s.json")
     made = ["--mechanism", kind, *options, "--write-spec", spec]
+    if not mechanism.audit().private:
+        assert main(["privatize", *paths, "--column", "ill", *made]) == 2
+        made.append("--allow-no-privacy")
     assert main(["privatize", *paths, "--column", "ill", *made]) == 0
     assert files.read_mechanism(spec) == mechanism
+    assert main(["audit", spec]) == (0 if mechanism.audit().private else 1)
     assert main(["fit", paths[1], "--spec", spec, "--method", "inversion"]) == 0
+
+
+def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert privatize(answers, "krr", ".csv", ".csv", "--max-epsilon", "1.9") == 2
+    assert "max_epsilon=1.9: is less than KRR" in capsys.readouterr().err
+    assert not (answers / "reports.csv").exists() and not (answers / "spec.json").exists()
+    assert privatize(answers, "krr", ".csv", ".csv", "--max-epsilon", "2") == 0
 
 
 @pytest.mark.parametrize(
@@ -676,7 +690,7 @@ def test_an_infinite_epsilon_is_valid_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     files.write_mechanism(ldp.Mangat(0.6), tmp_path / "spec.json")
-    assert main(["audit", str(tmp_path / "spec.json"), "--json"]) == 0
+    assert main(["audit", str(tmp_path / "spec.json"), "--json"]) == 1
     assert json.loads(capsys.readouterr().out)["declared"] is None
 
 

@@ -131,12 +131,26 @@ def test_kernel_is_sha256(compiled):
         assert hash_strings("values", texts[:n]).tolist() == expected[:n]
 
 
+def arrow_column(values: pa.Array | pa.ChunkedArray) -> pd.Series:
+    return pd.Series(pd.arrays.ArrowExtensionArray(values))
+
+
+class KeepsItsType(pd.arrays.ArrowExtensionArray):
+    """As in pandas 2.2, whose columns ignore the type that pyarrow asks them for."""
+
+    def __arrow_array__(self, type=None):
+        return self._pa_array
+
+
 def forms(texts: list[str]) -> dict[str, object]:
     """The same strings in every container that may hold them."""
     chunks = pa.chunked_array(
         [pa.array(part, pa.large_string()) for part in (texts[:9], texts[9:])]
     )
     sliced = pd.Series(["before", *texts, "after"])[1:-1]
+    short = pa.chunked_array(
+        [pa.array(["before", *part], pa.string())[1:] for part in (texts[:9], texts[9:])]
+    )
     return {
         "list": texts,
         "tuple": tuple(texts),
@@ -147,7 +161,12 @@ def forms(texts: list[str]) -> dict[str, object]:
         "Series of objects": pd.Series(texts, dtype=object),
         "other storage": pd.Series(texts, dtype=pd.StringDtype("python")),
         "Arrow type": pd.Series(texts, dtype=pd.ArrowDtype(pa.string())),
+        "Arrow type, long": pd.Series(texts, dtype=pd.ArrowDtype(pa.large_string())),
+        "Arrow views": arrow_column(pa.array(texts, pa.string_view())),
+        "Arrow dictionary": arrow_column(pa.array(texts).dictionary_encode()),
         "chunks": pd.Series(pd.arrays.ArrowStringArray(chunks)),
+        "chunks of slices with short offsets": arrow_column(short),
+        "keeps short offsets": pd.Series(KeepsItsType(short)),
         "slice": sliced,
         "every other": pd.Series([t for text in texts for t in (text, "no")])[::2],
         "Categorical": pd.Series(texts, dtype="category"),

@@ -507,7 +507,7 @@ def test_arguments_of_another_kind_are_refused(
 def test_the_true_column_is_not_copied(suffix: str, tmp_path: Path) -> None:
     path = text_file(tmp_path / "a.csv", "secret,sex\n" + "yes,f\n" * 40)
     out = tmp_path / f"r{suffix}"
-    client = ldp.Warner(1.0).client()
+    client = ldp.Warner(1.0).collector()
     io.privatize_file(path, out, "secret", client, keep=["sex"])
     frame = pd.read_parquet(out) if suffix == ".parquet" else pd.read_csv(out)
     digits = [] if suffix == ".parquet" else ["report_fingerprint"]
@@ -543,7 +543,7 @@ def test_a_client_with_given_entropy_gives_given_reports(tmp_path: Path) -> None
     path = text_file(tmp_path / "a.csv", "job\n" + "nurse\n" * 1000)
     made = []
     for seed in (1, 1, 2):
-        client = ldp.KRR(JOBS, 1.0).client(rng(seed).bytes)
+        client = ldp.KRR(JOBS, 1.0).collector(rng(seed).bytes)
         io.privatize_file(path, tmp_path / "r.csv", "job", client, force=True)
         made.append((tmp_path / "r.csv").read_bytes())
     assert made[0] == made[1] != made[2]

@@ -47,6 +47,7 @@ LAYERS = (
     "composition",
     "privacy",
     "other",
+    "clients",
     "mechanisms",
     "dictionary_mechanisms",
     "dictionary_survey",
@@ -90,6 +91,7 @@ SHARED_SIBLINGS = {
         "hashed_bits",
         "hashing",
         "krr",
+        "rappor_client",
         "urap",
         "urr",
     }

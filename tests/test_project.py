@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
+import runpy
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -43,6 +45,32 @@ def test_no_dependency_is_pinned():
     extras = PROJECT["optional-dependencies"].values()
     requirements = [*PROJECT["dependencies"], *(name for extra in extras for name in extra)]
     assert all(re.fullmatch(r"[a-z-]+>=[\d.]+", requirement) for requirement in requirements)
+
+
+def lower_bounds(requirements: list[str]) -> dict[str, str]:
+    return dict(requirement.split(">=") for requirement in requirements)
+
+
+def test_the_lowest_versions_are_those_of_the_project():
+    computed = runpy.run_path(str(ROOT / ".ci" / "lowest.py"))["lowest"](PROJECT)
+    found = dict(requirement.split("==") for requirement in computed)
+    tests = lower_bounds(PROJECT["optional-dependencies"]["test"])
+    runners = {name: tests[name] for name in ("pytest", "pytest-xdist")}
+    assert found == lower_bounds(PROJECT["dependencies"]) | runners
+    assert len(computed) == len(found)
+
+
+def test_steps_of_continuous_integration_can_be_called_alone():
+    text = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    (steps,) = re.findall(r'^steps="([a-z ]+)"$', text, re.M)
+    assert {"tests", "lint", "slow", "lowest"} <= set(steps.split())
+    assert all(re.search(rf"^{step}\(\) {{", text, re.M) for step in steps.split())
+    # the run on the lowest versions has the tests that cross the dependencies
+    body = text[text.index("\nlowest() {") :]
+    for name in ("contract", "hashing", "hashed", "frequency", "bad_input"):
+        assert f"tests/test_{name}.py" in body and (ROOT / f"tests/test_{name}.py").exists()
+    run = subprocess.run([ROOT / ".ci" / "run", "deploy"], capture_output=True, text=True)
+    assert run.returncode == 2 and f"no step 'deploy': they are {steps}" in run.stderr
 
 
 @pytest.mark.parametrize("marker", ["main-command", "test-command"])

@@ -26,6 +26,8 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats import io, privacy
 from ldpstats.channels import Mapped
+from ldpstats.clients.budget import MemoryBudget
+from ldpstats.randomness import system_words
 
 Array = npt.NDArray[Any]
 
@@ -111,7 +113,7 @@ def test_reports_of_a_client_have_the_law_of_her_channel(kind: str, value: str) 
     regions = ("centre", "park", "clinic", "market")
     pum = ldp.PUM(MECHANISMS[kind](regions, {"clinic"}), ("home", "work"))
     own = {"home": {"park"}, "work": ["market"]}
-    client = pum.client(own, entropy=np.random.default_rng(5).bytes)
+    client = pum.client(own, entropy=np.random.default_rng(5).bytes, reports=None)
     Q = pum.channel(own).matrix()
     reports = [client.report(value) for _ in range(300)]
     assert report_law(pum, Q[regions.index(value)], reports) > 1e-4
@@ -307,7 +309,8 @@ def device_artefacts(client: ldp.PUMClient, tape: Tape, own: str) -> dict[str, s
 def device(kind: str, own: str, cls: type[ldp.PUMClient] = ldp.PUMClient) -> dict[str, str]:
     pum, tape = personal(kind), Tape()
     codes = pum._preprocessor({"home": {own}, "work": {"market"}})
-    return device_artefacts(cls(pum.common, codes, len(REGIONS), tape), tape, own)
+    client = cls(pum.common, codes, len(REGIONS), system_words(tape), MemoryBudget(None))
+    return device_artefacts(client, tape, own)
 
 
 def leaks(kind: str, cls: type[ldp.PUMClient] = ldp.PUMClient) -> set[str]:
@@ -335,9 +338,10 @@ def test_the_public_ways_make_the_same_client() -> None:
     """`PUM.client` is what the other tests take apart; it keeps nothing of its arguments."""
     pum, tapes = personal("urr"), (Tape(), Tape())
     own = {"home": {SECRET}, "work": {"market"}}
-    client = pum.client(own, entropy=tapes[0])
+    client = pum.client(own, entropy=tapes[0], reports=None)
     codes = pum._preprocessor(own)
-    same = ldp.PUMClient(pum.common, codes, len(REGIONS), tapes[1])
+    words, unlimited = system_words(tapes[1]), MemoryBudget(None)
+    same = ldp.PUMClient(pum.common, codes, len(REGIONS), words, unlimited)
     codes[:] = 0  # a client has a copy
     own["home"].clear()
     values = [*REGIONS, *[SECRET] * 20]
@@ -348,8 +352,8 @@ def test_the_public_ways_make_the_same_client() -> None:
 class LeakyText(ldp.PUMClient):
     """Shows the pre-processor in its representation."""
 
-    def __init__(self, common: Any, preprocessor: Array, k: int, entropy: Any) -> None:
-        super().__init__(common, preprocessor, k, entropy)
+    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
+        super().__init__(common, preprocessor, k, words, budget)
         self.text = f"PUMClient({preprocessor})"
 
     def __repr__(self) -> str:
@@ -361,8 +365,8 @@ class LeakyText(ldp.PUMClient):
 class LeakyAttribute(ldp.PUMClient):
     """Keeps the pre-processor in an attribute."""
 
-    def __init__(self, common: Any, preprocessor: Array, k: int, entropy: Any) -> None:
-        super().__init__(common, preprocessor, k, entropy)
+    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
+        super().__init__(common, preprocessor, k, words, budget)
         self.codes = preprocessor
 
     __slots__ = ("codes",)
@@ -371,8 +375,8 @@ class LeakyAttribute(ldp.PUMClient):
 class LeakyState(ldp.PUMClient):
     """Says in the refusal of a copy what it holds."""
 
-    def __init__(self, common: Any, preprocessor: Array, k: int, entropy: Any) -> None:
-        super().__init__(common, preprocessor, k, entropy)
+    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
+        super().__init__(common, preprocessor, k, words, budget)
 
         def refuse() -> str:
             return f"a client is not copied: {preprocessor}"
@@ -408,9 +412,9 @@ class LeakyTraceback(ldp.PUMClient):
 class LeakyRandomness(ldp.PUMClient):
     """Draws more randomness where there is nothing to hide."""
 
-    def __init__(self, common: Any, preprocessor: Array, k: int, entropy: Any) -> None:
-        super().__init__(common, preprocessor, k, entropy)
-        self.extra = lambda value: preprocessor[REGIONS.index(value)] < k and entropy(8)
+    def __init__(self, common: Any, preprocessor: Array, k: int, words: Any, budget: Any) -> None:
+        super().__init__(common, preprocessor, k, words, budget)
+        self.extra = lambda value: preprocessor[REGIONS.index(value)] < k and words(1)
 
     def report(self, value: object) -> Any:
         if value in REGIONS:
@@ -488,12 +492,12 @@ def test_no_error_of_enrolment_shows_what_was_given(kind: str) -> None:
 
 
 def test_an_answer_that_is_none_is_not_shown() -> None:
-    """Other clients show it, so that this check can fail."""
+    """A simulation shows it, so that this check can fail."""
     with pytest.raises(ldp.UnknownCategory) as found:
         personal("urr").client({}).report(SECRET + "x")
     assert SECRET not in str(found.value) and found.value.__context__ is None
     with pytest.raises(ldp.UnknownCategory, match="secret-home-7421x"):
-        personal("urr").common.client().report(SECRET + "x")
+        personal("urr").common.privatize([SECRET + "x"], np.random.default_rng(1))
 
 
 def below(error: BaseException) -> str:
@@ -630,7 +634,7 @@ def test_equal_intermediate_values_have_equal_laws(kind: str) -> None:
     for own in (SECRET, OTHER):
         row = pum.channel({"home": {own}}).matrix()[REGIONS.index(own)]
         np.testing.assert_array_equal(row, bot)
-        client = pum.client({"home": {own}}, entropy=np.random.default_rng(8).bytes)
+        client = pum.client({"home": {own}}, np.random.default_rng(8).bytes, reports=None)
         reports = [client.report(own) for _ in range(300)]
         assert report_law(pum, bot, reports) > 1e-4
         with pytest.raises(AssertionError):  # control: a device that always says "home"

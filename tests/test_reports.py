@@ -77,17 +77,17 @@ def test_numbers_become_counts() -> None:
     np.testing.assert_array_equal(UNARY.counts([[5, 0, 7]], nobs=[9]).ones, counts.ones)
 
 
-def test_client_takes_its_randomness_from_the_system() -> None:
+def test_collector_takes_its_randomness_from_the_system() -> None:
     # two clients never repeat each other: 1000 reports agree with probability below 3^-300
     values = np.array(["a", "b"])[np.arange(1_000) % 2]
-    first, second = KRR.client().privatize(values), KRR.client().privatize(values)
+    first, second = KRR.collector().privatize(values), KRR.collector().privatize(values)
     assert np.any(first.y != second.y)
 
 
 def test_injected_entropy_decides_the_reports() -> None:
     values = ["a", "b", "c"] * 20
     reports = [
-        KRR.client(entropy=np.random.default_rng(5).bytes).privatize(values).y for _ in range(2)
+        KRR.collector(entropy=np.random.default_rng(5).bytes).privatize(values).y for _ in range(2)
     ]
     np.testing.assert_array_equal(*reports)
 

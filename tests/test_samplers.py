@@ -60,7 +60,8 @@ def pvalue(observed, probabilities):
     assert expected.min() > 5
     if expected.size == 1:  # a certain outcome
         return 1.0
-    return stats.chisquare(observed[seen], expected, sum_check=False).pvalue
+    statistic = np.sum((observed[seen] - expected) ** 2 / expected)
+    return stats.chi2.sf(statistic, expected.size - 1)
 
 
 @pytest.fixture(params=["numpy", "numba"])

@@ -227,7 +227,7 @@ def test_sizes_of_a_few() -> None:
     # The tests of fit of a user's own reports, privatised one by one.
     oue = ldp.KRAPPOR(5, 1.0, theta=0.5)
     reports = oue.privatize(generator(2).choice(5, n, p=p), generator(3))
-    ones = np.unpackbits(reports.y, axis=1).sum(axis=1)
+    ones = np.unpackbits(reports.y, axis=1).sum(axis=1, dtype=np.int64)
     histogram = np.bincount(ones, minlength=6)
     fit = ldp.FrequencyModel(reports).fit("inversion").goodness_of_fit
     same(fit, float(goodness.popcount_fit(histogram, oue.p1, oue.p0)[0]))

@@ -11,9 +11,10 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
+from scipy import sparse
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
-from ldpstats.estimators import EM, MLE, CvxpyMLE
+from ldpstats.estimators import EM, MLE, CvxpyMLE, constrained
 from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.ascent import LAST_STEP, STEP, certified_gap, line_search
 from ldpstats.estimators.closed_form import water_filling
@@ -489,6 +490,44 @@ def test_constraints_that_hold_anyway_change_nothing() -> None:
     problem = krr(c, 2.0)
     free, tied = MLE().solve(problem), MLE(constraints=cons.monotone()).solve(problem)
     np.testing.assert_allclose(tied.p, free.p, atol=1e-7)
+
+
+def test_a_cvxpy_that_knows_neither_linear_programs_nor_highs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = krr(np.array([500, 300, 20, 150]), 2.0)
+    expected = MLE(constraints=cons.monotone()).solve(problem)
+    for place, name in ((cp.Problem, "is_lp"), (cp, "HIGHS")):  # as before cvxpy 1.6
+        monkeypatch.delattr(place, name, raising=False)
+    known = set(cp.installed_solvers()) - {"HIGHS"}
+    monkeypatch.setattr(cp, "installed_solvers", lambda: sorted(known))
+    solution = MLE(constraints=cons.monotone()).solve(problem)
+    assert solution.converged
+    np.testing.assert_allclose(solution.p, expected.p, atol=1e-7)
+
+
+def test_linear_programs_are_told_from_others() -> None:
+    x = cp.Variable(3)
+    box = [cp.sum(x) == 1, x >= 0]
+    for problem, linear in (
+        (cp.Problem(cp.Maximize(cp.sum(x[:2])), box), True),
+        (cp.Problem(cp.Minimize(cp.norm1(x)), [*box, cp.abs(x[0]) <= 0.5]), True),
+        (cp.Problem(cp.Minimize(cp.sum_squares(x)), box), False),
+        (cp.Problem(cp.Maximize(cp.sum(cp.log(x))), box), False),
+        (cp.Problem(cp.Maximize(x[0]), [*box, cp.norm(x) <= 0.8]), False),
+    ):
+        assert constrained._linear(problem) is linear
+
+
+@pytest.mark.parametrize("form", [np.array, sparse.csr_array], ids=["dense", "sparse"])
+def test_nan_is_refused_and_infinite_bounds_bind_nothing(form: Callable[..., Any]) -> None:
+    problem = krr(np.array([500, 300, 150]), 2.0)
+    left = form([[np.nan, 0.0, 0.0]])
+    with pytest.raises(InvalidArgument, match=r"constraints=.*must hold finite numbers"):
+        MLE(constraints=lambda p: [left @ p <= 0.5]).solve(problem)
+    left = form([[1.0, 0.0, 0.0]])
+    free = MLE(constraints=lambda p: [left @ p <= np.array([np.inf])]).solve(problem)
+    np.testing.assert_allclose(free.p, MLE().solve(problem).p, atol=1e-7)
 
 
 def test_constraints_on_unary_reports() -> None:

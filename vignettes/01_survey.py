@@ -65,14 +65,17 @@ assert mechanism.audit().agrees
 # %% [markdown]
 # ## Collection
 #
-# On each device a client draws from the operating system's randomness. (Here a seeded source is
-# injected so that this page shows the same numbers every time; leave it out in earnest.) Only the
-# tally of the reports is needed from here on.
+# On each device a client draws from the operating system's randomness, and reports once. A device
+# need not trust the specification that it was sent: `max_epsilon` is what it accepts at most. Here
+# all answers are in one place, where a collector privatises them. (A seeded source is injected so
+# that this page shows the same numbers every time; leave it out in earnest.) Only the tally of the
+# reports is needed from here on.
 
 # %%
 entropy = np.random.default_rng(1974)
-client = mechanism.client(entropy=entropy.bytes)
-reports = client.privatize(marriage)
+device = mechanism.client(max_epsilon=2.0)
+print(device, "reports", device.report(marriage.iloc[0]))
+reports = mechanism.collector(entropy=entropy.bytes).privatize(marriage)
 false = (mechanism.report_labels(reports) != marriage.to_numpy()).mean()
 print(f"{false:.1%} of the reports are false")
 assert abs(false - (1 - design.loc[2.0, "truthful reports"])) < 4 * np.sqrt(0.35 * 0.65 / n)
@@ -135,8 +138,8 @@ assert np.abs(shaped.params - results.params).max() < 1e-4
 cautious = ldp.KRR(marriage, epsilon=1.0)
 half = np.arange(n) % 2 == 0
 groups = [
-    mechanism.client(entropy.bytes).privatize(marriage[half]),
-    cautious.client(entropy.bytes).privatize(marriage[~half]),
+    mechanism.collector(entropy.bytes).privatize(marriage[half]),
+    cautious.collector(entropy.bytes).privatize(marriage[~half]),
 ]
 together = ldp.FrequencyModel(groups).fit()
 print(together.summary())
@@ -151,7 +154,7 @@ assert np.all(together.bse < alone.bse)
 
 # %%
 die = ldp.ForcedResponse(p_truth=4 / 6, p_yes=1 / 6)
-answers = die.client(entropy.bytes).privatize(affair)
+answers = die.collector(entropy.bytes).privatize(affair)
 affairs = ldp.FrequencyModel(answers).fit()
 print(affairs.summary())
 true_rate = (affair == "yes").mean()

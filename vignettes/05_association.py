@@ -264,7 +264,7 @@ def estimate_often(scene, seed=2016):
     return pd.concat(frames)
 
 
-laws = store("05_association.csv", estimate_often, list(SCENES), ["scene", "method"])
+laws = store("05_association.csv", estimate_often, list(SCENES), ["scene", "method"]).sort_index()
 truth = {scene: 100 * lumped(law(*setting[2:4])) for scene, setting in SCENES.items()}
 
 

@@ -30,6 +30,7 @@ Constraints = Callable[["cvxpy.Expression"], list[Any]]
 _LARGEST_K = 3000  # the quadratic model is a dense k x k matrix
 _PATIENCE = 5  # iterations without a smaller gap before giving up
 _ZERO = 1e-13  # the solver's zeros
+_FINITE = "must hold finite numbers, and no parameters without a value"
 
 
 def constrained_maximum(
@@ -85,9 +86,8 @@ def _inside(W: Rows, constraints: Constraints) -> Array:
         )
         try:
             _optimise(problem)
-        except (ValueError, cp.error.ParameterError) as error:  # NaN, or a parameter without value
-            remedy = "must hold finite numbers, and no parameters without a value"
-            raise InvalidArgument("constraints", str(error), remedy) from error
+        except (ValueError, cp.error.ParameterError) as error:  # a parameter without value
+            raise InvalidArgument("constraints", str(error), _FINITE) from error
         if p.value is None:
             raise InvalidArgument(  # or, by its status, the solver failed
                 "constraints",
@@ -133,6 +133,9 @@ def _checked(constraints: Constraints, p: Any) -> list[Any]:
                 item,
                 "is no convex cvxpy constraint on p; return a list such as [p[0] >= p[1]]",
             )
+        # cvxpy before 1.6 hands NaN to the solver; the sum is one of a sparse matrix too
+        if any(np.isnan(abs(constant.value).sum()) for constant in item.constants()):
+            raise InvalidArgument("constraints", str(item), _FINITE)
     return list(built)
 
 
@@ -183,14 +186,36 @@ def _optimise(problem: Any) -> None:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
         try:
-            if problem.is_lp() and cp.HIGHS in cp.installed_solvers():
-                tight = {
-                    "primal_feasibility_tolerance": 1e-10,
-                    "dual_feasibility_tolerance": 1e-10,
-                }
-                problem.solve(solver=cp.HIGHS, **tight)
+            if _linear(problem):
+                _highs(problem)
             else:
-                tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-                problem.solve(solver=cp.CLARABEL, **tight)
+                _clarabel(problem)
         except cp.SolverError:
             return
+
+
+def _highs(problem: Any) -> None:
+    import cvxpy
+
+    cp: Any = cvxpy  # its annotations are incomplete
+    tight: dict[str, Any] = {
+        "primal_feasibility_tolerance": 1e-10,
+        "dual_feasibility_tolerance": 1e-10,
+    }
+    if "HIGHS" in cp.installed_solvers():
+        problem.solve(solver="HIGHS", **tight)
+        return
+    try:  # scipy has HiGHS too, but refuses infinite bounds
+        problem.solve(solver="SCIPY", scipy_options=tight | {"method": "highs"})
+    except ValueError:
+        _clarabel(problem)
+
+
+def _clarabel(problem: Any) -> None:
+    tight = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    problem.solve(solver="CLARABEL", **tight)
+
+
+def _linear(problem: Any) -> bool:
+    """Whether a problem is a linear program; `Problem.is_lp` needs a newer cvxpy than we do."""
+    return bool(problem.is_qp() and problem.objective.expr.is_pwl())

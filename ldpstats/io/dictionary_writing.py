@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
+from ldpstats.dictionary_survey import DictionaryClient, DictionaryCollector, DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.files import FilePath, refusal
@@ -104,7 +104,7 @@ def privatize_strings(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: DictionaryClient,
+    client: DictionaryCollector,
     *,
     keep: Sequence[str] = (),
     missing: str = "raise",
@@ -130,7 +130,7 @@ def privatize_strings(
         made it.
     column : str
         Column of true strings.
-    client : DictionaryClient
+    client : DictionaryCollector
         From `DictionarySurvey.collector`.
     keep : sequence of str
         Other columns to copy beside the reports, as they are: reports, if they were privatised
@@ -198,7 +198,7 @@ def _privatized(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: DictionaryClient,
+    client: DictionaryCollector,
     keep: Sequence[str],
     missing: str,
     na: Sequence[str],
@@ -210,8 +210,8 @@ def _privatized(
 ) -> tuple[int, int]:
     """See `privatize_strings`."""
     one_of("missing", missing, ("raise", "count"))
-    if not isinstance(client, DictionaryClient):
-        raise InvalidArgument("client", client, "must be a client: survey.collector()")
+    if not isinstance(client, DictionaryCollector | DictionaryClient):
+        raise InvalidArgument("client", client, "must be a collector: survey.collector()")
     keep, na = names("keep", keep), names("na", na)
     check_paths(source, target, specification)
     check_spreadsheet_safe(spreadsheet_safe, target)
@@ -227,15 +227,12 @@ def _privatized(
             if missing == "raise":
                 refuse_missing(where, done, absent)
             named = answers_in(where, done, absent)
-            reports = privatized(client, values, simulated, named, _remedy(survey))
+            reports = privatized(client, values, named, _remedy(survey))
             totals[0] += len(reports)
             totals[1] += int(absent.sum())
             yield pd.DataFrame(_spread(reports, absent, target) | kept.of(frame, done))
         if not totals[0]:
             raise refusal(source, "holds no answer: there is nothing to privatise")
-
-    def simulated(values: Array) -> object:
-        return survey.privatize(values, np.random.default_rng(0))
 
     beside = {} if specification is None else {specification: specification_text(survey)}
     _write(frames(), survey, target, force, spreadsheet_safe, kept.stored, beside)

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.fingerprints import fingerprint_column, is_fingerprint
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
-from ldpstats.io.secrecy import NOT_SHOWN
 from ldpstats.io.tables import column_metadata, file_format, guarded, objects
 
 __all__ = ["KeptColumns", "constant"]
@@ -126,7 +126,7 @@ class KeptColumns:
         if any(bad):
             raise InvalidArgument(
                 f"{self.source}, column {name!r}, row {done + bad.index(True) + 1}",
-                NOT_SHOWN,
+                HIDDEN,
                 "is no fingerprint, though the column has the name of those of a column that is "
                 "kept: rename it",
             )

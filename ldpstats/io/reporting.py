@@ -8,7 +8,6 @@ from itertools import chain
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import one_of
@@ -29,7 +28,7 @@ from ldpstats.io.tables import (
     write_table,
 )
 from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
-from ldpstats.mechanisms import Client, Mechanism
+from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
@@ -112,7 +111,7 @@ def privatize_file(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: Client,
+    client: Collector,
     *,
     name: str = "report",
     keep: Sequence[str] = (),
@@ -138,8 +137,8 @@ def privatize_file(
         CSV or Parquet files.
     column : str
         Column of true categories.
-    client : Client
-        From `Mechanism.collector`.
+    client : Collector
+        From `Mechanism.collector`; a `Client`, one respondent's, makes the reports that it may.
     name : str
         What to call the column of reports. In a CSV file the column NAME_fingerprint follows it:
         every row, also that of a missing answer, says which mechanism made it.
@@ -213,7 +212,7 @@ def _privatized(
     source: FilePath,
     target: FilePath,
     column: str,
-    client: Client,
+    client: Collector,
     name: str,
     keep: Sequence[str],
     missing: str,
@@ -226,8 +225,8 @@ def _privatized(
 ) -> tuple[int, int]:
     """See `privatize_file`."""
     one_of("missing", missing, ("raise", "count"))
-    if not isinstance(client, Client):
-        raise InvalidArgument("client", client, "must be a client: mechanism.collector()")
+    if not isinstance(client, Collector | Client | RAPPORClient):
+        raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     keep, na, _ = names("keep", keep), names("na", na), names("name", [name])
     check_paths(source, target, specification)
     check_spreadsheet_safe(spreadsheet_safe, target)
@@ -246,7 +245,7 @@ def _privatized(
             if missing == "raise":
                 refuse_missing(where, done, absent)
             named = answers_in(where, done, absent)
-            reports = privatized(client, values, simulated, named, _remedy(mechanism))
+            reports = privatized(client, values, named, _remedy(mechanism))
             labels = np.full(len(frame), None, dtype=object)
             labels[~absent] = mechanism.report_labels(reports).tolist()
             totals[0] += len(reports)
@@ -255,9 +254,6 @@ def _privatized(
             yield pd.DataFrame(_beside(name, noisy, mechanism, target) | kept.of(frame, done))
         if not totals[0]:
             raise refusal(source, "holds no answer: there is nothing to privatise")
-
-    def simulated(values: npt.NDArray[Any]) -> object:
-        return mechanism.privatize(values, np.random.default_rng(0))
 
     beside = {} if specification is None else {specification: specification_text(mechanism)}
     _write(frames(), mechanism, target, force, spreadsheet_safe, name, kept.stored, beside)

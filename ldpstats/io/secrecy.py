@@ -10,29 +10,14 @@ from typing import Any, TypeVar
 
 import numpy.typing as npt
 
+from ldpstats.clients.secrecy import HIDDEN, bare
 from ldpstats.errors import BudgetSpent, InvalidArgument, LDPError, NotAvailable
 
-__all__ = ["NOT_SHOWN", "bare", "privatized", "without_answers"]
+__all__ = ["privatized", "without_answers"]
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
 Named = Callable[[int | None], str]
-
-
-class _NotShown:
-    """Stands in an error for the value that was answered."""
-
-    def __repr__(self) -> str:
-        return "(not shown)"
-
-
-NOT_SHOWN = _NotShown()
-
-
-def bare(failure: BaseException) -> BaseException:
-    """Return an error without the frames and causes that know answers: loggers may write them."""
-    failure.__context__ = failure.__cause__ = None
-    return failure.with_traceback(None)
 
 
 def without_answers(work: Callable[[], T]) -> T:
@@ -58,40 +43,28 @@ def _harmless(error: BaseException) -> BaseException:
     )
 
 
-def privatized(
-    client: Any, values: Array, simulate: Callable[[Array], object], named: Named, remedy: str
-) -> Any:
+def privatized(client: Any, values: Array, named: Named, remedy: str) -> Any:
     """What a client makes of answers; an error tells where the first is that it refuses.
 
     Parameters
     ----------
-    client : Client or DictionaryClient
+    client : Collector, Client or those of a dictionary survey
     values : array, shape (n,)
-    simulate : callable
-        Makes of `values` reports that nobody gets. Its error is about ``values[i]``, while clients
-        do not tell which answer they refuse.
     named : callable
         What to call value i in the error, or all values, given None.
     remedy : str
         What the error says.
     """
+    kind, place = InvalidArgument, None
     try:
         return client.privatize(values)
     except (BudgetSpent, NotAvailable):
         raise
+    except InvalidArgument as error:
+        if not error.name.startswith("value"):  # of the client's state, not of the answers
+            raise
+        found = re.search(r"\[(\d+)\]$", error.name)
+        kind, place = type(error), None if found is None else int(found[1])
     except LDPError:
         pass
-    kind, place = _fault(simulate, values)
-    raise kind(named(place), NOT_SHOWN, remedy)
-
-
-def _fault(
-    simulate: Callable[[Array], object], values: Array
-) -> tuple[type[InvalidArgument], int | None]:
-    """The kind of the error about the first value that is refused, and its position if known."""
-    try:
-        simulate(values)
-    except InvalidArgument as error:
-        found = re.search(r"\[(\d+)\]$", error.name)
-        return type(error), None if found is None else int(found[1])
-    return InvalidArgument, None
+    raise kind(named(place), HIDDEN, remedy)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ldpstats.clients import Client, Collector
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import Client, Mechanism, check_document
+from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.combined import paired, withhold
 from ldpstats.mechanisms.custom import CustomMechanism
@@ -15,7 +16,8 @@ from ldpstats.mechanisms.lumped import LumpedUnary, lump
 from ldpstats.mechanisms.orappor import ORAPPOR
 from ldpstats.mechanisms.orr import ORR
 from ldpstats.mechanisms.pum import PUM, PUMClient
-from ldpstats.mechanisms.rappor import RAPPOR, RAPPORClient
+from ldpstats.mechanisms.rappor import RAPPOR
+from ldpstats.mechanisms.rappor_client import RAPPORClient
 from ldpstats.mechanisms.unary import KRAPPOR
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
@@ -32,6 +34,7 @@ __all__ = [
     "URR",
     "CandidateMap",
     "Client",
+    "Collector",
     "CustomMechanism",
     "ForcedResponse",
     "LumpedUnary",

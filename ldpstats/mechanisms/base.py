@@ -1,12 +1,13 @@
-"""What every mechanism is, and the respondent's client."""
+"""What every mechanism is."""
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
 from functools import cached_property
 from typing import Any, Self
 
@@ -17,19 +18,32 @@ import pandas as pd
 from ldpstats import samplers
 from ldpstats.channels import Channel
 from ldpstats.checks import counts_vector, distribution, positive_integer
+from ldpstats.clients import Client, Collector
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.device import plain
+from ldpstats.clients.limits import check_cohorts, check_epsilon
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import align, encode, labels_from_json, labels_to_json
-from ldpstats.privacy import Audit, uldp
+from ldpstats.labels import (
+    align,
+    as_series,
+    encode,
+    labels_from_json,
+    labels_to_json,
+    sensitive_codes,
+    whole,
+)
+from ldpstats.privacy import Audit
 from ldpstats.problems import Equations, Likelihood, Moments
 from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import BitCounts, Counts, Reports
 
-__all__ = ["Client", "Enumerated", "Mechanism"]
+__all__ = ["Enumerated", "Mechanism", "check_fingerprint", "fingerprint_of"]
 
 Array = npt.NDArray[Any]
 
 _FORMAT, _VERSION = "ldpstats-mechanism", 1
+_HEAD = ("format", "version", "mechanism", "fingerprint")
 _ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
 
 
@@ -186,7 +200,13 @@ class Mechanism(ABC):
             encode("values", values, self.categories, missing)  # says which value is no label
             raise
 
-    def collector(self, entropy: Callable[[int], bytes] | None = None) -> Client:
+    def collector(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> Collector:
         """Privatises the answers of many respondents, each of whom reports once.
 
         Parameters
@@ -194,23 +214,77 @@ class Mechanism(ABC):
         entropy : callable, optional
             ``entropy(n)`` returns n random bytes; the default is `os.urandom`. Only a test has
             reason to pass another.
+        max_epsilon : float, optional
+            The largest epsilon of a report that is accepted, in nats: a device need not trust the
+            specification that it was sent.
+        allow_no_privacy : bool
+            Whether to run a mechanism that does not protect every answer that it should.
 
         Raises
         ------
         InvalidArgument
-            Where the audit finds that the sampler would leak more than `epsilon`.
+            Where the audit finds that the sampler would leak more than `epsilon`, where that
+            exceeds `max_epsilon`, and where it is infinite, or no category is sensitive (unless
+            allowed).
         """
+        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
+        return Collector(self, system_words(entropy))
+
+    def client(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> Client:
+        """One respondent's client, with the operating system's randomness.
+
+        Parameters
+        ----------
+        entropy, max_epsilon, allow_no_privacy
+            As for `collector`.
+        reports : int or None
+            How many reports it may make, each of which spends epsilon: all together are
+            reports x epsilon private. None lifts the limit; their epsilon is then unbounded.
+        state : path-like, optional
+            File that keeps the count, so that it outlives the process; it is made if there is none.
+            It holds no answer. Without it the count is in memory, and a restart begins anew.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `collector`; for another number of `reports`, and a file that cannot be used.
+        MechanismMismatch
+            For the file of a client of another mechanism.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+        """
+        check_cohorts(self.n_cohorts)
+        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
+        words = system_words(entropy)
+        return Client(self, words, opened_budget(reports, state, self.fingerprint))
+
+    def _epsilon_spent(self) -> float:
+        """Epsilon of one report, in nats; inf where no category is sensitive."""
+        if self.sensitive is not None and not len(self.sensitive):
+            return float("inf")
+        return self.epsilon
+
+    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+        """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
+        check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
         audit = self.audit()
         if not audit.agrees:
-            raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{audit}")
-        return Client(self, system_words(entropy))
+            raise InvalidArgument("mechanism", self, f"leaks more than it claims\n{audit}")
 
-    def client(self, entropy: Callable[[int], bytes] | None = None) -> Client:
-        """A client that privatises real answers with the operating system's randomness.
-
-        It is `collector`, but for a mechanism whose client remembers (`RAPPOR`).
-        """
-        return self.collector(entropy)
+    def _message(self, reports: Reports) -> Any:
+        """What a device sends for one report, in plain Python."""
+        return plain(self.report_labels(reports)[0])
 
     def draw(
         self, p: npt.ArrayLike, n: int, rng: np.random.Generator, candidates: Any = None
@@ -259,16 +333,24 @@ class Mechanism(ABC):
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
         if self.sensitive is None:
             return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+        codes = sensitive_codes(self.sensitive, self.categories)
         return Audit(
             str(self),
             self.epsilon,
-            uldp(self).epsilon,
+            self.channel().protected_epsilon(codes),
             self.sampler_epsilon(),
             sensitive=(len(self.sensitive), self.k),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Specification as plain JSON types, to ship with the reports."""
+        """Specification as plain JSON types, to ship with the reports.
+
+        It carries its own fingerprint, which reading checks: against accidents, not forgers, who
+        would compute another.
+        """
+        return self._specification() | {"fingerprint": self.fingerprint}
+
+    def _specification(self) -> dict[str, Any]:
         document: dict[str, Any] = {
             "format": _FORMAT,
             "version": _VERSION,
@@ -290,7 +372,8 @@ class Mechanism(ABC):
         Raises
         ------
         InvalidArgument
-            When the document is of another mechanism or version, or has fields missing or unknown.
+            When the document is of another mechanism or version, has fields missing or unknown, or
+            a fingerprint that is missing or not that of the other fields.
         """
         checked = check_document(document)
         if checked["mechanism"] != cls.__name__:
@@ -298,7 +381,7 @@ class Mechanism(ABC):
                 "mechanism", checked["mechanism"], f"the specification is not of a {cls.__name__}"
             )
         names = [item.name for item in fields(cls)]  # type: ignore[arg-type]
-        given = {k: v for k, v in checked.items() if k not in ("format", "version", "mechanism")}
+        given = {k: v for k, v in checked.items() if k not in _HEAD}
         if set(given) != set(names):
             raise InvalidArgument(
                 "specification", sorted(given), f"a {cls.__name__} has the fields {sorted(names)}"
@@ -306,13 +389,14 @@ class Mechanism(ABC):
         for name in ("categories", "outputs", "alphabet"):
             if given.get(name) is not None:
                 given[name] = labels_from_json(name, given[name])
-        return cls(**given)
+        made = cls(**given)
+        check_fingerprint(checked, made.fingerprint)
+        return made
 
     @cached_property
     def fingerprint(self) -> str:
         """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        text = json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+        return fingerprint_of(self._specification())
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mechanism) and self.fingerprint == other.fingerprint
@@ -346,13 +430,37 @@ def check_document(document: object) -> dict[str, Any]:
         raise InvalidArgument(
             "specification", document, f'must be an object with "format": "{_FORMAT}"'
         )
-    if document.get("version") != _VERSION:
+    if repr(document.get("version")) != repr(_VERSION):  # true is no version, though it equals 1
         raise InvalidArgument(
             "version", document.get("version"), f"this release reads version {_VERSION}"
         )
     if not isinstance(document.get("mechanism"), str):
         raise InvalidArgument("mechanism", document.get("mechanism"), "must name the mechanism")
     return document
+
+
+def fingerprint_of(specification: dict[str, Any]) -> str:
+    """Twelve hexadecimal digits of a specification in JSON types."""
+    text = json.dumps(specification, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+
+def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
+    """Refuse a specification without its fingerprint, or with that of another."""
+    if "fingerprint" not in document:
+        raise InvalidArgument(
+            "fingerprint",
+            None,
+            "is missing from the specification: write it again, with to_dict() or --write-spec; or "
+            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
+        )
+    if repr(document["fingerprint"]) != repr(fingerprint):
+        raise InvalidArgument(
+            "fingerprint",
+            document["fingerprint"],
+            f"is not that of the other fields, {fingerprint}: the specification was changed or "
+            "damaged; get it anew, or write it anew if the change is meant",
+        )
 
 
 class Enumerated(Mechanism):
@@ -390,7 +498,25 @@ class Enumerated(Mechanism):
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         without_cohort(self, cohort)
-        return Reports(encode(name, labels, self.outputs)[0], self)
+        return Reports(encode(name, self._from_text(name, labels), self.outputs)[0], self)
+
+    def _from_text(self, name: str, labels: object) -> object:
+        """Labels in place of their text, where a file or a message has made text of them."""
+        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
+            if labels.dtype.kind in "iu":
+                return labels
+        column = as_series(name, labels)
+        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
+            column.dtype, pd.CategoricalDtype
+        ):
+            return labels
+        if isinstance(self.outputs, pd.RangeIndex):
+            return column.map(whole)
+        if all(isinstance(label, str) for label in self.outputs):
+            return labels
+        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
+        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
+        return pd.Series(values, dtype=object)
 
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(reports.y))
@@ -451,35 +577,3 @@ def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
     if a == 0.0 or off > max(1e-15, _ALIKE * abs(a)):
         return None
     return a, b
-
-
-@dataclass(frozen=True)
-class Client:
-    """Privatises a respondent's true answers on her own device.
-
-    Made by `Mechanism.client`. Nothing but the privatised report leaves it.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> client = ldp.Warner(epsilon=1.0).client()
-    >>> client.report("yes") in ("no", "yes")
-    True
-    """
-
-    mechanism: Mechanism
-    words: Words = field(repr=False)
-
-    def report(self, value: object) -> Any:
-        """One privatised report, in the text form that files and messages use.
-
-        Raises
-        ------
-        UnknownCategory
-            For a value that is not one of the mechanism's categories.
-        """
-        return self.mechanism.report_labels(self.privatize([value]))[0]
-
-    def privatize(self, values: object, missing: str = "raise") -> Reports:
-        """Privatise the answers of many respondents, as `Mechanism.privatize` does."""
-        return self.mechanism._report(values, self.words, missing)

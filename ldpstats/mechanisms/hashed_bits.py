@@ -30,17 +30,14 @@ def most_different(n_bits: int, n_hashes: int, up: float, down: float) -> tuple[
     """Numbers of bits that only one and only the other of two answers own, at their worst.
 
     Of all pairs of answers that h hashes into m bits can make, the pair with the largest
-    ``a up + b down``: a and b are h where 2 h <= m, and fewer where the filters must overlap.
+    ``a up + b down``, both at least 0: a and b are h where 2 h <= m. Fewer bits make the filters
+    overlap: together they fill all bits, and the kind that tells more has as many as it can.
     """
     most = min(n_hashes, n_bits)
-    pairs = [
-        (a, b)
-        for a in range(most + 1)
-        for b in range(most + 1)
-        for shared in [0 if a and b else 1]  # every answer owns a bit
-        if a + b > 0 and max(a, b) + shared <= most and a + b + shared <= n_bits
-    ]
-    return max(pairs, key=lambda pair: pair[0] * up + pair[1] * down)
+    if 2 * most <= n_bits:
+        return most, most
+    least = max(1, n_bits - most)  # every answer owns a bit
+    return (n_bits - least, least) if up > down else (least, n_bits - least)
 
 
 class HashedBits(Hashed):

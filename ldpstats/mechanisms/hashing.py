@@ -155,13 +155,12 @@ def _hash_buffers(column: Any) -> U64 | None:
 
     if isinstance(column, np.ma.MaskedArray):
         return None
-    fixed = isinstance(column, np.ndarray) and column.dtype != object
-    if fixed or isinstance(getattr(column, "dtype", None), pd.CategoricalDtype):
-        column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
-    if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
-        return None
     try:
-        strings = pa.array(column, type=pa.large_string())
+        strings = _arrow_strings(column)
+        if strings is None:
+            return None
+        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
+        strings = strings.cast(pa.large_string())
         strings.validate(full=True)
     except (UnicodeError, pa.ArrowException):
         return None
@@ -176,6 +175,24 @@ def _hash_buffers(column: Any) -> U64 | None:
             sha256_words(np.frombuffer(text or b"", dtype=np.uint8), ends, out[start:stop])
         start = stop
     return out
+
+
+def _arrow_strings(column: Any) -> Any:
+    """The column as an Arrow array of some type of strings; None if it may hold anything else."""
+    import pyarrow as pa
+
+    dtype = None if isinstance(column, list | tuple) else column.dtype
+    if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
+        kind = dtype.pyarrow_dtype
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+        return pa.array(column) if any(is_kind(kind) for is_kind in kinds) else None
+    fixed = isinstance(column, np.ndarray) and column.dtype != object
+    if fixed or isinstance(dtype, pd.CategoricalDtype):
+        column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
+    if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
+        return None
+    return pa.array(column, type=pa.large_string())
 
 
 def mix64(z: U64) -> U64:

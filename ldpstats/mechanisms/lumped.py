@@ -210,6 +210,9 @@ class _KeptBits(Bits):
     def design(self) -> Array:
         return np.eye(self.n_bits + 1, self.n_bits)
 
+    def _owned(self) -> Array:
+        return self.design()
+
     def bit_means(self, p: Array) -> Array:
         return np.asarray(self.p0 * np.sum(p) + (self.p1 - self.p0) * p[:-1])
 
@@ -276,7 +279,7 @@ class LumpedUnary(Mechanism):
 
     def channel(self, candidates: Any = None) -> Bits:
         self._closed(candidates)
-        return _KeptBits(np.arange(self.k)[:, None], self.n_bits, self.p1, self.p0)
+        return _KeptBits(range(self.k), self.n_bits, self.p1, self.p0)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         """Equations of the bits, and one for the last category: the frequencies sum to one."""

@@ -14,7 +14,7 @@ from ldpstats.checks import counts_vector, positive_epsilon, positive_integer
 from ldpstats.cohorts import LabelNoise
 from ldpstats.errors import InvalidArgument
 from ldpstats.hashed_rows import LabelRows
-from ldpstats.labels import encode
+from ldpstats.labels import encode, whole
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems import Likelihood
@@ -161,7 +161,7 @@ class ORR(Hashed):
     def _parse_cells(self, name: str, labels: object) -> Array:
         series: pd.Series[Any] = pd.Series(labels)
         if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-            series = series.map(_whole).infer_objects()
+            series = series.map(whole).infer_objects()
         return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
     def __str__(self) -> str:
@@ -170,10 +170,3 @@ class ORR(Hashed):
             f"ORR(n_outputs={self.n_outputs}, n_cohorts={self.n_cohorts}, "
             f"epsilon={self.epsilon:.6g}{known})"
         )
-
-
-def _whole(value: Any) -> Any:
-    """The number that a text of digits stands for; anything else as it is."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 11:
-        return int(value)
-    return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +14,15 @@ import pandas as pd
 
 from ldpstats.channels import Mapped
 from ldpstats.checks import one_of
+from ldpstats.clients import Collector
+from ldpstats.clients.budget import Budget, opened_budget
+from ldpstats.clients.secrecy import HIDDEN, bare, secretive
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, encode, labels_from_json
+from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
-from ldpstats.randomness import simulation_words
+from ldpstats.randomness import Words, simulation_words
 from ldpstats.reports import Reports
 
 __all__ = ["PUM", "PUMClient"]
@@ -124,7 +129,14 @@ class PUM:
         return Mapped(self.common.channel(), self._preprocessor({} if tags is None else tags))
 
     def client(
-        self, tags: Mapping[Any, Any], entropy: Callable[[int], bytes] | None = None
+        self,
+        tags: Mapping[Any, Any],
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
     ) -> PUMClient:
         """One respondent's client, with her own sensitive categories.
 
@@ -133,24 +145,28 @@ class PUM:
         tags : mapping from tag to a set of categories
             Her own categories of each tag, for example ``{"home": {"park"}}``; tags that she has no
             category for may be left out. They are kept nowhere but in the client's memory.
-        entropy : callable, optional
-            ``entropy(n)`` returns n random bytes; the operating system's by default.
+        entropy, reports, state, max_epsilon, allow_no_privacy
+            As for `Mechanism.client`.
 
         Raises
         ------
         InvalidArgument
             For an unknown tag, a category that is none, or one that is given to two tags. No
-            message shows what she gave: it might be written to a log.
+            message shows what she gave: it might be written to a log. And as `Mechanism.client`.
+        MechanismMismatch
+            For the file of a client of another mechanism.
         """
-        failure = None
+        failure: BaseException
         try:
-            preprocessor = self._preprocessor(tags)
-        except InvalidArgument as error:
+            limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+            words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
+            budget = opened_budget(reports, state, self.fingerprint)
+            preprocessor, k = self._preprocessor(tags), len(self.categories)
+            return PUMClient(self.common, preprocessor, k, words, budget)
+        except BaseException as error:
             failure = error
         del tags  # of what a logger may write of this frame
-        if failure is not None:
-            raise _bare(failure)
-        return PUMClient(self.common, preprocessor, len(self.categories), entropy)
+        raise bare(failure)
 
     def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
         """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
@@ -273,19 +289,27 @@ class PUM:
     # -- specification ---------------------------------------------------------------------------
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, PUM) and self.to_dict() == other.to_dict()
+        return isinstance(other, PUM) and self.fingerprint == other.fingerprint
 
     def __hash__(self) -> int:
-        return hash((self.mechanism, tuple(self.tags)))
+        return hash(self.fingerprint)
 
     def to_dict(self) -> dict[str, Any]:
         """What respondents and the collector share, in JSON types: no one's own categories."""
+        return self._specification() | {"fingerprint": self.fingerprint}
+
+    def _specification(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
             "version": _VERSION,
             "mechanism": self.mechanism.to_dict(),
             "tags": self.tags.tolist(),
         }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
+        return fingerprint_of(self._specification())
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> PUM:
@@ -294,13 +318,15 @@ class PUM:
         Raises
         ------
         InvalidArgument
-            For another document, or one of another version.
+            For another document, or one of another version, and a fingerprint that is missing or
+            not that of the other fields.
         """
         if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
             raise InvalidArgument(
                 "specification", document, f'must be an object with "format": "{_FORMAT}"'
             )
-        if document.get("version") != _VERSION or set(document) != {
+        fields = set(document) - {"fingerprint"}
+        if repr(document.get("version")) != repr(_VERSION) or fields != {
             "format",
             "version",
             "mechanism",
@@ -316,7 +342,9 @@ class PUM:
         if not isinstance(document["tags"], list):
             raise InvalidArgument("tags", document["tags"], "must be a list of names")
         base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
-        return cls(base, labels_from_json("tags", document["tags"]))
+        made = cls(base, labels_from_json("tags", document["tags"]))
+        check_fingerprint(document, made.fingerprint)
+        return made
 
     def __str__(self) -> str:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
@@ -327,10 +355,11 @@ class PUMClient:
 
     Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
     attribute, representation, message, traceback or specification, and the object refuses to be
-    copied or pickled.
+    copied or pickled. It makes as many reports as it was allowed, one by default; together they are
+    `total_epsilon` private.
     """
 
-    __slots__ = ("__weakref__", "_answers", "_report", "mechanism")
+    __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")
 
     mechanism: URR | URAP
 
@@ -339,9 +368,10 @@ class PUMClient:
         common: URR | URAP,
         preprocessor: npt.NDArray[np.int64],
         k: int,
-        entropy: Callable[[int], bytes] | None,
+        words: Words,
+        budget: Budget,
     ) -> None:
-        collector = common.collector(entropy)
+        collector = Collector(common, words)
         labels, secret = common.categories, preprocessor.copy()
 
         def report(code: int) -> Any:
@@ -349,41 +379,47 @@ class PUMClient:
 
         self.mechanism = common
         self._answers = labels[:k]
+        self._budget = budget
         self._report = report
 
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports together, in nats; inf where their number is not limited."""
+        limit = self._budget.limit
+        return float("inf") if limit is None else limit * float(self.mechanism.epsilon)
+
+    @secretive
     def report(self, value: object) -> Any:
-        """One privatised report, in the text form that files and messages use.
+        """One privatised report: plain Python that `json.dumps` takes.
 
         Raises
         ------
         UnknownCategory
             For a value that is none of the categories of true answers.
+        BudgetSpent
+            If no report is left.
         """
-        failure: BaseException
+        return self._budget.spend(lambda: self._report(self._code(value)), lambda _: 1)
+
+    def _code(self, value: object) -> int:
+        """Position of an answer; messages do not show it."""
         try:
-            code = int(encode("value", [value], self._answers)[0][0])
-            return self._report(code)
-        except (UnknownCategory, InvalidArgument):
-            remedy = f"is none of the {len(self._answers)} categories of answers"
-            failure = UnknownCategory("value", "what was answered", remedy)
-        except BaseException as error:  # an interrupt too
-            failure = error
-        raise _bare(failure)
+            return int(encode("value", [value], self._answers)[0][0])
+        except InvalidArgument:
+            pass
+        remedy = f"is none of the {len(self._answers)} categories of answers"
+        raise UnknownCategory("value", HIDDEN, remedy)
 
     def __repr__(self) -> str:
-        return f"PUMClient({self.mechanism})"
+        limit = self._budget.limit
+        total = f"{self.total_epsilon:.6g}" if limit is not None else "unbounded"
+        return f"PUMClient({self.mechanism}, reports={limit}, epsilon of all together: {total})"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise NotAvailable(
             "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
             "secret; make it anew on her device"
         )
-
-
-def _bare(failure: BaseException) -> BaseException:
-    """An error without the frames and causes that know the secret: loggers may write them."""
-    failure.__context__ = failure.__cause__ = None
-    return failure.with_traceback(None)
 
 
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:

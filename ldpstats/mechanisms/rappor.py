@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,18 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.checks import one_of, probability
-from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.labels import encode
-from ldpstats.mechanisms.base import Client
+from ldpstats.clients.limits import check_cohorts
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
 from ldpstats.mechanisms.hashing import hash_strings, md5_cells
+from ldpstats.mechanisms.rappor_client import RAPPORClient, opened_client
 from ldpstats.privacy import Audit
 from ldpstats.randomness import system_words
-from ldpstats.reports import Reports
 
-__all__ = ["RAPPOR", "RAPPORClient"]
+__all__ = ["RAPPOR"]
 
 Array = npt.NDArray[Any]
 
-_FORMAT, _VERSION = "ldpstats-rappor-client", 1
 _LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
 
 
@@ -177,19 +176,68 @@ class RAPPOR(HashedBits):
         cells = md5_cells(distinct, self.n_cohorts, self.n_hashes, self.n_bits)
         return np.asarray(cells[cohort, codes].astype(np.int64))
 
-    def client(self, entropy: Callable[[int], bytes] | None = None) -> RAPPORClient:
-        """A respondent's client, which remembers its permanent responses (see `RAPPORClient`).
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, which gives each answer one permanent response for good.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            As for `collector`.
+        secret : bytes of length 32, optional
+            The device's secret, from a key store of its own.
+        state : path-like, optional
+            File that keeps the secret and the cohort, made (for its user alone) if there is none;
+            no answer or trace of one is in it.
+        max_epsilon : float, optional
+            The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
+            report.
+        allow_no_privacy : bool
+            Whether to run a mechanism that does not protect every answer that it should; and, at
+            f = 0, whether to report more than once.
+
+        Returns
+        -------
+        RAPPORClient
 
         Raises
         ------
         InvalidArgument
-            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much.
+            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much;
+            for a secret of another kind, both a secret and a state, and a file that cannot be used.
+        MechanismMismatch
+            For the state of a client of another mechanism.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+
+        Notes
+        -----
+        With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
+        devices that never restart: a new secret gives each answer a new permanent response, and two
+        of them tell more than one lifetime.
         """
-        base, lifetime = self.collector(entropy), self.lifetime_audit()
+        check_cohorts(self.n_cohorts)
+        once = self.f == 0.0 and not allow_no_privacy
+        spent = self.epsilon if once else self.lifetime_epsilon
+        self._permitted(spent, max_epsilon, allow_no_privacy)
+        lifetime = self.lifetime_audit()
         if not lifetime.agrees:
-            raise InvalidArgument("mechanism", str(self), f"leaks more than it claims\n{lifetime}")
-        cohort = samplers.sample_krr(np.zeros(1, dtype=np.int64), self.n_cohorts, 0, base.words)
-        return RAPPORClient(self, base.words, int(cohort[0]))
+            raise InvalidArgument("mechanism", self, f"leaks more than it claims\n{lifetime}")
+        return opened_client(self, system_words(entropy), secret, state, 1 if once else None)
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
+        return self._steps()[:2]
 
     def __str__(self) -> str:
         known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
@@ -198,123 +246,3 @@ class RAPPOR(HashedBits):
             f"RAPPOR(n_bits={self.n_bits}, n_hashes={self.n_hashes}, n_cohorts={self.n_cohorts}, "
             f"f={self.f:g}, p={self.p:g}, q={self.q:g}{known}{other})"
         )
-
-
-@dataclass(frozen=True)
-class RAPPORClient(Client):
-    """One respondent's device: it keeps a cohort, and a permanent response for each answer.
-
-    Made by `RAPPOR.client`. However often the same answer is reported, the reports together leak no
-    more than the permanent response, which is `RAPPOR.lifetime_epsilon` private: save the state
-    with `to_dict` and read it with `from_dict`, because a client that forgets starts a new
-    lifetime. For the answers of many respondents, one report each, there is `RAPPOR.collector`.
-
-    Examples
-    --------
-    >>> rappor = RAPPOR(n_bits=16, n_hashes=2, n_cohorts=4, f=0.5, p=0.25, q=0.75)
-    >>> client = rappor.client()
-    >>> report = client.report("www.example.org")
-    >>> again = RAPPORClient.from_dict(client.to_dict(), rappor)
-    >>> again.cohort == client.cohort, again.permanent == client.permanent
-    (True, True)
-    """
-
-    cohort: int
-    permanent: dict[str, str] = field(default_factory=dict, repr=False)
-
-    def report(self, value: object) -> Any:
-        """One report of the answer, "cohort:bits", from its permanent response.
-
-        Raises
-        ------
-        InvalidArgument
-            For a value that is no string, over an open alphabet.
-        UnknownCategory
-            For a value that is not in the alphabet.
-        """
-        rappor: Any = self.mechanism
-        key, own = self._own_cells(value)
-        owned, other, one, zero = rappor._steps()
-        if key not in self.permanent:
-            bits = samplers.sample_bits(own, rappor.n_bits, owned, other, self.words)
-            self.permanent[key] = bits.tobytes().hex()
-        remembered = np.frombuffer(bytes.fromhex(self.permanent[key]), dtype=np.uint8)[None, :]
-        ones = samplers.unpack(remembered, rappor.n_bits)[0]
-        thresholds = [one if bit else zero for bit in ones]
-        # no bit is owned here: each has the threshold of its permanent value
-        none = np.empty((1, 0), dtype=np.int64)
-        y = samplers.sample_bits(none, rappor.n_bits, 0, thresholds, self.words)
-        return rappor.report_labels(Reports(y, rappor, cohort=np.array([self.cohort])))[0]
-
-    def privatize(self, values: object, missing: str = "raise") -> Reports:
-        """Refused: without its memory a client would spend a lifetime on every call."""
-        raise NotAvailable(
-            "a RAPPORClient is one respondent's device: use report(value); for many respondents "
-            "who report once each, use mechanism.collector().privatize(values)"
-        )
-
-    def _own_cells(self, value: object) -> tuple[str, Array]:
-        """What the answer is remembered by, and its cells, shape (1, h)."""
-        rappor: Any = self.mechanism
-        cohort = np.array([self.cohort])
-        if rappor.alphabet is not None:
-            codes, _ = encode("value", [value], rappor.alphabet)
-            return str(int(codes[0])), rappor._alphabet_own(codes, cohort)
-        hashes = hash_strings("value", [value])
-        cells = rappor._own_cells(pd.Series([value]), cohort)
-        return f"{int(hashes[0]):016x}", cells
-
-    def to_dict(self) -> dict[str, Any]:
-        """The state as plain JSON types, which belongs on the respondent's device alone.
-
-        It names each answer by its hash, which whoever can guess the answer can compute.
-        """
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "fingerprint": self.mechanism.fingerprint,
-            "cohort": self.cohort,
-            "permanent": dict(self.permanent),
-        }
-
-    @classmethod
-    def from_dict(
-        cls,
-        document: dict[str, Any],
-        mechanism: RAPPOR,
-        entropy: Callable[[int], bytes] | None = None,
-    ) -> RAPPORClient:
-        """Read the state that `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidArgument
-            For a document that is no such state.
-        MechanismMismatch
-            For the state of a client with other parameters.
-        """
-        head = (_FORMAT, _VERSION)
-        if not isinstance(document, dict) or (
-            (document.get("format"), document.get("version")) != head
-        ):
-            remedy = f'must have "format": "{_FORMAT}", "version": {_VERSION}'
-            raise InvalidArgument("document", type(document), remedy)  # the state stays private
-        if not isinstance(mechanism, RAPPOR):
-            raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
-        if document.get("fingerprint") != mechanism.fingerprint:
-            raise MechanismMismatch(
-                f"the state is of a client with fingerprint {document.get('fingerprint')}, not of "
-                f"{mechanism} ({mechanism.fingerprint}): a client keeps its parameters"
-            )
-        cohort, permanent = document.get("cohort"), document.get("permanent")
-        if type(cohort) is not int or not 0 <= cohort < mechanism.n_cohorts:
-            raise InvalidArgument("cohort", cohort, f"must be below {mechanism.n_cohorts}")
-        width = 2 * -(-mechanism.n_bits // 8)
-        if not isinstance(permanent, dict) or not all(
-            isinstance(v, str) and len(v) == width and not set(v) - set("0123456789abcdef")
-            for v in permanent.values()
-        ):
-            raise InvalidArgument(
-                "permanent", type(permanent), f"must hold {width} hexadecimal digits an answer"
-            )
-        return cls(mechanism, system_words(entropy), cohort, dict(permanent))

@@ -87,7 +87,7 @@ class KRAPPOR(Mechanism):
 
     def channel(self, candidates: Any = None) -> Bits:
         self._closed(candidates)
-        return Bits(np.arange(self.k)[:, None], self.k, self.p1, self.p0)
+        return Bits(range(self.k), self.k, self.p1, self.p0)
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)

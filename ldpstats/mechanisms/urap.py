@@ -34,7 +34,7 @@ __all__ = ["URAP"]
 
 Array = npt.NDArray[Any]
 
-_CODE_TYPES = ("<u1", "<u2", "<u4")  # of the number of an answer that a report reveals
+_CODE_TYPES = ("<u1", "<u2", "<u4", "<u8")  # of the number of an answer that a report reveals
 _ROWS = 1 << 14  # reports whose bits are copied at a time
 
 
@@ -149,6 +149,10 @@ class URAP(Mechanism):
         """Codes of the categories that are not sensitive."""
         return np.delete(np.arange(self.k), self._at)
 
+    @property
+    def _n_others(self) -> int:
+        return self.k - self._at.size
+
     @cached_property
     def _protects(self) -> npt.NDArray[np.bool_]:
         mask = np.zeros(self.k, dtype=bool)
@@ -165,7 +169,7 @@ class URAP(Mechanism):
     @property
     def _code_type(self) -> str | None:
         """Type of the number after them; None where there is nothing to reveal."""
-        N = self._others.size
+        N = self._n_others
         return next(t for t in _CODE_TYPES if N < 256 ** int(t[2])) if N else None
 
     @property
@@ -173,7 +177,7 @@ class URAP(Mechanism):
         return 8 * (self._width + int((self._code_type or "<u0")[2]))
 
     def packing_fault(self, y: Array) -> str:
-        S, N = self._at.size, self._others.size
+        S, N = self._at.size, self._n_others
         if S % 8 and (y[:, self._width - 1] >> (S % 8)).any():
             return f"has bits beyond the {S} of the sensitive categories: padding must be zero"
         revealed = self.revealed(y)
@@ -305,7 +309,7 @@ class URAP(Mechanism):
 
     def sampler_epsilon(self) -> float:
         own, other, told = self._thresholds()
-        S, N = self._at.size, self._others.size
+        S, N = self._at.size, self._n_others
         if not S:
             return 0.0
         certain = 1 << 64
@@ -381,7 +385,7 @@ class _SensitiveBits(Channel):
 
     @property
     def shape(self) -> tuple[int, int]:
-        return self.urap.k, self._patterns() + self.urap._others.size
+        return self.urap.k, self._patterns() + self.urap._n_others
 
     def _patterns(self) -> int:
         """Number of protected reports."""
@@ -391,7 +395,7 @@ class _SensitiveBits(Channel):
     def _noised(self) -> Bits:
         """The bits of the sensitive categories."""
         S = self.urap._at.size
-        return Bits(np.arange(S)[:, None], S, self.urap.p1, self.urap.d1)
+        return Bits(range(S), S, self.urap.p1, self.urap.d1)
 
     def matrix(self) -> Array:
         S = self.urap._at.size
@@ -462,19 +466,29 @@ class _SensitiveBits(Channel):
         )
 
     def epsilon(self) -> float:
-        return float("inf") if self.urap._others.size else self._noised().epsilon()
+        return float("inf") if self.urap._n_others else self._noised().epsilon()
+
+    def protected_epsilon(self, sensitive: Array) -> float:
+        if np.setdiff1d(sensitive, self.urap._at).size:  # revealed by a report
+            return float("inf")
+        return self._protected()
+
+    def _protected(self) -> float:
+        """Largest log ratio in the reports that reveal nothing."""
+        urap, S = self.urap, self.urap._at.size
+        worst = self._noised().epsilon() if S > 1 else 0.0
+        if S and urap._n_others:  # of a sensitive answer against one that is not
+            set_ = np.log(urap.p1) - np.log(urap.d1) - np.log(urap.d2)
+            clear = np.log1p(-urap.p1) - np.log1p(-urap.d1) - np.log(urap.d2)
+            worst = max(worst, abs(float(set_)), abs(float(clear)))
+        return worst
 
     def output_classes(self) -> OutputClasses:
         urap = self.urap
         S, others = urap._at.size, urap._others
         ratios, sole, size = [], [], []
         if S:
-            worst = self._noised().epsilon() if S > 1 else 0.0
-            if others.size:  # of a sensitive answer against one that is not
-                set_ = np.log(urap.p1) - np.log(urap.d1) - np.log(urap.d2)
-                clear = np.log1p(-urap.p1) - np.log1p(-urap.d1) - np.log(urap.d2)
-                worst = max(worst, abs(float(set_)), abs(float(clear)))
-            ratios, sole, size = [worst], [-1], [n_patterns(S)]
+            ratios, sole, size = [self._protected()], [-1], [n_patterns(S)]
         return OutputClasses(
             np.append(ratios, np.full(others.size, np.inf)),
             np.append(sole, others).astype(np.int64),

@@ -133,9 +133,7 @@ class URR(Enumerated):
         each = self.epsilon if self.levels is None else np.array(self.levels)
         odds = np.broadcast_to(np.exp(-each) / -np.expm1(-each), self._at.shape)  # 1/(e^eps - 1)
         total = 1.0 + (self._at.size * odds[0] if self.levels is None and odds.size else odds.sum())
-        b = np.zeros(self.k)
-        b[self._at] = odds / total
-        return Uniformised(self.k, float(1.0 / total), b)
+        return _Scattered(self.k, float(1.0 / total), self._at, odds / total)
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)
@@ -163,7 +161,7 @@ class URR(Enumerated):
         self._own(counts)
         assert isinstance(counts, Counts)
         nobs, Q = counts.nobs, self._channel
-        mean = Q.a / self.k + np.asarray(Q.b)
+        mean = Q.a / self.k + Q.noise()
         return Equations(
             Q.a,
             Q.b,
@@ -177,7 +175,7 @@ class URR(Enumerated):
 
     def _keep(self) -> int:
         """Threshold of keeping the answer; rounded towards more privacy."""
-        a, rest = self._channel.a, float(np.sum(self._channel.b))
+        a, rest = self._channel.a, self._channel.replaced
         if a < 0.5:
             return samplers.threshold(a, "down")
         return (1 << 64) - (max(samplers.threshold(rest, "up"), 1) if rest > 0.0 else 0)
@@ -187,8 +185,8 @@ class URR(Enumerated):
         """The law of a replaced answer; None where it is uniform on the sensitive categories."""
         if self.levels is None:
             return None
-        law = np.asarray(self._channel.b)[self._at]
-        law /= law.sum()
+        law = self._channel.noise(self._at)
+        law = law / law.sum()
         # the integers are rounded down, which would leak where they are few: here they are not
         rare = law < 2.0**-32
         law[rare] = np.ldexp(np.ceil(np.ldexp(law[rare], 64)), -64)
@@ -228,7 +226,7 @@ class URR(Enumerated):
         found = super().audit()
         if self.levels is None:
             return found
-        return replace(found, channel=self._worst(self._channel.ratios()[self._at]))
+        return replace(found, channel=self._worst(self._channel.ratios(self._at)))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -236,7 +234,7 @@ class URR(Enumerated):
         self._closed(candidates)
         kept = rng.binomial(true_counts, self._channel.a)
         if self._at.size:
-            law = np.asarray(self._channel.b)[self._at]
+            law = self._channel.noise(self._at)
             replaced = int((true_counts - kept).sum())
             kept[self._at] += rng.multinomial(replaced, law / law.sum())
         return self.counts(kept)
@@ -244,6 +242,46 @@ class URR(Enumerated):
     def __str__(self) -> str:
         levels = "" if self.levels is None else "up to "
         return f"URR(k={self.k}, sensitive={self._at.size}, epsilon={levels}{self.epsilon:.6g})"
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class _Scattered(Uniformised):
+    """``Q = a I + 1 b'`` with b zero but at S categories; it is spread out when it is asked for."""
+
+    at: npt.NDArray[np.int64]  # increasing
+    weights: Array  # b at these, positive
+
+    def __init__(self, k: int, a: float, at: npt.NDArray[np.int64], weights: Array) -> None:
+        for name, value in (("k", k), ("a", a), ("at", at), ("weights", weights)):
+            object.__setattr__(self, name, value)
+
+    @cached_property  # type: ignore[misc]  # a field of the class above
+    def b(self) -> Array:
+        b = np.zeros(self.k)
+        b[self.at] = self.weights
+        return b
+
+    def noise(self, y: Array | slice = slice(None)) -> Array:
+        if isinstance(y, slice):
+            return self.b[y]
+        # one more, beyond all categories, where the search may end
+        at, weights = np.append(self.at, self.k), np.append(self.weights, 0.0)
+        place = np.searchsorted(self.at, y)
+        return np.where(at[place] == y, weights[place], 0.0)
+
+    @property
+    def replaced(self) -> float:
+        return float(self.weights.sum())
+
+    def epsilon(self) -> float:
+        if self.at.size < self.k:  # a report of any other category reveals it
+            return float("inf")
+        return float(self.ratios(self.at).max())
+
+    def protected_epsilon(self, sensitive: Array) -> float:
+        if np.setdiff1d(sensitive, self.at).size:  # revealed by a report
+            return float("inf")
+        return float(self.ratios(self.at).max(initial=0.0))
 
 
 def _levels(epsilon: Mapping[Any, Any], sensitive: pd.Index[Any]) -> list[Any]:

@@ -1,0 +1,21 @@
+"""Print the lowest versions that pyproject.toml declares, as requirements of exactly these.
+
+Of the extra "test" only what runs tests: linters and type checkers look at the code, not at the
+versions that it meets.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+
+def lowest(project: dict) -> list[str]:
+    """The requirements of a project's table, each with its lower bound as the version."""
+    runs = [name for name in project["optional-dependencies"]["test"] if name.startswith("pytest")]
+    return [name.replace(">=", "==") for name in [*project["dependencies"], *runs]]
+
+
+if __name__ == "__main__":
+    text = (Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8")
+    print("\n".join(lowest(tomllib.loads(text)["project"])))

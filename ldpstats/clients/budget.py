@@ -1,0 +1,133 @@
+"""How many reports a device may make."""
+
+from __future__ import annotations
+
+import os
+import threading
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ldpstats.checks import positive_integer
+from ldpstats.clients.state import StateFile
+from ldpstats.errors import BudgetSpent, InvalidArgument, MechanismMismatch, NotAvailable
+
+__all__ = ["Budget", "FileBudget", "MemoryBudget", "check_state", "opened_budget"]
+
+T = TypeVar("T")
+
+_FORMAT, _VERSION = "ldpstats-client", 1
+
+
+class Budget(ABC):
+    """Reports that may be made, and those that were."""
+
+    limit: int | None  # None is no limit
+
+    @abstractmethod
+    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
+        """What `draw` returns, once the number of `reports` in it is counted.
+
+        Nothing is given out that is not counted; where `draw` fails nothing is.
+
+        Raises
+        ------
+        BudgetSpent
+        """
+
+    def _check(self, made: int, more: int) -> None:
+        if self.limit is not None and made + more > self.limit:
+            left = max(self.limit - made, 0)
+            raise BudgetSpent(
+                f"reports={self.limit}: {'all were made' if not left else f'{left} are left'}; "
+                "each report spends epsilon once more. client(reports=...) sets how many a "
+                "respondent may make, collector() is for the answers of many respondents"
+            )
+
+
+@dataclass(eq=False)
+class MemoryBudget(Budget):
+    """Counts in the memory of one process, among its threads."""
+
+    limit: int | None
+    made: int = 0
+    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    _process: int = field(default_factory=os.getpid, repr=False)
+
+    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
+        if self.limit is None:
+            return draw()
+        if os.getpid() != self._process:
+            raise NotAvailable(
+                "this client was made in another process, which counts its reports in its own "
+                "memory: make it where it is used, or pass state= to count in a file"
+            )
+        with self._lock:
+            self._check(self.made, 1)
+            found = draw()
+            more = reports(found)
+            self._check(self.made, more)
+            self.made += more
+            return found
+
+
+@dataclass(frozen=True, eq=False)
+class FileBudget(Budget):
+    """Counts in a file, among all processes that use it."""
+
+    limit: int | None
+    file: StateFile
+
+    def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
+        with self.file.counting() as (made, mark):
+            self._check(made, 1)
+            found = draw()
+            more = reports(found)
+            self._check(made, more)
+            mark(more)
+            return found
+
+
+def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budget:
+    """The budget of a client, in its file where it has one.
+
+    Parameters
+    ----------
+    reports : int, optional
+        How many reports it may make, from the first on; None is no limit.
+    state : path-like, optional
+        The file.
+    fingerprint : str
+        Of what is reported.
+
+    Raises
+    ------
+    InvalidArgument
+        For no number of reports, and a file that is none of such a client.
+    MechanismMismatch
+        For the file of a client of another mechanism.
+    """
+    limit = None if reports is None else positive_integer("reports", reports)
+    if state is None:
+        return MemoryBudget(limit)
+    file = StateFile.at(state)
+    head = {"format": _FORMAT, "version": _VERSION}
+    document = file.opened(lambda: head | {"fingerprint": fingerprint})
+    check_state(document, head, fingerprint, str(file.path))
+    return FileBudget(limit, file)
+
+
+def check_state(
+    document: dict[str, Any], head: dict[str, Any], fingerprint: str, path: str
+) -> None:
+    """Refuse a state of another format, version or mechanism; `head` has the first two."""
+    found = {name: document.get(name) for name in head}
+    if repr(found) != repr(head):
+        remedy = f'must have "format": "{head["format"]}", "version": {head["version"]}'
+        raise InvalidArgument("state", path, f"{remedy}: it is of another client")
+    if document.get("fingerprint") != fingerprint:
+        raise MechanismMismatch(
+            f"state={path!r} is of a client with fingerprint {document.get('fingerprint')}, not "
+            f"{fingerprint}: a client keeps its parameters; another mechanism needs another file"
+        )

@@ -1,0 +1,156 @@
+"""Clients of mechanisms without a memory of answers, and collectors of many answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NoReturn, Protocol, Self
+
+import numpy as np
+
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.secrecy import secretive
+from ldpstats.errors import NotAvailable
+from ldpstats.randomness import Words
+
+__all__ = ["Client", "Collector", "Source", "plain"]
+
+
+class Source(Protocol):
+    """What makes reports: a mechanism, or a survey of several."""
+
+    @property
+    def epsilon(self) -> Any: ...
+    def _report(self, values: object, words: Words, missing: str) -> Any: ...
+    def _message(self, reports: Any) -> Any: ...
+
+
+def plain(value: Any) -> Any:
+    """A scalar as one of Python, which `json.dumps` takes."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    return str(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Collector:
+    """Privatises the answers of many respondents, each of whom reports once.
+
+    Made by `Mechanism.collector`. It counts nothing: who reports twice spends epsilon twice. On a
+    respondent's own device belongs a `Client`. No error shows an answer.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> collector = ldp.Warner(epsilon=1.0).collector()
+    >>> len(collector.privatize(["yes", "no", "no"]))
+    3
+    >>> print(collector)
+    Collector(Warner(epsilon=1), many respondents, one report each)
+    """
+
+    mechanism: Any
+    words: Words = field(repr=False)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One respondent's privatised report, as of `Client.report`."""
+        return self.mechanism._message(self.mechanism._report([value], self.words, "raise"))
+
+    @secretive
+    def privatize(self, values: object, missing: str = "raise") -> Any:
+        """Privatise the answers of many respondents, as `Mechanism.privatize` does.
+
+        Raises
+        ------
+        UnknownCategory, InvalidArgument
+            For an answer that cannot be; the message has its place, and does not show it.
+        """
+        return self.mechanism._report(values, self.words, missing)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
+
+
+@dataclass(frozen=True, eq=False)
+class Client:
+    """Privatises one respondent's true answers on her own device.
+
+    Made by `Mechanism.client`. Nothing but the privatised report leaves it, and no error shows an
+    answer. It makes as many reports as were allowed when it was made, one by default: all together
+    tell at most their number times epsilon. A copy of a client is the client itself. With a state
+    file the count outlives the process, and is shared by all that use the file.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> client = ldp.Warner(epsilon=1.0).client(reports=2)
+    >>> client
+    Client(Warner(epsilon=1), reports=2, epsilon of all together: 2)
+    >>> client.report("yes") in ("no", "yes"), client.report("yes") in ("no", "yes")
+    (True, True)
+    >>> try:
+    ...     client.report("yes")
+    ... except ldp.BudgetSpent as error:
+    ...     print(str(error).partition(";")[0])
+    reports=2: all were made
+    """
+
+    mechanism: Any
+    _words: Words = field(repr=False)
+    _budget: Budget = field(repr=False)
+
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports together, in nats; inf where their number is not limited."""
+        limit = self._budget.limit
+        return float("inf") if limit is None else limit * float(self.mechanism.epsilon)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One privatised report: plain Python that `json.dumps` takes.
+
+        Returns
+        -------
+        int, float, bool, or str
+            A label; or text such as "0110" for bits, "3:17" and "3:0110" with a cohort.
+
+        Raises
+        ------
+        BudgetSpent
+            If no report is left; the answer is not looked at.
+        UnknownCategory, InvalidArgument
+            For an answer that cannot be; no report is spent.
+        """
+        return self._made([value], "raise", self.mechanism._message)
+
+    @secretive
+    def privatize(self, values: object, missing: str = "raise") -> Any:
+        """Privatise several answers; each spends a report.
+
+        For the answers of many respondents use `Mechanism.collector`.
+        """
+        return self._made(values, missing, lambda reports: reports)
+
+    def _made(self, values: object, missing: str, form: Any) -> Any:
+        made = self._budget.spend(lambda: self.mechanism._report(values, self._words, missing), len)
+        return form(made)
+
+    def __repr__(self) -> str:
+        limit = self._budget.limit
+        total = f"{self.total_epsilon:.6g}" if limit is not None else "unbounded"
+        return (
+            f"{type(self).__name__}({self.mechanism}, reports={limit}, "
+            f"epsilon of all together: {total})"
+        )
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotAvailable(
+            "a client is not pickled, because what it remembers would be there twice: make it "
+            "where it is used, and pass state= to keep what it must not forget in a file"
+        )

@@ -1,0 +1,162 @@
+"""The file of a device: what it must not forget, and how often it has reported."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import secrets
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["StateFile"]
+
+_MARK = b"."  # one for each report, after the document and its line end
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """A file that is never rewritten: a JSON document on a line, then a mark for each report.
+
+    It is made before anything is reported, and a mark is on the disk before its report is given
+    out, so that no crash, copy of the process, or second process can forget what was spent.
+    """
+
+    path: Path
+
+    @classmethod
+    def at(cls, path: object) -> StateFile:
+        """Refuse what is no name of a file."""
+        if not isinstance(path, str | os.PathLike) or "\0" in str(os.fspath(path)):
+            raise InvalidArgument("state", path, "must be the name of a file")
+        return cls(Path(os.path.abspath(os.fsdecode(path))))
+
+    def opened(self, fresh: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """The document in the file; a fresh one is written first where there is no file.
+
+        The file belongs to its user alone (mode 600) and appears complete or not at all: of several
+        that make it at once, one does, and the others read that.
+        """
+        with self._failures():
+            if self.path.exists() and not self.path.is_file():
+                raise self._refusal("is no regular file: give the name of a file")
+            if not os.path.lexists(self.path):
+                self._create(json.dumps(fresh()).encode("ascii") + b"\n")
+            with open(self.path, "rb") as file:
+                document, _ = self._split(file.read())
+        return document
+
+    def _create(self, content: bytes) -> None:
+        temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
+        try:
+            _write_new(temporary, content)
+            try:
+                os.link(temporary, self.path)
+            except FileExistsError:
+                return
+            except OSError:  # a file system without links
+                with contextlib.suppress(FileExistsError):
+                    _write_new(self.path, content)
+        finally:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+        _flush_directory(self.path.parent)
+
+    def count(self) -> int:
+        """How many reports have been marked."""
+        with self._failures(), open(self.path, "rb") as file:
+            return self._split(file.read())[1]
+
+    @contextlib.contextmanager
+    def counting(self) -> Iterator[tuple[int, Callable[[int], None]]]:
+        """Give the number of reports so far, and the function that marks more of them.
+
+        Others who use the file wait until the block ends.
+        """
+        with contextlib.ExitStack() as stack:
+            with self._failures():
+                file = stack.enter_context(open(self.path, "r+b"))
+                stack.enter_context(_locked(file.fileno()))
+                _, made = self._split(file.read())
+
+            def mark(more: int) -> None:
+                with self._failures():
+                    file.seek(0, os.SEEK_END)
+                    file.write(_MARK * more)
+                    file.flush()
+                    os.fsync(file.fileno())
+
+            yield made, mark
+
+    def _split(self, content: bytes) -> tuple[dict[str, Any], int]:
+        """The document and the number of marks."""
+        line, end, marks = content.partition(b"\n")
+        try:
+            document = json.loads(line)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict) or not end or marks.strip(_MARK):
+            raise self._refusal(
+                "is no state of a client, or is damaged: if it cannot be restored, a new file "
+                "starts a new lifetime of the respondent's budget"
+            )
+        return document, len(marks)
+
+    def _refusal(self, remedy: str) -> InvalidArgument:
+        return InvalidArgument("state", str(self.path), remedy)
+
+    @contextlib.contextmanager
+    def _failures(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise self._refusal(f"cannot be used ({reason}): nothing was reported") from None
+
+
+def _write_new(path: Path, content: bytes) -> None:
+    """Write a file that must not exist yet, and wait until it is on the disk."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _flush_directory(path: Path) -> None:
+    """Wait until the names in a directory are on the disk, where the system can be asked to."""
+    with contextlib.suppress(OSError):
+        number = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(number)
+        finally:
+            os.close(number)
+
+
+@contextlib.contextmanager
+def _locked(number: int) -> Iterator[None]:
+    """Hold an open file alone, among all threads and processes."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        far = 1 << 30  # a byte that holds nothing: locked ones cannot be read
+        os.lseek(number, far, os.SEEK_SET)
+        msvcrt.locking(number, msvcrt.LK_LOCK, 1)
+        os.lseek(number, 0, os.SEEK_SET)
+        try:
+            yield
+        finally:
+            os.lseek(number, far, os.SEEK_SET)
+            msvcrt.locking(number, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(number, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(number, fcntl.LOCK_UN)
