@@ -2,7 +2,9 @@
 
 Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
 on standard error and nothing on standard output; 130, an interruption; 141, that nobody reads the
-output.
+output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
+However it ends, files appear complete or not at all, and those of one run together; only SIGKILL or
+a crash leaves a temporary file, whose name begins with ".ldpstats-".
 """
 
 from __future__ import annotations
@@ -14,8 +16,8 @@ import os
 import sys
 import traceback
 import warnings
-from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import MISSING, fields
 from pathlib import Path
 from typing import Any, NoReturn, TextIO
@@ -36,8 +38,9 @@ from ldpstats.cli_common import (
 )
 from ldpstats.cli_discover import add_discover, add_survey
 from ldpstats.cohort_moments import LARGEST_DENSE
-from ldpstats.errors import InvalidArgument, LDPError, LDPWarning
+from ldpstats.errors import MOST_CHARACTERS, InvalidArgument, LDPError, LDPWarning, cut
 from ldpstats.io.google_fields import header_of
+from ldpstats.io.interrupts import cleaning_up, remove_unfinished
 from ldpstats.mechanisms.hashed import Hashed
 
 __all__ = ["main"]
@@ -123,13 +126,16 @@ respondents apart: ldpstats associate matches the tables by it. To have one tabl
 OUTPUT again, with --as for a name of the reports and --keep for those that were made before; until
 the last run, it holds the answers that are kept for the next one.
 
+A CSV file OUTPUT has one more column, report_fingerprint: each row says which specification made
+it, so that no other is taken for it. With --write-spec, both files appear or none.
+
 With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
-start_2, gram_2 and string: see ldpstats survey.
+start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
 """
 
 _FIT = """\
 Estimate how frequent each category is among the true answers, from privatised reports. The
-specification must be the one that made them: a Parquet file remembers which, a CSV file cannot.
+specification must be the one that made them: files that ldpstats wrote say which that is.
 Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
 that are there are listed under the table. With --params, INPUT is a file of google/rappor, counts
 or reports.
@@ -148,7 +154,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
-        broken pipe.
+        broken pipe. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
+        files are gone.
 
     Examples
     --------
@@ -156,35 +163,119 @@ def main(argv: Sequence[str] | None = None) -> int:
     ldpstats 0.1.0
     0
     """
+    _fill_standard_streams()
+    with cleaning_up(), _quiet_interruptions():
+        try:
+            return _status(argv)
+        except KeyboardInterrupt:  # one more, while the first was being dealt with
+            remove_unfinished()
+            return 130
+
+
+def _status(argv: Sequence[str] | None) -> int:
+    """Run a command; what it raises becomes a line on standard error and an exit status."""
+    arguments = None
     try:
+        if sys.stdout is None:
+            raise LDPError("standard output is closed: redirect it, for example to /dev/null")
         with warnings.catch_warnings():
             warnings.simplefilter("always", LDPWarning)
             warnings.showwarning = _show_warning
             arguments = _arguments(argv)
             status: int = arguments.run(arguments)
-            sys.stdout.flush()
-            return status
+        return _flushed() or status
     except SystemExit as stop:  # --help and --version
-        return int(stop.code or 0)
+        return _flushed() or int(stop.code or 0)
     except KeyboardInterrupt:
+        remove_unfinished()
         return _complain("interrupted", 130)
     except BrokenPipeError:
-        # Python flushes standard output once more on exit, which must not fail again
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _give_up(sys.stdout)
         return 141
     except MemoryError:
         return _complain("not enough memory for so many categories or reports", 2)
-    except (LDPError, OSError, UnicodeError) as error:
+    except OSError as error:
+        if error.filename is None:  # files have names: this is standard output, in a print
+            return _unwritable(error)
+        return _complain(str(error), 2)
+    except (LDPError, UnicodeError) as error:
         return _complain(str(error), 2)
     except Exception as error:
         at = traceback.extract_tb(error.__traceback__)[-1]
-        where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}: {error}"
+        where = f"{type(error).__name__} in {Path(at.filename).name}, line {at.lineno}"
+        if arguments is None or arguments.run is not _privatize:  # it might quote an answer
+            where += f": {error}"
         return _complain(f"a defect of ldpstats, please report it ({where})", 2)
 
 
 def _complain(message: str, status: int) -> int:
-    print(f"ldpstats: error: {' '.join(message.split())}", file=sys.stderr)
+    _print_line(f"ldpstats: error: {' '.join(message.split())}")
     return status
+
+
+def _print_line(text: str) -> None:
+    """Print a line to standard error, cut if it is long; or to nobody, where nobody reads it."""
+    if sys.stderr is None:  # print() would take standard output instead
+        return
+    try:
+        print(cut(text, MOST_CHARACTERS), file=sys.stderr, flush=True)
+    except OSError:
+        _give_up(sys.stderr)
+
+
+def _flushed() -> int:
+    """Write out standard output; the exit status where that cannot be done, 0 otherwise."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        _give_up(sys.stdout)
+        return 141
+    except OSError as error:
+        return _unwritable(error)
+    return 0
+
+
+def _unwritable(error: OSError) -> int:
+    _give_up(sys.stdout)
+    return _complain(f"standard output cannot be written ({error.strerror or error})", 2)
+
+
+def _give_up(stream: TextIO) -> None:
+    """Send nowhere what a stream still holds: Python writes it on exit, and must not fail again."""
+    try:
+        stream.flush()
+    except OSError:
+        with suppress(OSError), open(os.devnull, "wb") as nowhere:
+            os.dup2(nowhere.fileno(), stream.fileno())
+
+
+@contextmanager
+def _quiet_interruptions() -> Iterator[None]:
+    """Print nothing of a second interruption that meets the clean-up after the first.
+
+    Python prints it where it cannot be raised, as from a generator that is being closed.
+    """
+    before = sys.unraisablehook
+
+    def hook(unraisable: sys.UnraisableHookArgs) -> None:
+        if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+            before(unraisable)
+
+    sys.unraisablehook = hook
+    try:
+        yield
+    finally:
+        sys.unraisablehook = before
+
+
+def _fill_standard_streams() -> None:
+    """Open standard streams that are closed, or files to write would get their numbers."""
+    for number in (0, 1, 2):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
 
 
 def _show_warning(
@@ -195,7 +286,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    print(f"ldpstats: warning: {' '.join(str(message).split())}", file=sys.stderr)
+    _print_line(f"ldpstats: warning: {' '.join(str(message).split())}")
 
 
 # -- arguments -------------------------------------------------------------------------------------
@@ -206,6 +297,10 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         raise LDPError(f"{message} (see {self.prog} --help)")
+
+    def print_help(self, file: Any = None) -> None:
+        # argparse would say nothing where it cannot be written
+        print(self.format_help(), end="", file=file)
 
 
 def _arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -258,6 +353,9 @@ def _add_privatize(commands: Any) -> None:
     add("--as", dest="name", metavar="COLUMN", help=words)
     words = "copy another column too, as it is: an identifier, or reports made before"
     add("--keep", action="append", default=[], metavar="COLUMN", help=words)
+    words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
+    words += "would run as a formula; the other commands read them as before"
+    add("--spreadsheet-safe", action="store_true", help=words)
     add_reading(add, "answers", "write an empty report for each")
 
 
@@ -317,14 +415,10 @@ def _privatize(given: argparse.Namespace) -> int:
         made_by, privatize = _survey(given), io.privatize_strings
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
     collector = made_by.collector(**limits)
-    with ExitStack() as stack:
-        if given.write_spec:
-            # renamed after the reports are complete: both files appear or none
-            path = stack.enter_context(io.replacing(given.write_spec, given.force))
-            io.write_mechanism(made_by, path)
-        how["advance"] = stack.enter_context(progress("privatising"))
+    how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
+    with progress("privatising") as advance:
         paths = given.input, given.output, given.column
-        nobs, n_missing = privatize(*paths, collector, **how)
+        nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
     print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
     return 0
 

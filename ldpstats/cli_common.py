@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -69,7 +69,7 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
 
     It is moved on by the fraction that is done, and the name of the stage, where there are several.
     """
-    if not sys.stderr.isatty():
+    if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
     from tqdm import tqdm
@@ -108,14 +108,12 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
 def output_files(given: argparse.Namespace) -> Iterator[Callable[[str, Draw], None]]:
     """Give the function that writes the files of --json and --plot, which appear at the end.
 
-    They are taken before the work is done, so that a file that exists is refused at once.
+    They appear together or not at all. They are taken before the work is done, so that a file that
+    exists is refused at once.
     """
-    with ExitStack() as stack:
-        files = {
-            name: stack.enter_context(io.replacing(name, given.force))
-            for name in (given.json, given.plot)
-            if name and name != "-"
-        }
+    names = [name for name in (given.json, given.plot) if name and name != "-"]
+    with io.replacing_all(names, given.force) as temporary:
+        files = dict(zip(names, temporary, strict=True))
 
         def write(document: str, draw: Draw) -> None:
             for name, path in files.items():

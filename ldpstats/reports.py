@@ -23,6 +23,7 @@ from ldpstats.checks import (
     whole_below,
 )
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.labels import check_column
 
 __all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
@@ -288,6 +289,9 @@ class Counts:
         InvalidArgument
             For no table, a column that does not exist, missing or unknown reports, or counts that
             are negative or fractional.
+        MechanismMismatch
+            For a row with another mechanism's fingerprint in the column of fingerprints, which is
+            called report_fingerprint beside the column report, if there is one.
 
         Examples
         --------
@@ -308,6 +312,9 @@ class Counts:
             if column in used:
                 raise InvalidArgument(name, column, "is named twice: give a column for each")
             used.append(column)
+        digits = fingerprint_column(str(report))
+        if names.count(digits) == 1 and digits not in used:
+            check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
         if count is None:
             n = np.ones(len(frame), dtype=np.int64)
         else:

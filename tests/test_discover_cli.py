@@ -202,7 +202,7 @@ def test_missing_strings(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     counted = ["--missing", "count", "--na", "NA"]
     assert main([*PRIVATIZE, *survey, *counted]) == 0
     assert capsys.readouterr().out == f"out.csv: 2 reports of {SURVEY}, 2 missing\n"
-    assert Path("out.csv").read_text().splitlines()[2] == ",,,,"
+    assert Path("out.csv").read_text().splitlines()[2] == f",,,,,{SURVEY.fingerprint}"
 
 
 CHOICES = {
@@ -237,7 +237,7 @@ def test_specifications_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFix
 
 def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     Path("words.csv").write_text("who,word\n1,bad\n2,zebra\n")
-    refused([*PRIVATIZE, "--survey", "survey.json"], "column 'word', row 2='zebra'", capsys)
+    refused([*PRIVATIZE, "--survey", "survey.json"], "column 'word', row 2=(not shown)", capsys)
 
 
 # -- discover --------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ def test_what_strings_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -
 
 def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     lines = Path("reports.csv").read_text().splitlines()
-    lines[2:2] = [",,,,", "?,?,?,?,?"]
+    lines[2:2] = [",,,,,", "?,?,?,?,?,?"]
     Path("reports.csv").write_text("\n".join(lines) + "\n")
     given = ["discover", "reports.csv", "--survey", "survey.json", "--na", "?"]
     refused(given, "reports.csv, row 2=None: is missing", capsys)

@@ -314,7 +314,7 @@ def test_the_reports_may_take_the_name_of_the_answers(suffix: str, tmp_path: Pat
     columns = pd.concat(io.read_columns(out, ["job", "id"]))
     # all 90 reports are true with probability (e / (e + 2))^90 = 2e-22
     assert columns["job"].tolist() != list(JOBS * 30)
-    with pytest.raises(ldp.InvalidArgument, match="'id', the column of reports"):
+    with pytest.raises(ldp.InvalidArgument, match="none of the reports' own: id, id_fingerprint"):
         io.privatize_file(path, tmp_path / "n.csv", "job", X.collector(), name="id", keep=["id"])
 
 

@@ -33,6 +33,7 @@ LAYERS = (
     "joint_rows",
     "bit_scores",
     "channels",
+    "fingerprints",
     "reports",
     "joint_reports",
     "dictionary_reports",

@@ -13,17 +13,27 @@ guessed about a value:
 
 Files of google/rappor are described in `ldpstats.io.google_rappor`.
 
-A file is written under a temporary name beside its target and renamed at the end, so that a failure
-leaves nothing half-written.
+Reports in CSV have a column of fingerprints beside them, report_fingerprint for the column report
+and survey_fingerprint for the five columns of a dictionary survey: every row says which
+specification it was made with, and a row of another one is refused. Parquet stores the fingerprint
+once for each column. Files without fingerprints are read as well.
+
+A file is written under a temporary name beside its target, flushed to the disk and renamed at the
+end; files that belong together are renamed together or not at all. So a failure leaves nothing
+half-written, and of two programs that make one new file the second is refused. A file that is
+overwritten keeps its permissions. (SIGKILL and crashes may leave a temporary file, whose name
+begins with ".ldpstats-".)
+
+No error of `privatize_file` and `privatize_strings` shows what the file of answers holds.
 """
 
 from __future__ import annotations
 
 from ldpstats.io.candidates import read_candidates
+from ldpstats.io.commits import replacing, replacing_all
 from ldpstats.io.counting import read_counts
 from ldpstats.io.dictionary_reading import read_dictionary_reports
 from ldpstats.io.dictionary_writing import privatize_strings, write_dictionary_reports
-from ldpstats.io.files import replacing
 from ldpstats.io.google_rappor import (
     read_rappor_map,
     read_rappor_params,
@@ -59,6 +69,7 @@ __all__ = [
     "read_rappor_reports",
     "read_survey",
     "replacing",
+    "replacing_all",
     "write_dictionary_reports",
     "write_mechanism",
     "write_rappor_counts",

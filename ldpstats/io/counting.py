@@ -13,7 +13,7 @@ from ldpstats.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns
+from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
 from ldpstats.io.values import whole_counts
 from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
@@ -77,7 +77,8 @@ def read_counts(
         that are negative or fractional, and for cohorts that do not exist; the row is named, from 1
         after the header.
     MechanismMismatch
-        For a Parquet file of another mechanism's reports.
+        For a Parquet file of another mechanism's reports, and a row of any file with another one's
+        fingerprint in the column of fingerprints (report_fingerprint beside the column report).
     NotAvailable
         For `bits` with a mechanism that reports none, and for more reports than `most_bytes` hold.
 
@@ -96,13 +97,16 @@ def read_counts(
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
     if count == column:
         raise InvalidArgument("count", count, "is the column of reports itself")
+    if count in reports.optional:
+        raise InvalidArgument("count", count, "is the column of fingerprints: rename it")
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts itself")
     columns = [*reports.columns, *names("count", [] if count is None else [count])]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0
-    for frame in read_columns(path, columns, chunk_rows, advance):
+    optional = reports.optional
+    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional):
         found, absent = reports.read(frame, done)
         n = counts_of(path, count, frame, done)
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])

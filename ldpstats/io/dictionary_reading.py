@@ -16,8 +16,9 @@ from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.files import FilePath
-from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.report_columns import ReportColumn, read_fingerprints
 from ldpstats.io.surveys import check_survey
 from ldpstats.io.tables import (
     CHUNK_ROWS,
@@ -25,17 +26,18 @@ from ldpstats.io.tables import (
     column_metadata,
     names,
     objects,
-    read_columns,
+    table_chunks,
 )
 from ldpstats.io.values import present, refuse_missing
 from ldpstats.reports import Reports
 
-__all__ = ["COLUMNS", "FINGERPRINT", "read_dictionary_reports"]
+__all__ = ["COLUMNS", "FINGERPRINT", "FINGERPRINTS", "read_dictionary_reports"]
 
 Array = npt.NDArray[Any]
 
 COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")  # of `DictionaryReports.to_frame`
 FINGERPRINT = b"ldpstats.survey"  # under this, Parquet stores the survey's beside each column
+FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
 
 
 def read_dictionary_reports(
@@ -78,7 +80,8 @@ def read_dictionary_reports(
         starts that are none or equal, and rows that are empty in part; the row is named, from 1
         after the header.
     MechanismMismatch
-        For a Parquet file of another survey's reports.
+        For a Parquet file of another survey's reports, and a row of any file with another survey's
+        fingerprint in the column survey_fingerprint.
 
     Examples
     --------
@@ -97,7 +100,8 @@ def read_dictionary_reports(
     used = names("columns", COLUMNS if columns is None else columns)
     table = _Table(path, survey, used, names("na", na))
     chunks, done = [survey.no_reports()], 0
-    for frame in read_columns(path, used, chunk_rows, advance):
+    optional = [FINGERPRINTS, *(column for part in table.parts for column in part.optional)]
+    for frame in table_chunks(path, used, chunk_rows, advance, optional=optional):
         chunk, absent = table.read(frame, done)
         if missing == "raise":
             refuse_missing(os.fspath(path), done, absent)
@@ -146,7 +150,7 @@ class _Table:
                 )
 
     @cached_property
-    def _parts(self) -> list[ReportColumn]:
+    def parts(self) -> list[ReportColumn]:
         """The columns of the first gram, the second gram and the string."""
         _, gram_1, _, gram_2, string = self.columns
         each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
@@ -165,9 +169,10 @@ class _Table:
 
         The reports have the number of empty rows for their `n_missing`.
         """
+        read_fingerprints(self.path, frame, FINGERPRINTS, self.na, self.survey, done)
         a, no_a = self._positions(self.columns[0], frame, done)
         b, no_b = self._positions(self.columns[2], frame, done)
-        (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self._parts]
+        (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]
         absent = self._empty(np.array([no_a, no_1, no_b, no_2, no_3]), done)
         if (same := np.flatnonzero(a == b)).size:
             row = done + int(np.flatnonzero(~absent)[same[0]]) + 1

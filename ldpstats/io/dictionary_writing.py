@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
@@ -15,11 +14,23 @@ from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionaryClient, DictionaryCollector, DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch
-from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT
-from ldpstats.io.files import FilePath, checked_path, refusal
-from ldpstats.io.report_columns import fingerprint_of, stored_fingerprint
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
-from ldpstats.io.values import label_of, present, refuse_missing, row_named
+from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
+from ldpstats.io.files import FilePath, refusal
+from ldpstats.io.kept import KeptColumns, constant
+from ldpstats.io.report_columns import stored_fingerprint
+from ldpstats.io.reporting import check_paths
+from ldpstats.io.secrecy import privatized, without_answers
+from ldpstats.io.specifications import specification_text
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    check_spreadsheet_safe,
+    file_format,
+    names,
+    table_chunks,
+    write_table,
+)
+from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
 from ldpstats.mechanisms.base import Enumerated
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
@@ -32,6 +43,7 @@ def write_dictionary_reports(
     path: FilePath,
     *,
     force: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write the reports of a dictionary survey to a CSV or Parquet file.
 
@@ -40,17 +52,21 @@ def write_dictionary_reports(
     reports : DictionaryReports or iterable of DictionaryReports
         Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
     path : path-like
-        Its columns are those of `DictionaryReports.to_frame`. A Parquet file holds the survey's
-        fingerprint too. Keep the specification beside either (`write_survey`): without it the
-        reports cannot be analysed.
+        Its columns are those of `DictionaryReports.to_frame`. The survey's fingerprint goes with
+        them: in a CSV file every row has it, in the column `survey_fingerprint`, that of a missing
+        answer too; a Parquet file stores it once. Keep the specification beside the file
+        (`write_survey`): without it the reports cannot be analysed.
     force : bool
         Whether an existing file may be overwritten.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out.
 
     Raises
     ------
     InvalidArgument
         For a file that exists or cannot be written, for chunks that are no reports, or when there
-        are none.
+        are none; and for `spreadsheet_safe` with Parquet.
     MechanismMismatch
         For chunks of several surveys.
 
@@ -72,9 +88,10 @@ def write_dictionary_reports(
                     f"reports of {chunk.survey} and of {survey} do not go into one file: write a "
                     "file for each"
                 )
-            yield _spread(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk))
+            absent = np.arange(len(chunk) + chunk.n_missing) >= len(chunk)
+            yield pd.DataFrame(_spread(chunk, absent, path), dtype=object)
 
-    _write(frames(), survey, path, force)
+    _write(frames(), survey, path, force, spreadsheet_safe)
 
 
 def _checked(chunk: object) -> DictionaryReports:
@@ -93,32 +110,44 @@ def privatize_strings(
     missing: str = "raise",
     na: Sequence[str] = (),
     force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
     chunk_rows: int = CHUNK_ROWS,
     advance: Advance | None = None,
 ) -> tuple[int, int]:
     """Privatise a column of strings for a dictionary survey into another file, chunk by chunk.
 
-    The true column is never copied. The rows keep their order. A row is one respondent, who reports
-    once: the strings of one respondent in several rows spend epsilon once for each row.
+    The true column is never copied, and no error shows what it holds. The rows keep their order. A
+    row is one respondent, who reports once: the strings of one respondent in several rows spend
+    epsilon once for each row.
 
     Parameters
     ----------
     source, target : path-like
         CSV or Parquet files. The reports are the columns start_1, gram_1, start_2, gram_2 and
-        string of `target`, as in `DictionaryReports.to_frame`.
+        string of `target`, as in `DictionaryReports.to_frame`. In a CSV file the column
+        survey_fingerprint follows them: every row, also that of a missing answer, says which survey
+        made it.
     column : str
         Column of true strings.
     client : DictionaryCollector
         From `DictionarySurvey.collector`.
     keep : sequence of str
-        Other columns to copy beside the reports, as they are.
+        Other columns to copy beside the reports, as they are: reports, if they were privatised
+        before, which take their fingerprints along.
     missing : {"raise", "count"}
-        Refuse missing answers, or leave the report of each empty, which does not hide that the
-        respondent gave none.
+        Refuse missing answers, or leave the report of each empty, so the file still shows that the
+        answer was missing.
     na : sequence of str
         Text that means a missing answer too, for example ("NA",).
     force : bool
-        Whether an existing `target` may be overwritten.
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the specification of the survey. It appears together with `target` or not at
+        all.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out.
     chunk_rows, advance
         As in `read_column`.
 
@@ -132,7 +161,7 @@ def privatize_strings(
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
         are counted, for strings that the survey refuses, for a file without answers, and for `keep`
-        with the true column. The row is named, from 1 after the header.
+        with the true column. The row is named, from 1 after the header; the string is not.
 
     Examples
     --------
@@ -145,49 +174,89 @@ def privatize_strings(
     ...     privatize_strings(words, reports, "word", client, keep=["sex"], missing="count")
     ...     reports.read_text().splitlines()[0]
     (2, 1)
-    'start_1,gram_1,start_2,gram_2,string,sex'
+    'start_1,gram_1,start_2,gram_2,string,survey_fingerprint,sex'
     """
+    return without_answers(
+        lambda: _privatized(
+            source,
+            target,
+            column,
+            client,
+            keep,
+            missing,
+            na,
+            force,
+            specification,
+            spreadsheet_safe,
+            chunk_rows,
+            advance,
+        )
+    )
+
+
+def _privatized(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: DictionaryCollector,
+    keep: Sequence[str],
+    missing: str,
+    na: Sequence[str],
+    force: bool,
+    specification: FilePath | None,
+    spreadsheet_safe: bool,
+    chunk_rows: int,
+    advance: Advance | None,
+) -> tuple[int, int]:
+    """See `privatize_strings`."""
     one_of("missing", missing, ("raise", "count"))
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
     keep, na = names("keep", keep), names("na", na)
-    if column in keep:
-        raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
-    if len({*keep, *COLUMNS}) < len(keep) + len(COLUMNS):
-        remedy = f"must be distinct names, and none of the reports' own: {', '.join(COLUMNS)}"
-        raise InvalidArgument("keep", keep, remedy)
-    checked_path(source), checked_path(target)
-    if os.path.realpath(source) == os.path.realpath(target):
-        raise refusal(target, "is the file that is read: write to another one")
-    where = f"{source}, column {column!r}"
+    check_paths(source, target, specification)
+    check_spreadsheet_safe(spreadsheet_safe, target)
+    kept = KeptColumns(source, target, keep, column, [*COLUMNS, FINGERPRINTS], spreadsheet_safe)
+    survey, where = client.survey, f"{source}, column {column!r}"
     totals = [0, 0]
 
     def frames() -> Iterator[pd.DataFrame]:
-        for frame in read_columns(source, [column, *keep], chunk_rows, advance):
+        used, extra = [column, *keep], kept.optional
+        for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
             done = sum(totals)
             values, absent = present(where, frame[column], None, na)
             if missing == "raise":
                 refuse_missing(where, done, absent)
-            with row_named(where, done, values, absent):
-                reports = client.privatize(values)
+            named = answers_in(where, done, absent)
+            reports = privatized(client, values, named, _remedy(survey))
             totals[0] += len(reports)
             totals[1] += int(absent.sum())
-            yield pd.concat([_spread(reports, absent), frame[keep]], axis=1)
+            yield pd.DataFrame(_spread(reports, absent, target) | kept.of(frame, done))
         if not totals[0]:
             raise refusal(source, "holds no answer: there is nothing to privatise")
 
-    kept = {other: fingerprint_of(source, other) for other in keep}
-    _write(frames(), client.survey, target, force, kept)
+    beside = {} if specification is None else {specification: specification_text(survey)}
+    _write(frames(), survey, target, force, spreadsheet_safe, kept.stored, beside)
     return totals[0], totals[1]
 
 
-def _spread(reports: DictionaryReports, absent: Array) -> pd.DataFrame:
-    """Reports in a table with an empty row where a respondent is `absent`, (n,)."""
+def _remedy(survey: DictionarySurvey) -> str:
+    """What to do about a string that the survey refuses, which is not shown."""
+    return (
+        f"must be a string, not empty, of the {len(survey.alphabet)} characters of the alphabet: "
+        "change such strings, or choose one of the alphabet for all others with replace="
+    )
+
+
+def _spread(reports: DictionaryReports, absent: Array, path: FilePath) -> dict[str, pd.Series[Any]]:
+    """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
     table = {}
     for name, column in reports.to_frame().items():
-        table[name] = np.full(absent.size, None, dtype=object)
-        table[name][~absent] = column.tolist()
-    return pd.DataFrame(table, dtype=object)
+        cells = np.full(absent.size, None, dtype=object)
+        cells[~absent] = column.tolist()
+        table[str(name)] = pd.Series(cells, dtype=object)
+    if file_format(path) != ".parquet":
+        table[FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
+    return table
 
 
 def _write(
@@ -195,14 +264,21 @@ def _write(
     survey: DictionarySurvey,
     path: FilePath,
     force: bool,
+    spreadsheet_safe: bool,
     kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+    beside: Mapping[FilePath, str] | None = None,
 ) -> None:
     """Write frames with the columns of reports, and what is stored beside `kept` columns."""
     for mechanism in survey.mechanisms:
         if isinstance(mechanism, Enumerated):
             label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
+            if spreadsheet_safe:
+                check_guarded(mechanism.outputs)
     own = {FINGERPRINT: survey.fingerprint.encode("ascii")}
     stored: dict[str, Mapping[bytes, bytes]] = {**(kept or {}), **dict.fromkeys(COLUMNS, own)}
     for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
         stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone
-    write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, force)
+    types = {"start_1": "int64", "start_2": "int64"}
+    write_table(
+        frames, path, types, stored, force, beside=beside, spreadsheet_safe=spreadsheet_safe
+    )

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, checked_path, refusal, replacing
+from ldpstats.io.commits import replacing
+from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.tables import csv_lines, csv_writer, file_format
 from ldpstats.mechanisms import RAPPOR, Mechanism
 

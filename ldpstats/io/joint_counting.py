@@ -16,7 +16,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns
+from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
 from ldpstats.io.values import present
 from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
@@ -83,7 +83,8 @@ def read_joint_counts(
         As in `read_counts`; for a column that is named twice, tables without `id`, and identifiers
         that are missing, repeat or, unless they are counted, are not in every table.
     MechanismMismatch
-        For a column of a Parquet file that stores another mechanism's fingerprint.
+        For a column of a Parquet file that stores another mechanism's fingerprint, and a row with
+        another one's in a column of fingerprints, as in `read_counts`.
     NotAvailable
         For more reports than `most_bytes` hold.
 
@@ -183,7 +184,9 @@ def _streamed(
     total, done = Sum(none, most_bytes, _FEWER), 0
     columns = [column for part in variables for column in part.columns]
     columns += [] if count is None else [count]
-    for frame in read_columns(path, list(dict.fromkeys(columns)), chunk_rows, advance):
+    used = list(dict.fromkeys(columns))
+    optional = [column for part in variables for column in part.optional]
+    for frame in table_chunks(path, used, chunk_rows, advance, optional=optional):
         n = counts_of(path, count, frame, done)
         found = [part.read(frame, done) for part in variables]
         kept = ~np.any([absent for _, absent in found], axis=0)
@@ -227,7 +230,8 @@ def _read_table(
     where = f"{variable.path}, column {id!r}"
     ids, absences, parts = [], [], []
     done = size = 0
-    for frame in read_columns(variable.path, [*variable.columns, id], chunk_rows, advance):
+    used, optional = [*variable.columns, id], variable.optional
+    for frame in table_chunks(variable.path, used, chunk_rows, advance, optional=optional):
         reports, absent = variable.read(frame, done)
         ids.append(_identifiers(where, frame[id], done))
         absences.append(absent)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,8 +13,9 @@ import pandas as pd
 
 from ldpstats.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import column_metadata, names
+from ldpstats.io.tables import column_metadata, names, objects
 from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
@@ -28,20 +29,34 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
-__all__ = ["ReportColumn", "fingerprint_of", "stored_fingerprint"]
+__all__ = ["FINGERPRINT", "ReportColumn", "read_fingerprints", "stored_fingerprint"]
 
-_FINGERPRINT = b"ldpstats.fingerprint"
+FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a column
 
 
 def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
     """What a Parquet file stores beside a column of this mechanism's reports."""
-    return {_FINGERPRINT: mechanism.fingerprint.encode("ascii")}
+    return {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
 
 
-def fingerprint_of(path: FilePath, column: str) -> dict[bytes, bytes]:
-    """What `stored_fingerprint` stored beside a column; nothing where there is no such thing."""
-    stored = column_metadata(path, column)
-    return {_FINGERPRINT: stored[_FINGERPRINT]} if _FINGERPRINT in stored else {}
+def _written(stored: Mapping[bytes, bytes]) -> str:
+    """The fingerprint that `stored_fingerprint` stored beside a column; empty if there is none."""
+    return stored.get(FINGERPRINT, b"").decode("ascii", "?")
+
+
+def read_fingerprints(
+    path: FilePath, frame: pd.DataFrame, column: str, na: Sequence[str], made_by: Any, done: int
+) -> None:
+    """Refuse a chunk, `done` rows after the start, whose column of fingerprints tells another one.
+
+    Nothing is refused where there is no such column. Missing fields, and those with text of `na`,
+    say nothing.
+    """
+    if column in frame:
+        fields = pd.Series(objects(frame[column]), dtype=object)
+        if na:
+            fields = fields.mask(fields.isin(list(na)), None)
+        check_fingerprints(f"{path}, column {column!r}", column, fields, made_by, done)
 
 
 @dataclass(frozen=True)
@@ -63,7 +78,8 @@ class ReportColumn:
     InvalidArgument
         For arguments of another kind, and a column of cohorts of a mechanism that has none.
     MechanismMismatch
-        For a column of a Parquet file that stores another mechanism's fingerprint.
+        For a column of a Parquet file that stores another mechanism's fingerprint, and a row of any
+        file that has one in the column of fingerprints.
     """
 
     path: FilePath
@@ -87,7 +103,7 @@ class ReportColumn:
         self._check_fingerprint()
 
     def _check_fingerprint(self) -> None:
-        stored = fingerprint_of(self.path, self.column).get(_FINGERPRINT, b"").decode("ascii", "?")
+        stored = _written(column_metadata(self.path, self.column))
         if stored and stored != self.mechanism.fingerprint:
             raise MechanismMismatch(
                 f"{self.where} holds reports of a mechanism with fingerprint {stored}, not of "
@@ -104,6 +120,11 @@ class ReportColumn:
     def columns(self) -> list[str]:
         """The columns to read."""
         return [self.column] if self.cohort is None else [self.column, self.cohort]
+
+    @property
+    def optional(self) -> list[str]:
+        """The column of fingerprints, which is read if it is there."""
+        return [fingerprint_column(self.column)]
 
     @cached_property
     def _to_label(self) -> LabelOf | None:
@@ -127,6 +148,8 @@ class ReportColumn:
             Of the rows that have one.
         missing : array of bool, shape (n,)
         """
+        for column in self.optional:
+            read_fingerprints(self.path, frame, column, self.na, self.mechanism, done)
         values, absent = present(self.where, frame[self.column], self._to_label, self.na)
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)

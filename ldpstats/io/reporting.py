@@ -5,45 +5,67 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from ldpstats.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.files import FilePath, checked_path, refusal
-from ldpstats.io.report_columns import fingerprint_of, stored_fingerprint
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, read_columns, write_table
-from ldpstats.io.values import label_of, present, refuse_missing, row_named
+from ldpstats.io.kept import KeptColumns, constant
+from ldpstats.io.report_columns import stored_fingerprint
+from ldpstats.io.secrecy import privatized, without_answers
+from ldpstats.io.specifications import specification_text
+from ldpstats.io.tables import (
+    CHUNK_ROWS,
+    Advance,
+    check_spreadsheet_safe,
+    file_format,
+    names,
+    table_chunks,
+    write_table,
+)
+from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
-__all__ = ["privatize_file", "write_reports"]
+__all__ = ["check_paths", "privatize_file", "write_reports"]
 
 _ARROW_TYPES = {int: "int64", float: "double", bool: "bool", str: "string"}
 
 
 def write_reports(
-    reports: Reports | Iterable[Reports], path: FilePath, *, force: bool = False
+    reports: Reports | Iterable[Reports],
+    path: FilePath,
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
 ) -> None:
-    """Write reports to a CSV or Parquet file with one column, `report`.
+    """Write reports to a CSV or Parquet file, in the column `report`.
 
     Parameters
     ----------
     reports : Reports or iterable of Reports
         Chunks of one mechanism's reports. A respondent who gave no answer becomes an empty report.
     path : path-like
-        A Parquet file holds the mechanism's fingerprint too. Keep the specification beside either
-        (`write_mechanism`): without it the reports cannot be analysed.
+        The mechanism's fingerprint goes with the reports: in a CSV file every row has it, in the
+        column `report_fingerprint`, that of a missing answer too; a Parquet file stores it once.
+        Keep the specification beside the file (`write_mechanism`): without it the reports cannot
+        be analysed.
     force : bool
         Whether an existing file may be overwritten.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula. `read_counts` takes "'-5" for the label -5.
 
     Raises
     ------
     InvalidArgument
         For a file that exists or cannot be written, for chunks that are no reports, or when there
-        are none.
+        are none; and for `spreadsheet_safe` with Parquet, or with labels that it makes alike.
     MechanismMismatch
         For chunks of several mechanisms.
 
@@ -73,9 +95,10 @@ def write_reports(
                     "write a file for each"
                 )
             labels = mechanism.report_labels(chunk).tolist()
-            yield pd.DataFrame({"report": labels + [None] * chunk.n_missing}, dtype=object)
+            noisy = pd.Series(labels + [None] * chunk.n_missing, dtype=object)
+            yield pd.DataFrame(_beside("report", noisy, mechanism, path), dtype=object)
 
-    _write(frames(), mechanism, path, force)
+    _write(frames(), mechanism, path, force, spreadsheet_safe)
 
 
 def _checked(chunk: object) -> Reports:
@@ -95,12 +118,14 @@ def privatize_file(
     missing: str = "raise",
     na: Sequence[str] = (),
     force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
     chunk_rows: int = CHUNK_ROWS,
     advance: Advance | None = None,
 ) -> tuple[int, int]:
     """Privatise a column of a file into another file, chunk by chunk.
 
-    The true column is never copied. The rows keep their order.
+    The true column is never copied, and no error shows what it holds. The rows keep their order.
 
     A row is one respondent, who reports once. The answers of one respondent in several rows spend
     epsilon once for each row. For RAPPOR, repeated reports of the same person need the client that
@@ -115,16 +140,24 @@ def privatize_file(
     client : Collector
         From `Mechanism.collector`; a `Client`, one respondent's, makes the reports that it may.
     name : str
-        What to call the column of reports.
+        What to call the column of reports. In a CSV file the column NAME_fingerprint follows it:
+        every row, also that of a missing answer, says which mechanism made it.
     keep : sequence of str
-        Other columns to copy beside it, as they are: reports, if they were privatised before.
+        Other columns to copy beside it, as they are: reports, if they were privatised before, which
+        take their fingerprints along.
     missing : {"raise", "count"}
-        Refuse missing answers, or write an empty report for each, which does not hide that the
-        respondent gave none.
+        Refuse missing answers, or write an empty report for each, so the file still shows that the
+        answer was missing.
     na : sequence of str
         Text that means a missing answer too, for example ("NA",).
     force : bool
-        Whether an existing `target` may be overwritten.
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the specification of the mechanism. It appears together with `target` or not
+        at all.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula. `read_counts` takes "'-5" for the label -5.
     chunk_rows, advance
         As in `read_column`.
 
@@ -141,7 +174,7 @@ def privatize_file(
     NotAvailable
         For the client of a single respondent (`RAPPOR.client`).
     UnknownCategory
-        For an answer that is not one of the categories; the row is named.
+        For an answer that is not one of the categories; the row is named, the answer is not.
 
     Examples
     --------
@@ -154,45 +187,104 @@ def privatize_file(
     ...     privatize_file(answers, reports, "answer", client, keep=["sex"], missing="count")
     ...     reports.read_text().splitlines()[0]
     (2, 1)
-    'report,sex'
+    'report,report_fingerprint,sex'
     """
+    return without_answers(
+        lambda: _privatized(
+            source,
+            target,
+            column,
+            client,
+            name,
+            keep,
+            missing,
+            na,
+            force,
+            specification,
+            spreadsheet_safe,
+            chunk_rows,
+            advance,
+        )
+    )
+
+
+def _privatized(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: Collector,
+    name: str,
+    keep: Sequence[str],
+    missing: str,
+    na: Sequence[str],
+    force: bool,
+    specification: FilePath | None,
+    spreadsheet_safe: bool,
+    chunk_rows: int,
+    advance: Advance | None,
+) -> tuple[int, int]:
+    """See `privatize_file`."""
     one_of("missing", missing, ("raise", "count"))
     if not isinstance(client, Collector | Client | RAPPORClient):
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
     keep, na, _ = names("keep", keep), names("na", na), names("name", [name])
-    if column in keep:
-        raise InvalidArgument("keep", column, "holds the true answers, which are never copied")
-    if name in keep or len(set(keep)) < len(keep):
-        remedy = f"must be distinct names, and none be {name!r}, the column of reports"
-        raise InvalidArgument("keep", list(keep), remedy)
-    checked_path(source), checked_path(target)
-    if os.path.realpath(source) == os.path.realpath(target):
-        raise refusal(target, "is the file that is read: write to another one")
+    check_paths(source, target, specification)
+    check_spreadsheet_safe(spreadsheet_safe, target)
+    own = [name, fingerprint_column(name)]
+    kept = KeptColumns(source, target, keep, column, own, spreadsheet_safe)
     mechanism = client.mechanism
     to_label = None if mechanism.is_open else label_of(source, mechanism.labels(), na)
     where = f"{source}, column {column!r}"
     totals = [0, 0]
 
     def frames() -> Iterator[pd.DataFrame]:
-        for frame in read_columns(source, [column, *keep], chunk_rows, advance):
+        used, extra = [column, *keep], kept.optional
+        for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
             done = sum(totals)
             values, absent = present(where, frame[column], to_label, na)
             if missing == "raise":
                 refuse_missing(where, done, absent)
-            with row_named(where, done, values, absent):
-                reports = client.privatize(values)
+            named = answers_in(where, done, absent)
+            reports = privatized(client, values, named, _remedy(mechanism))
             labels = np.full(len(frame), None, dtype=object)
             labels[~absent] = mechanism.report_labels(reports).tolist()
             totals[0] += len(reports)
             totals[1] += int(absent.sum())
-            noisy = pd.Series(labels, dtype=object, name=name)
-            yield pd.concat([noisy, frame[list(keep)]], axis=1)
+            noisy = pd.Series(labels, dtype=object)
+            yield pd.DataFrame(_beside(name, noisy, mechanism, target) | kept.of(frame, done))
         if not totals[0]:
             raise refusal(source, "holds no answer: there is nothing to privatise")
 
-    kept = {other: fingerprint_of(source, other) for other in keep}
-    _write(frames(), mechanism, target, force, name, kept)
+    beside = {} if specification is None else {specification: specification_text(mechanism)}
+    _write(frames(), mechanism, target, force, spreadsheet_safe, name, kept.stored, beside)
     return totals[0], totals[1]
+
+
+def check_paths(source: FilePath, target: FilePath, specification: FilePath | None) -> None:
+    """Refuse what is no name of a file, and to write to the file of true answers."""
+    checked_path(source)
+    for path in [target] if specification is None else [target, specification]:
+        checked_path(path)
+        if os.path.realpath(source) == os.path.realpath(path):
+            raise refusal(path, "is the file that is read: write to another one")
+
+
+def _remedy(mechanism: Mechanism) -> str:
+    """What to do about an answer that the mechanism refuses, which is not shown."""
+    if mechanism.is_open:
+        return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
+    labels = mechanism.labels()
+    shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
+    return f"is not among the {len(labels)} labels {shown}: correct it or add the label"
+
+
+def _beside(
+    name: str, noisy: pd.Series[Any], mechanism: Mechanism, path: FilePath
+) -> dict[str, pd.Series[Any]]:
+    """A column of reports, and in CSV that of their fingerprints."""
+    if file_format(path) == ".parquet":
+        return {name: noisy}
+    return {name: noisy, fingerprint_column(name): constant(mechanism.fingerprint, len(noisy))}
 
 
 def _write(
@@ -200,14 +292,26 @@ def _write(
     mechanism: Mechanism,
     path: FilePath,
     force: bool,
+    spreadsheet_safe: bool,
     name: str = "report",
     kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+    beside: Mapping[FilePath, str] | None = None,
 ) -> None:
     """Write frames with a column of reports, `name`, and what is stored beside `kept` columns."""
     kind = "string"
     if isinstance(mechanism, Enumerated):
         label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
+        if spreadsheet_safe:
+            check_guarded(mechanism.outputs)
         kinds = {type(label) for label in mechanism.outputs.tolist()}
         kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
     stored = {**(kept or {}), name: stored_fingerprint(mechanism)}
-    write_table(frames, path, {name: kind}, stored, force)
+    write_table(
+        frames,
+        path,
+        {name: kind},
+        stored,
+        force,
+        beside=beside,
+        spreadsheet_safe=spreadsheet_safe,
+    )

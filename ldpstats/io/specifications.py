@@ -5,12 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, reading, refusal, replacing
+from ldpstats.io.commits import replacing
+from ldpstats.io.files import FilePath, reading, refusal
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 
-__all__ = ["MECHANISM", "SURVEY", "is_format", "json_document", "read_mechanism", "write_mechanism"]
+__all__ = [
+    "MECHANISM",
+    "SURVEY",
+    "is_format",
+    "json_document",
+    "read_mechanism",
+    "specification_text",
+    "write_mechanism",
+]
 
 MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
 
@@ -97,6 +107,10 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     See `read_mechanism`.
     """
     check_mechanism(mechanism)
-    text = json.dumps(mechanism.to_dict(), indent=2) + "\n"
     with replacing(path, force) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(specification_text(mechanism), encoding="utf-8")
+
+
+def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
+    """What the specification of a mechanism or survey holds as a file."""
+    return json.dumps(made_by.to_dict(), indent=2) + "\n"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-import json
-
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, refusal, replacing
-from ldpstats.io.specifications import MECHANISM, SURVEY, is_format, json_document
+from ldpstats.io.commits import replacing
+from ldpstats.io.files import FilePath, refusal
+from ldpstats.io.specifications import (
+    MECHANISM,
+    SURVEY,
+    is_format,
+    json_document,
+    specification_text,
+)
 
 __all__ = ["check_survey", "is_survey", "read_survey", "write_survey"]
 
@@ -87,9 +92,8 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     See `read_survey`.
     """
     check_survey(survey)
-    text = json.dumps(survey.to_dict(), indent=2) + "\n"
     with replacing(path, force) as temporary:
-        temporary.write_text(text, encoding="utf-8")
+        temporary.write_text(specification_text(survey), encoding="utf-8")
 
 
 def check_survey(survey: object) -> None:

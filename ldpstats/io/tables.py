@@ -7,6 +7,7 @@ import gzip
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
@@ -16,20 +17,25 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer
+from ldpstats.checks import boolean, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, checked_path, reading, refusal, replacing
+from ldpstats.io.commits import replacing_all
+from ldpstats.io.files import FilePath, checked_path, reading, refusal
 
 __all__ = [
+    "RISKY",
     "Advance",
+    "check_spreadsheet_safe",
     "column_metadata",
     "csv_lines",
     "csv_writer",
     "file_format",
+    "guarded",
     "names",
     "objects",
     "read_column",
     "read_columns",
+    "table_chunks",
     "write_table",
 ]
 
@@ -39,6 +45,8 @@ Advance = Callable[[float], None]
 CHUNK_ROWS = 1 << 17
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
+
+RISKY = ("=", "+", "-", "@")  # a spreadsheet runs a cell that begins with one of them as a formula
 
 
 def file_format(path: FilePath) -> str:
@@ -111,32 +119,65 @@ def read_columns(
     advance: Advance | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read several columns in chunks; see `read_column`."""
+    yield from table_chunks(path, columns, chunk_rows, advance)
+
+
+def table_chunks(
+    path: FilePath,
+    columns: Sequence[str],
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+    *,
+    optional: Sequence[str] = (),
+    secret: bool = False,
+) -> Iterator[pd.DataFrame]:
+    """Read several columns, and of the `optional` ones those that are there, in chunks.
+
+    Of a `secret` table, one of true answers, no error shows what it holds: not even its first line,
+    which may be an answer where the header is missing.
+    """
     positive_integer("chunk_rows", chunk_rows)
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
-    for frame, fraction in chunks(path, names("columns", columns), chunk_rows):
+    wanted = _Wanted(path, names("columns", columns), list(optional), secret)
+    for frame, fraction in chunks(wanted, chunk_rows):
         yield frame
         if advance is not None:
             advance(fraction)
 
 
+@dataclass(frozen=True)
+class _Wanted:
+    """The columns to read from a table."""
+
+    path: FilePath
+    columns: list[str]
+    optional: list[str]
+    secret: bool
+
+    def places(self, header: list[str]) -> dict[str, int]:
+        """Where the columns are that are wanted and there."""
+        there = [name for name in self.optional if _spelling(header, name) in header]
+        every = dict.fromkeys([*self.columns, *there])
+        return {name: _position(self.path, header, name, self.secret) for name in every}
+
+
 @contextmanager
-def csv_lines(path: FilePath) -> Iterator[tuple[Iterator[list[str]], Any]]:
+def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
-    with reading(path), open(path, "rb") as raw:
+    with reading(path, secret=secret), open(path, "rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield csv.reader(text, strict=True), raw
 
 
-def _csv_chunks(
-    path: FilePath, columns: list[str], chunk_rows: int
-) -> Iterator[tuple[pd.DataFrame, float]]:
-    with csv_lines(path) as (lines, raw):
+def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    path = wanted.path
+    with csv_lines(path, wanted.secret) as (lines, raw):
         size = os.fstat(raw.fileno()).st_size
         header = next(lines, [])
         if not header:
             raise refusal(path, "is empty: the first line must name the columns")
-        at = {column: _position(path, header, column) for column in columns}
+        at = wanted.places(header)
         rows = _whole_rows(path, lines, len(header))
         while texts := _by_column(rows, chunk_rows, at):
             yield pd.DataFrame(texts, dtype=object), raw.tell() / size
@@ -170,45 +211,60 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
             )
 
 
-def _parquet_chunks(
-    path: FilePath, columns: list[str], chunk_rows: int
-) -> Iterator[tuple[pd.DataFrame, float]]:
+def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
     import pyarrow
     import pyarrow.parquet
 
-    with reading(path, pyarrow.ArrowException), pyarrow.parquet.ParquetFile(path) as file:
-        for column in columns:
-            _position(path, file.schema_arrow.names, column)
+    path, damage = wanted.path, pyarrow.ArrowException
+    with reading(path, damage, secret=wanted.secret), pyarrow.parquet.ParquetFile(path) as file:
+        header = file.schema_arrow.names
+        stored = {header[i]: name for name, i in wanted.places(header).items()}
         done = 0
-        for batch in file.iter_batches(batch_size=chunk_rows, columns=columns):
+        for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
             done += batch.num_rows
             frame = batch.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
-            yield frame, done / max(1, file.metadata.num_rows)
+            yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
 
 
-def _position(path: FilePath, header: list[str], column: str) -> int:
-    if header.count(column) != 1:
-        found = "no" if column not in header else "more than one"
-        raise InvalidArgument("column", column, f"{found} such column in {path}: it has {header}")
-    return header.index(column)
+def _spelling(header: list[str], column: str) -> str:
+    """How a column is written in a header: with an apostrophe, perhaps; see `guarded`."""
+    return guarded(column) if column not in header else column
+
+
+def _position(path: FilePath, header: list[str], column: str, secret: bool) -> int:
+    spelling = _spelling(header, column)
+    if header.count(spelling) != 1:
+        found = "no" if spelling not in header else "more than one"
+        rest = f"{len(header)} columns: check the first line" if secret else header
+        raise InvalidArgument("column", column, f"{found} such column in {path}: it has {rest}")
+    return header.index(spelling)
 
 
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
-    values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
+    if not isinstance(column.dtype, pd.ArrowDtype):
+        values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
+        return values
+    import pyarrow
+
+    try:
+        values = column.to_numpy(dtype=object, na_value=None)
+    except (pyarrow.ArrowException, UnicodeDecodeError):
+        remedy = "holds text that is not UTF-8: write it as UTF-8"
+        raise InvalidArgument("column", column.name, remedy) from None
     return values
 
 
-def column_metadata(path: FilePath, column: str) -> Mapping[bytes, bytes]:
+def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mapping[bytes, bytes]:
     """The keys and values that are stored beside a column, in Parquet."""
     if file_format(path) != ".parquet":
         return {}
     import pyarrow
     import pyarrow.parquet
 
-    with reading(path, pyarrow.ArrowException):
+    with reading(path, pyarrow.ArrowException, secret=secret):
         schema = pyarrow.parquet.read_schema(path)
-        return schema.field(_position(path, schema.names, column)).metadata or {}
+        return schema.field(_position(path, schema.names, column, secret)).metadata or {}
 
 
 # -- writing ---------------------------------------------------------------------------------------
@@ -220,6 +276,9 @@ def write_table(
     types: Mapping[str, str],
     stored: Mapping[str, Mapping[bytes, bytes]],
     force: bool,
+    *,
+    beside: Mapping[FilePath, str] | None = None,
+    spreadsheet_safe: bool = False,
 ) -> None:
     """Write frames as the chunks of one table.
 
@@ -233,17 +292,40 @@ def write_table(
     stored : mapping of str to mapping of bytes to bytes
         What to store beside columns, in Parquet.
     force : bool
-        Whether an existing file may be overwritten.
+        Whether existing files may be overwritten.
+    beside : mapping of path-like to str
+        Other files, and their text, that appear together with the table or not at all.
+    spreadsheet_safe : bool
+        Write cells of CSV as `guarded` does.
     """
-    write = _write_parquet if file_format(path) == ".parquet" else _write_csv
-    with replacing(path, force) as temporary:
-        write(frames, temporary, file_format(path), types, stored)
+    check_spreadsheet_safe(spreadsheet_safe, path)
+    suffix, more = file_format(path), dict(beside or {})
+    with replacing_all([path, *more], force) as (temporary, *others):
+        for other, text in zip(others, more.values(), strict=True):
+            other.write_text(text, encoding="utf-8")
+        if suffix == ".parquet":
+            _write_parquet(frames, temporary, types, stored)
+        else:
+            _write_csv(frames, temporary, suffix, spreadsheet_safe)
+
+
+def guarded(text: str) -> str:
+    """Text with an apostrophe before it where a spreadsheet would take it for a formula."""
+    return f"'{text}" if text.startswith(RISKY) else text
+
+
+def check_spreadsheet_safe(given: object, path: FilePath) -> bool:
+    """Refuse what is no truth value, and True for a file that is no CSV."""
+    if boolean("spreadsheet_safe", given) and file_format(path) == ".parquet":
+        remedy = "is for CSV: spreadsheets run no formulas from a Parquet file; leave it out"
+        raise InvalidArgument("spreadsheet_safe", given, remedy)
+    return bool(given)
 
 
 @contextmanager
 def csv_writer(path: Path, suffix: str) -> Iterator[Any]:
-    """A csv.writer to a new file, whose suffix says whether to compress it."""
-    with open(path, "xb") as raw:
+    """A csv.writer to a file, whose suffix says whether to compress it."""
+    with open(path, "wb") as raw:
         stream: Any = raw
         if suffix == ".csv.gz":  # without a name and a time in it, equal tables are equal files
             stream = gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=raw, mtime=0)
@@ -265,24 +347,28 @@ class _Lines:
 
 
 def _write_csv(
-    frames: Iterable[pd.DataFrame],
-    path: Path,
-    suffix: str,
-    types: Mapping[str, str],
-    stored: Mapping[str, Mapping[bytes, bytes]],
+    frames: Iterable[pd.DataFrame], path: Path, suffix: str, spreadsheet_safe: bool
 ) -> None:
     with csv_writer(path, suffix) as lines:
         for number, frame in enumerate(frames):
+            columns: list[Any] = [objects(frame[name]) for name in frame.columns]
+            header = list(frame.columns)
+            if spreadsheet_safe:
+                columns = [[_guarded_cell(cell) for cell in column] for column in columns]
+                header = [guarded(name) for name in header]
             if number == 0:
-                lines.writerow(frame.columns)
-            columns = [objects(frame[name]) for name in frame.columns]
+                lines.writerow(header)
             lines.writerows(zip(*columns, strict=True))
+
+
+def _guarded_cell(cell: Any) -> Any:
+    """What stands for a value in a cell: numbers below zero begin with a risky character too."""
+    return None if cell is None else guarded(str(cell))
 
 
 def _write_parquet(
     frames: Iterable[pd.DataFrame],
     path: Path,
-    suffix: str,
     types: Mapping[str, str],
     stored: Mapping[str, Mapping[bytes, bytes]],
 ) -> None:

@@ -14,11 +14,13 @@ import pandas as pd
 from ldpstats.checks import counts_vector
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import file_format, objects
+from ldpstats.io.tables import RISKY, file_format, guarded, objects
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [
     "LabelOf",
+    "answers_in",
+    "check_guarded",
     "check_mechanism",
     "label_of",
     "present",
@@ -51,13 +53,27 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
     for text in na:
         if text in table:
             raise InvalidArgument("na", text, "is a label: it cannot stand for a missing answer")
-    if "" in table and file_format(path) != ".parquet":
-        raise InvalidArgument(
-            "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
-        )
-    if all(isinstance(label, str) for label in labels):
+    if file_format(path) != ".parquet":
+        if "" in table:
+            raise InvalidArgument(
+                "labels", "", f"an empty field means a missing answer in {path}: use a Parquet file"
+            )
+        for text in [text for text in table if text.startswith(RISKY)]:
+            table.setdefault(guarded(text), table[text])  # as spreadsheet_safe= writes it
+    if len(table) == len(labels) and all(isinstance(label, str) for label in labels):
         return None
     return lambda text: table.get(text, text)
+
+
+def check_guarded(labels: pd.Index[Any]) -> None:
+    """Refuse labels of which one, when it is guarded against spreadsheets, looks like another."""
+    if isinstance(labels, pd.RangeIndex):
+        return
+    texts = set(map(str, labels))
+    for text in texts:
+        if guarded(text) != text and guarded(text) in texts:
+            remedy = f"could not be told from the label {text!r}: leave spreadsheet_safe out"
+            raise InvalidArgument("labels", guarded(text), remedy)
 
 
 def present(
@@ -149,8 +165,18 @@ def row_named(
         if index is None:
             raise
         i = int(index[1])
-        row = done + int(np.flatnonzero(~missing)[i]) + 1
+        row = row_number(done, missing, i)
         raise type(error)(f"{where}, row {row}", values[i], remedy or error.remedy) from None
+
+
+def row_number(done: int, missing: Array, i: int) -> int:
+    """The row of value i among those that are there, after `done` rows of the file; from 1."""
+    return done + int(np.flatnonzero(~missing)[i]) + 1
+
+
+def answers_in(where: str, done: int, missing: Array) -> Callable[[int | None], str]:
+    """The function that names answer i of those that are there, or the column, given None."""
+    return lambda i: where if i is None else f"{where}, row {row_number(done, missing, i)}"
 
 
 def refuse_missing(where: str, done: int, missing: Array) -> None:

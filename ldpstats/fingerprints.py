@@ -1,0 +1,75 @@
+"""The column of a table that says which mechanism made the reports beside it.
+
+Twelve hexadecimal digits in every row, so that rows of another mechanism are found wherever tables
+were put together.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+
+__all__ = ["check_fingerprints", "fingerprint_column", "is_fingerprint"]
+
+_DIGITS = re.compile("[0-9a-f]{12}")
+
+
+def fingerprint_column(reports: str) -> str:
+    """The name of the column of fingerprints that belongs to a column of reports."""
+    return f"{reports}_fingerprint"
+
+
+def is_fingerprint(text: object) -> bool:
+    """Whether a field holds what a fingerprint is written as."""
+    return isinstance(text, str) and _DIGITS.fullmatch(text) is not None
+
+
+def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done: int = 0) -> None:
+    """Refuse rows of another mechanism or survey; fields that are missing or empty say nothing.
+
+    Parameters
+    ----------
+    where, column : str
+        The column of fingerprints in words, for errors, and its name.
+    values : array-like, shape (n,)
+    made_by : Mechanism or DictionarySurvey
+        The one that the reports are read with.
+    done : int
+        Rows of the table that came before.
+
+    Raises
+    ------
+    MechanismMismatch
+        For the first field that holds anything but the fingerprint of `made_by`.
+    """
+    try:
+        codes, distinct = pd.factorize(pd.Series(values))
+    except (TypeError, ValueError):  # lists, arrays
+        raise InvalidArgument(where, values, "must hold fingerprints: text or nothing") from None
+    own = made_by.fingerprint
+    for code, found in enumerate(distinct.tolist()):
+        if found == "" or _alike(found, own):
+            continue
+        row = f"{where}, row {done + int(np.argmax(codes == code)) + 1}"
+        if found == column:
+            raise MechanismMismatch(f"{row}: is a second header line: remove it")
+        raise MechanismMismatch(
+            f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
+            f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
+            "of several in files of their own"
+        )
+
+
+def _alike(found: object, own: str) -> bool:
+    """Whether a field holds a fingerprint, though a program may have taken it for a number."""
+    if found == own:
+        return True
+    try:  # 001234567890 becomes 1234567890, and 12345678e012 becomes 1.2345678e19
+        return float(found) == float(own)  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -1,0 +1,137 @@
+"""Columns that are copied beside new reports, and the fingerprints of earlier reports in them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.clients.secrecy import HIDDEN
+from ldpstats.errors import InvalidArgument
+from ldpstats.fingerprints import fingerprint_column, is_fingerprint
+from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
+from ldpstats.io.files import FilePath
+from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
+from ldpstats.io.tables import column_metadata, file_format, guarded, objects
+
+__all__ = ["KeptColumns", "constant"]
+
+
+@dataclass(frozen=True)
+class KeptColumns:
+    """The columns of a table of answers that go into the table of reports as they are.
+
+    Earlier reports take their fingerprints along: a column of them, or what Parquet stores beside
+    the column of reports, which becomes a column in CSV.
+
+    Parameters
+    ----------
+    source, target : path-like
+    names : list of str
+    answers : str
+        The column of true answers, which is never copied.
+    own : list of str
+        The new columns of reports and of fingerprints.
+    spreadsheet_safe : bool
+
+    Raises
+    ------
+    InvalidArgument
+        For the column of true answers, names that are not distinct or those of new columns, and
+        columns that do not exist.
+    """
+
+    source: FilePath
+    target: FilePath
+    names: list[str]
+    answers: str
+    own: Sequence[str]
+    spreadsheet_safe: bool = False
+
+    def __post_init__(self) -> None:
+        if self.answers in self.names:
+            remedy = "holds the true answers, which are never copied"
+            raise InvalidArgument("keep", self.answers, remedy)
+        if len({*self.names, *self.own}) < len(self.names) + len(self.own):
+            remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
+            raise InvalidArgument("keep", self.names, remedy)
+        taken = sorted({*self.own} & {*self._fingerprints.values()})
+        if taken:
+            remedy = "is the name of a new column and of the fingerprints of a column that is kept"
+            raise InvalidArgument("keep", taken[0], f"{remedy}: give the new one another name")
+        every = [*self.names, *self.own]
+        if self.spreadsheet_safe and len(set(map(guarded, every))) < len(every):
+            remedy = "are alike where an apostrophe is put before =, +, - and @: rename one"
+            raise InvalidArgument("keep", every, remedy)
+
+    @cached_property
+    def _fingerprints(self) -> dict[str, str]:
+        """The column of fingerprints of each column that is kept, whether or not there is one."""
+        found = {name: fingerprint_column(name) for name in self.names}
+        return found | ({"": FINGERPRINTS} if set(COLUMNS) & set(self.names) else {})
+
+    @property
+    def optional(self) -> list[str]:
+        """Columns to read where they are there."""
+        return [c for c in self._fingerprints.values() if c not in (*self.names, self.answers)]
+
+    @cached_property
+    def stored(self) -> dict[str, Mapping[bytes, bytes]]:
+        """What Parquet stores beside the columns, of the fingerprints; by name."""
+        found: dict[str, Mapping[bytes, bytes]] = {}
+        for name in self.names:
+            stored = column_metadata(self.source, name, secret=True)
+            kinds = (OF_MECHANISM, FINGERPRINT)
+            found[name] = {kind: stored[kind] for kind in kinds if kind in stored}
+        return found
+
+    def of(self, frame: pd.DataFrame, done: int) -> dict[str, pd.Series[Any]]:
+        """The columns of a chunk, `done` rows after the start, each with its fingerprints."""
+        columns: dict[str, pd.Series[Any]] = {}
+        for name in self.names:
+            columns[name] = frame[name]
+            self._add(columns, frame, done, fingerprint_column(name), name, OF_MECHANISM)
+        for name in self.names:
+            if name in COLUMNS:
+                self._add(columns, frame, done, FINGERPRINTS, name, FINGERPRINT)
+        return columns
+
+    def _add(
+        self,
+        columns: dict[str, pd.Series[Any]],
+        frame: pd.DataFrame,
+        done: int,
+        column: str,
+        name: str,
+        kind: bytes,
+    ) -> None:
+        """Add the column of fingerprints of the column `name`, unless there is none."""
+        if column in columns or column not in self.optional:
+            return
+        if column in frame:
+            self._check(frame[column], column, done)
+            columns[column] = frame[column]
+        elif kind in self.stored[name] and file_format(self.target) != ".parquet":
+            digits = self.stored[name][kind].decode("ascii", "replace")
+            columns[column] = constant(digits, len(frame))
+
+    def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
+        """Refuse to copy, unasked, a column that only has the name of one of fingerprints."""
+        fields = objects(column)
+        bad = [field not in (None, "") and not is_fingerprint(field) for field in fields]
+        if any(bad):
+            raise InvalidArgument(
+                f"{self.source}, column {name!r}, row {done + bad.index(True) + 1}",
+                HIDDEN,
+                "is no fingerprint, though the column has the name of those of a column that is "
+                "kept: rename it",
+            )
+
+
+def constant(text: str, n: int) -> pd.Series[Any]:
+    """A column of n equal texts."""
+    return pd.Series(np.full(n, text, dtype=object), dtype=object)

@@ -1,0 +1,70 @@
+"""Errors that do not show true answers: neither their words nor the frames they passed."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy.typing as npt
+
+from ldpstats.clients.secrecy import HIDDEN, bare
+from ldpstats.errors import BudgetSpent, InvalidArgument, LDPError, NotAvailable
+
+__all__ = ["privatized", "without_answers"]
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+Named = Callable[[int | None], str]
+
+
+def without_answers(work: Callable[[], T]) -> T:
+    """Return ``work()``; an error comes out of it bare.
+
+    Its words stay only where this package chose them. Those of others may quote an answer.
+    """
+    try:
+        return work()
+    except BaseException as error:  # an interruption too
+        failure = _harmless(error)
+    raise bare(failure)
+
+
+def _harmless(error: BaseException) -> BaseException:
+    if isinstance(error, LDPError | MemoryError) or not isinstance(error, Exception):
+        return error
+    at = traceback.extract_tb(error.__traceback__)[-1]
+    return LDPError(
+        f"a defect of ldpstats, please report it ({type(error).__name__} in "
+        f"{Path(at.filename).name}, line {at.lineno}; its message is not shown, because it may "
+        "quote an answer)"
+    )
+
+
+def privatized(client: Any, values: Array, named: Named, remedy: str) -> Any:
+    """What a client makes of answers; an error tells where the first is that it refuses.
+
+    Parameters
+    ----------
+    client : Collector, Client or those of a dictionary survey
+    values : array, shape (n,)
+    named : callable
+        What to call value i in the error, or all values, given None.
+    remedy : str
+        What the error says.
+    """
+    kind, place = InvalidArgument, None
+    try:
+        return client.privatize(values)
+    except (BudgetSpent, NotAvailable):
+        raise
+    except InvalidArgument as error:
+        if not error.name.startswith("value"):  # of the client's state, not of the answers
+            raise
+        found = re.search(r"\[(\d+)\]$", error.name)
+        kind, place = type(error), None if found is None else int(found[1])
+    except LDPError:
+        pass
+    raise kind(named(place), HIDDEN, remedy)

@@ -1,0 +1,192 @@
+"""The command line where its streams are closed, full or broken, and its messages long."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats import cli, io
+from ldpstats.cli import main
+
+JOBS = ("nurse", "teacher", "driver")
+COMMAND = f"{sys.executable} -m ldpstats.cli"
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    mechanism = ldp.KRR(JOBS, epsilon=1.0)
+    monkeypatch.chdir(tmp_path)
+    io.write_mechanism(mechanism, "spec.json")
+    drawn = mechanism.privatize(np.repeat(JOBS, 100), np.random.default_rng(1))
+    io.write_reports(drawn, "reports.csv")
+    Path("answers.csv").write_text("job\n" + "nurse\n" * 50)
+    return tmp_path
+
+
+FIT = "fit reports.csv --spec spec.json"
+PRIVATIZE = "privatize answers.csv out.csv --column job --spec spec.json"
+
+
+def shell(line: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    how: dict[str, Any] = {"env": os.environ | environment, "capture_output": True, "text": True}
+    return subprocess.run(["sh", "-c", line], **how)
+
+
+def files() -> list[str]:
+    return sorted(path.name for path in Path().iterdir())
+
+
+@pytest.mark.parametrize("command", [f"{FIT} --json out.json", PRIVATIZE, "--help"])
+def test_closed_standard_output(command: str, folder: Path) -> None:
+    before = files()
+    ran = shell(f"{COMMAND} {command} >&-")
+    assert ran.returncode == 2
+    says = "standard output is closed: redirect it, for example to /dev/null"
+    assert ran.stderr == f"ldpstats: error: {says}\n" and files() == before
+
+
+@pytest.mark.parametrize("command", [FIT, PRIVATIZE, "--help", "fit --help"])
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_standard_output_that_is_full(unbuffered: str, command: str, folder: Path) -> None:
+    ran = shell(f"{COMMAND} {command} > /dev/full", PYTHONUNBUFFERED=unbuffered)
+    assert ran.returncode == 2
+    says = "standard output cannot be written (No space left on device)"
+    assert ran.stderr == f"ldpstats: error: {says}\n"
+
+
+@pytest.mark.parametrize("closed", ["2>&-", "<&-", "2>&- <&-", "2> /dev/full"])
+def test_other_streams_that_are_closed(closed: str, folder: Path) -> None:
+    good = shell(f"{COMMAND} {PRIVATIZE} {closed}")
+    assert (good.returncode, good.stderr) == (0, "") and "50 reports" in good.stdout
+    assert io.read_counts("out.csv", io.read_mechanism("spec.json")).nobs == 50
+    bad = shell(f"{COMMAND} {PRIVATIZE} {closed}")  # the file exists now
+    assert (bad.returncode, bad.stdout) == (2, "")
+    assert bad.stderr == "" or "already exists" in bad.stderr
+
+
+def test_everything_closed(folder: Path) -> None:
+    assert shell(f"{COMMAND} {PRIVATIZE} <&- >&- 2>&-").returncode == 2
+    assert "out.csv" not in files()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [OSError(errno.EIO, "x" * 5000), ldp.LDPError("x" * 5000), ZeroDivisionError("x" * 5000)],
+)
+def test_a_line_has_at_most_2000_characters(
+    error: Exception,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def fail(*given: Any, **how: Any) -> None:
+        raise error
+
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", fail)
+    assert main(FIT.split()) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and err.count("\n") == 1 and "xxx...xxx" in err
+    assert 1990 < len(err) <= 2001  # with the end of the line
+    cli._show_warning("w" * 5000, ldp.LDPWarning, "", 0)
+    assert 1990 < len(capsys.readouterr().err) <= 2001
+
+
+def test_a_second_interruption_is_no_traceback(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupt(*given: Any, **how: Any) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", interrupt)
+    monkeypatch.setattr(cli, "_complain", interrupt)
+    assert main([*FIT.split(), "--json", "out.json"]) == 130
+    assert capsys.readouterr() == ("", "") and "out.json" not in files()
+
+
+class Closing:
+    """What is interrupted while it is being thrown away, where no error can be raised."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self.error = error
+
+    def __del__(self) -> None:
+        raise self.error("while closing")
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_an_interruption_that_cannot_be_raised_is_not_printed(
+    error: type[BaseException], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+
+    def fail(*given: Any, **how: Any) -> None:
+        Closing(error)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sys, "unraisablehook", lambda found: told.append(found.exc_type))
+    before = sys.unraisablehook
+    monkeypatch.setattr(ldp.FrequencyModel, "fit", fail)
+    assert main(FIT.split()) == 130
+    assert told == ([] if error is KeyboardInterrupt else [ValueError])
+    assert sys.unraisablehook is before
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_results_appear_together(
+    old: bool, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The plot cannot be put in its place: the JSON is not there either, or the old one is."""
+    if old:
+        Path("out.json").write_text("mine")
+        Path("out.png").write_text("mine")
+    before, real = files(), os.replace
+
+    def fail(source: str, target: str) -> None:
+        if target.endswith("out.png"):
+            raise OSError(errno.EIO, "Input/output error")
+        real(source, target)
+
+    def no_links(*given: Any) -> None:
+        raise OSError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "replace", fail)
+    monkeypatch.setattr(os, "link", no_links)
+    assert main([*FIT.split(), "--json", "out.json", "--plot", "out.png", "--force"]) == 2
+    out, err = capsys.readouterr()
+    assert out == "" and "out.png': cannot be written (Input/output error)" in err
+    assert files() == before and (not old or Path("out.json").read_text() == "mine")
+    monkeypatch.undo()
+    os.chdir(folder)
+    assert main([*FIT.split(), "--json", "out.json", "--plot", "out.png", "--force"]) == 0
+    assert Path("out.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_specification_and_reports_appear_together(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = os.link
+
+    def fail(source: str, target: str) -> None:
+        if target.endswith("new.json"):
+            raise OSError(errno.EIO, "Input/output error")
+        real(source, target)
+
+    monkeypatch.setattr(os, "link", fail)
+    before = files()
+    made = f"--mechanism krr --epsilon 1 --categories {','.join(JOBS)} --write-spec new.json"
+    arguments = ["privatize", "answers.csv", "out.csv", "--column", "job", *made.split()]
+    assert main(arguments) == 2
+    assert "new.json': cannot be written" in capsys.readouterr().err and files() == before
+    monkeypatch.undo()
+    os.chdir(folder)
+    assert main(arguments) == 0 and files() == sorted([*before, "out.csv", "new.json"])
