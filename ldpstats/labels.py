@@ -67,8 +67,9 @@ def _checked_labels(name: str, values: list[Any], least: int) -> pd.Index[Any]:
             raise InvalidArgument(
                 name,
                 value,
-                "labels must be strings, integers, finite floats or booleans; convert "
-                "others, such as the intervals of pd.cut, with .astype(str), labels and values",
+                "labels must be strings, integers, finite floats or booleans, never missing; "
+                "convert others, such as the intervals of pd.cut, with .astype(str), labels "
+                "and values",
             )
     if values == list(range(len(values))) and all(type(v) is int for v in values):
         return pd.RangeIndex(len(values))

@@ -313,7 +313,7 @@ class Counts:
                 raise InvalidArgument(name, column, "is named twice: give a column for each")
             used.append(column)
         digits = fingerprint_column(str(report))
-        if names.count(digits) == 1 and digits not in used:
+        if frame.columns.tolist().count(digits) == 1 and digits not in used:
             check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
         if count is None:
             n = np.ones(len(frame), dtype=np.int64)

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from ldpstats.checks import boolean
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.interrupts import begin, end, held
@@ -255,7 +256,7 @@ class _Target:
 def _target(path: FilePath, force: bool) -> _Target:
     """What is known of a file before it is written; refused if it cannot be."""
     name = os.path.realpath(checked_path(path))
-    before = None
+    force, before = boolean("force", force), None
     try:
         with suppress(FileNotFoundError, NotADirectoryError):
             before = os.stat(name)

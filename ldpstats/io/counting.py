@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer, reports_in_all
+from ldpstats.checks import boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
@@ -93,6 +93,7 @@ def read_counts(
     """
     reports = ReportColumn(path, mechanism, column, cohort, missing, na)
     most_bytes = positive_integer("most_bytes", most_bytes)
+    bits, counted = boolean("bits", bits), names("count", [] if count is None else [count])
     if bits and not mechanism.n_bits:
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
     if count == column:
@@ -101,7 +102,7 @@ def read_counts(
         raise InvalidArgument("count", count, "is the column of fingerprints: rename it")
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts itself")
-    columns = [*reports.columns, *names("count", [] if count is None else [count])]
+    columns = [*reports.columns, *counted]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0

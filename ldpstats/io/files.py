@@ -23,8 +23,13 @@ def refusal(path: FilePath, remedy: str) -> InvalidArgument:
 
 def checked_path(path: object) -> Path:
     """Refuse what is no name of a file: a number would stand for an open file."""
+    remedy = "must be the name of a file"
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
-        raise InvalidArgument("path", path, "must be the name of a file")
+        raise InvalidArgument("path", path, remedy)
+    try:
+        os.fsencode(path)
+    except UnicodeEncodeError:  # half of a surrogate pair
+        raise InvalidArgument("path", path, remedy) from None
     return Path(path)
 
 

@@ -21,7 +21,7 @@ def check_rappor(name: str, mechanism: Mechanism) -> RAPPOR:
     """Refuse what google/rappor's files cannot describe."""
     if not isinstance(mechanism, RAPPOR) or not mechanism.is_open:
         raise InvalidArgument(
-            name, str(mechanism), "must be RAPPOR over an open alphabet, as google/rappor is"
+            name, mechanism, "must be RAPPOR over an open alphabet, as google/rappor is"
         )
     return mechanism
 

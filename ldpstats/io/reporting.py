@@ -81,7 +81,10 @@ def write_reports(
     9
     """
     several = reports if isinstance(reports, Iterable) else [reports]
-    chunks = map(_checked, several)
+    try:
+        chunks = map(_checked, several)
+    except Exception:  # somebody else's object may raise anything
+        raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
     first = next(chunks, None)
     if first is None:
         raise InvalidArgument("reports", [], "are none: there is nothing to write")

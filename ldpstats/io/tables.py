@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, positive_integer
+from ldpstats.checks import boolean, listed, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.commits import replacing_all
 from ldpstats.io.files import FilePath, checked_path, reading, refusal
@@ -60,9 +60,8 @@ def file_format(path: FilePath) -> str:
 
 def names(name: str, given: object) -> list[str]:
     """A sequence of text as a list; text alone would be taken for a sequence of characters."""
-    if isinstance(given, str | bytes) or not isinstance(given, Iterable):
-        raise InvalidArgument(name, given, f"must be a list, for example [{given!r}]")
-    found = list(given)
+    example = f", for example [{given!r}]" if isinstance(given, str) else ""
+    found = listed(name, given, f"must be a list{example}")
     for text in found:
         if not isinstance(text, str):
             raise InvalidArgument(name, text, "must be text")
@@ -136,7 +135,9 @@ def table_chunks(
     Of a `secret` table, one of true answers, no error shows what it holds: not even its first line,
     which may be an answer where the header is missing.
     """
-    positive_integer("chunk_rows", chunk_rows)
+    chunk_rows = positive_integer("chunk_rows", chunk_rows)
+    if advance is not None and not callable(advance):
+        raise InvalidArgument("advance", advance, "must be a function of the fraction done")
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
     wanted = _Wanted(path, names("columns", columns), list(optional), secret)
     for frame, fraction in chunks(wanted, chunk_rows):
@@ -222,7 +223,8 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
         done = 0
         for batch in file.iter_batches(batch_size=chunk_rows, columns=list(stored)):
             done += batch.num_rows
-            frame = batch.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
+            plain = batch.replace_schema_metadata(None)  # pandas's is not used, and may be damaged
+            frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
             yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
 
 

@@ -73,7 +73,7 @@ class CandidateMap:
     cells: Array
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", candidate_labels(self.labels, "labels"))
+        object.__setattr__(self, "labels", candidate_labels(self.labels))
         size = len(self.labels)
         cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
         if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
@@ -85,19 +85,19 @@ class CandidateMap:
         object.__setattr__(self, "cells", cells)
 
 
-def candidate_labels(candidates: object, name: str = "candidates") -> pd.Index[Any]:
+def candidate_labels(candidates: object) -> pd.Index[Any]:
     """Check a list of candidates: distinct strings, at least one."""
     if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
-        raise InvalidArgument(name, candidates, "must be a list of strings to look for")
+        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
     if isinstance(candidates, Iterator):  # they are looked at more than once
-        raise InvalidArgument(name, candidates, "is used up by one pass: pass list(...)")
+        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
     if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
         candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
-    labels = as_labels(name, candidates, least=1)
+    labels = as_labels("candidates", candidates, least=1)
     for i, label in enumerate(labels.tolist()):
         if not isinstance(label, str):
             raise InvalidArgument(
-                f"{name}[{i}]",
+                f"candidates[{i}]",
                 label,
                 "must be a string, as the answers of an open alphabet are",
             )
