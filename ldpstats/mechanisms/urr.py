@@ -110,7 +110,8 @@ class URR(Enumerated):
         if levels is not None:
             levels = _checked_levels(levels, labels)
             top = max(levels)
-            if not isinstance(epsilon, Mapping) and positive_epsilon("epsilon", epsilon) != top:
+            known = isinstance(epsilon, int | float | np.number) and epsilon == top
+            if not known and not isinstance(epsilon, Mapping):
                 raise InvalidArgument("epsilon", epsilon, f"must be the largest of levels, {top}")
             epsilon, levels = top, None if len(set(levels)) == 1 else levels
         object.__setattr__(self, "levels", levels)
