@@ -266,7 +266,7 @@ def test_randomness_is_the_systems(monkeypatch: pytest.MonkeyPatch) -> None:
         make().client(lambda n: b"").report("ab")
     assert len(make().collector().privatize(["a", None], missing="count")) == 1
     for value in ("", "c", None, 3, ["ab"]):
-        with pytest.raises(InvalidArgument, match="value='what was answered'") as refused:
+        with pytest.raises(InvalidArgument, match=r"^value=\(not shown\)") as refused:
             client.report(value)
         assert refused.value.__context__ is None  # which would show it
 
