@@ -390,6 +390,13 @@ def test_no_object(name: str, bad: str) -> None:
         OBJECT_FIELDS[name](NO_OBJECTS[bad])
 
 
+def test_answers_in_place_of_their_column_are_not_shown(examples: Examples) -> None:
+    for column in (["nurse"], pd.Series(["nurse", None]), np.array(["nurse", "driver"]), None):
+        with pytest.raises(InvalidArgument, match="column=") as caught:
+            io.privatize_file(examples.answers, "out.csv", column, KRR.collector())
+        assert "nurse" not in str(caught.value)
+
+
 @pytest.mark.parametrize("version", [True, 1.0, "1", [1], None, 2, np.array(1)])
 def test_another_version(version: Any) -> None:
     for document in (KRR.to_dict(), ldp.URR(3, {0}, 1.0).to_dict()):

@@ -53,6 +53,9 @@ class KeptColumns:
     spreadsheet_safe: bool = False
 
     def __post_init__(self) -> None:
+        if not isinstance(self.answers, str):  # answers, perhaps: not shown
+            kind = type(self.answers).__name__
+            raise InvalidArgument("column", kind, "must be text, the name of the column of answers")
         if self.answers in self.names:
             remedy = "holds the true answers, which are never copied"
             raise InvalidArgument("keep", self.answers, remedy)
