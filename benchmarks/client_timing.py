@@ -1,8 +1,9 @@
-"""Whether the time of a RAPPOR client tells a known answer from a new one, of O-RR a length.
+"""Whether the time of a device's report tells something of the answer.
 
 ``python benchmarks/client_timing.py``: pairs of reports by turns, one of an answer that was
-reported before and one of an answer that never was. The AUC is the probability that the known one
-took longer (ties count half): .5 where time tells nothing.
+reported before and one of an answer that never was; and of a category that a respondent under a
+PUM protects and one that she does not. The AUC is the probability that the first took
+longer (ties count half): .5 where time tells nothing.
 """
 
 from __future__ import annotations
@@ -48,6 +49,14 @@ def main() -> None:
         client.report(answer)
     error = np.sqrt(1.0 / (6.0 * PAIRS))
     print(f"known against new, {PAIRS} pairs: AUC {auc(client, rng, known):.4f} (SE {error:.4f})")
+    pum = ldp.PUM(ldp.URR(range(100), {7}, epsilon=1.0), ("home", "work"))
+    own = pum.client({"home": {12}, "work": {40, 41}}, reports=None)
+    times = np.empty((PAIRS, 2))
+    for pair in times:
+        for which in rng.permutation(2):
+            pair[which] = seconds(lambda: own.report((12, 13)[which]))  # noqa: B023
+    statistic = stats.mannwhitneyu(times[:, 0], times[:, 1]).statistic / PAIRS**2
+    print(f"PUM, a category of her own against another: AUC {statistic:.4f} (SE {error:.4f})")
     orr = ldp.ORR(8, 4, epsilon=1.0).client(reports=None)
     for n in (10, 10_000, 1_000_000):
         answer = "x" * n

@@ -198,7 +198,7 @@ class Dense(Channel):
         given = as_array("Q", self.Q, "must be a (k, l) array of numbers")
         if given.dtype.kind not in "iuf":
             raise InvalidArgument("Q", self.Q, "must be a (k, l) array of numbers")
-        Q = given.astype(np.float64)
+        Q = given.astype(np.float64) + 0.0  # -0.0 is 0, in a specification too
         if Q.ndim != 2 or Q.shape[0] < 2 or Q.shape[1] < 1:
             raise InvalidArgument(
                 "Q", f"array of shape {Q.shape}", "must have shape (k, l) with k >= 2 categories"

@@ -81,7 +81,7 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
     )
     if not inside:
         raise InvalidArgument(name, value, remedy)
-    return number
+    return number + 0.0  # -0.0 is 0, in a specification too
 
 
 def level(alpha: object) -> float:

@@ -17,7 +17,7 @@ from ldpstats.channels import Dense
 from ldpstats.checks import one_of
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.limits import check_cohorts, check_epsilon
+from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
 from ldpstats.dictionary_mechanisms import (
     budgets,
     carries_grams,
@@ -263,12 +263,14 @@ class DictionarySurvey:
         words = system_words(entropy)
         return DictionaryClient(self, words, opened_budget(reports, state, self.fingerprint))
 
-    def _permitted(self, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+    def _epsilon_spent(self) -> float:
+        """Epsilon of all that a respondent sends once, in nats."""
         assert self.epsilon is not None
-        check_epsilon(self, self.epsilon, max_epsilon, allow_no_privacy)
-        audit = self.audit()
-        if not audit.agrees:
-            raise InvalidArgument("survey", self, f"leaks more than it claims\n{audit}")
+        return self.epsilon
+
+    def _permitted(self, max_epsilon: float | None, allow_no_privacy: bool) -> None:
+        check_epsilon(self, self._epsilon_spent(), max_epsilon, allow_no_privacy)
+        check_audit(self.audit())
 
     def _message(self, reports: DictionaryReports) -> dict[str, Any]:
         """What a device sends, in plain Python."""

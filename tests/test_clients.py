@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import copy
+import enum
 import json
 import multiprocessing
 import os
 import pickle
+import resource
 import signal
 import subprocess
 import sys
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -108,8 +111,8 @@ def test_forks_copies_and_restarts_get_the_same_permanent_response(tmp_path: Pat
 def test_the_permanent_response_is_the_one_of_the_specification() -> None:
     client = BARE.client(secret=bytes(range(32)))
     assert client.cohort == 54
-    assert client.report("a") == "54:1010000101000000"
-    assert client.report("Zürich") == "54:0001001011001010"
+    assert client.report("a") == "54:1001001000001000"
+    assert client.report("Zürich") == "54:0100101010000100"
     # another p and q do not draw it anew; another f, another filter and another secret do
     noisier = ldp.RAPPOR(16, 2, 64, f=0.5, p=0.25, q=0.75).client(secret=bytes(range(32)))
     np.testing.assert_array_equal(noisier._permanent("a"), client._permanent("a"))
@@ -119,6 +122,68 @@ def test_the_permanent_response_is_the_one_of_the_specification() -> None:
     ]
     for other in others:
         assert any((other._permanent(word) != client._permanent(word)).any() for word in "abcdefgh")
+
+
+WORDS3 = ("flu", "cold", "hiv")
+TWINS = {  # two surveys, and whether they share permanent responses under one secret
+    "another p and q": ({}, {"p": 0.25, "q": 0.75}, True),
+    "labels in another order": (
+        {"alphabet": WORDS3},
+        {"alphabet": ("cold", "flu", "hiv")},
+        False,
+    ),
+    "one more label": ({"alphabet": WORDS3}, {"alphabet": (*WORDS3, "mumps")}, False),
+    "a list and none": ({"alphabet": WORDS3}, {}, False),
+    "another number of cohorts": ({}, {"n_cohorts": 3}, False),
+    "another hash": ({}, {"hashing": "google"}, False),
+    "more hashes": ({}, {"n_hashes": 2}, False),
+    "more bits": ({}, {"n_bits": 16}, False),
+    "another f": ({}, {"f": 0.6}, False),
+}
+
+
+@pytest.mark.parametrize("first, second, shared", TWINS.values(), ids=TWINS)
+def test_surveys_share_all_permanent_responses_of_a_secret_or_none(
+    first: dict[str, Any], second: dict[str, Any], shared: bool
+) -> None:
+    # were some answers' draws shared and others' not, responses that differ would rule out the
+    # former for sure. Of 300 secrets, unlike draws agree in 8 bits at most .625^8 = .023 of the
+    # time, 7 of them; 20 is 5 standard deviations above
+    usual = {"n_bits": 8, "n_hashes": 1, "n_cohorts": 1, "f": 0.5, "p": 0.0, "q": 1.0}
+    one, two = ldp.RAPPOR(**usual | first), ldp.RAPPOR(**usual | second)
+    rng = np.random.default_rng(8)
+    alike = dict.fromkeys(WORDS3, 0)
+    for _ in range(300):
+        secret = rng.bytes(32)
+        clients = one.client(secret=secret), two.client(secret=secret)
+        for word in WORDS3:
+            a, b = (client._permanent(word) for client in clients)
+            alike[word] += bool(np.array_equal(a[:8], b[:8]))
+    assert set(alike.values()) == {300} if shared else max(alike.values()) < 20
+
+
+def test_an_answer_is_its_text() -> None:
+    class Job(str, enum.Enum):  # noqa: UP042 - its str() is "Job.NURSE"
+        NURSE = "nurse"
+
+    client = BARE.client()
+    assert client.report(Job.NURSE) == client.report("nurse")
+    collector = ldp.ORR(1 << 20, 1, epsilon=50.0).collector()  # almost without noise
+    assert collector.report(Job.NURSE) == collector.report("nurse")
+
+
+def test_a_device_computes_the_cells_of_its_own_cohort() -> None:
+    listed = ldp.RAPPOR(8, 2, 5, f=0.5, p=0.2, q=0.8, alphabet=11)
+    for cohort in range(5):
+        whole = listed._alphabet_own(np.arange(11), np.full(11, cohort))
+        np.testing.assert_array_equal(listed.cells_of_cohort(cohort), whole)
+    google = ldp.RAPPOR(8, 2, 5, f=0.5, p=0.2, q=0.8, hashing="google")
+    words, cohort = pd.Series(["a", "b", "a", "c", "b", "a"]), np.array([4, 0, 2, 4, 4, 4])
+    table = google.hashes("words", pd.Index(["a", "b", "c"]))
+    expected = table[cohort, pd.Index(["a", "b", "c"]).get_indexer(words)]
+    np.testing.assert_array_equal(google._own_cells(words, cohort), expected)
+    assert google._own_cells(words[:0], cohort[:0]).shape == (0, 2)
+    ldp.RAPPOR(8, 2, 1 << 16, f=0.5, p=0.2, q=0.8, hashing="google").client().report("x" * 1000)
 
 
 @pytest.mark.parametrize("alphabet", [None, ("a", "b", "c")])
@@ -183,7 +248,7 @@ def test_state_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     }
     broken = [
         (json.dumps(old), "0.1.0.*remove it"),
-        ("", "damaged"),
+        ("", "is empty"),
         ("{", "damaged"),
         (json.dumps(good) + "\nx", "damaged"),
         (json.dumps([good]), "damaged"),
@@ -211,7 +276,8 @@ def test_state_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
     for where in (tmp_path, tmp_path / "pipe", tmp_path / "dangling", missing, 3, "", "a\0b"):
         with pytest.raises(ldp.InvalidArgument, match="state"):
             BARE.client(state=where)  # type: ignore[arg-type]
-    for document in (None, {}, [good], np.arange(3), good | {"version": np.arange(2)}, "x", old):
+    arrays = [good | {name: np.arange(2)} for name in good]
+    for document in (None, {}, [good], np.arange(3), *arrays, "x", old):
         with pytest.raises(ldp.LDPError):
             ldp.RAPPORClient.from_dict(document, BARE)  # type: ignore[arg-type]
     with pytest.raises(ldp.InvalidArgument, match="mechanism"):
@@ -231,6 +297,20 @@ def test_many_that_make_one_state_at_once_share_it(tmp_path: Path, hasty: None) 
         assert len(set(in_forks(lambda p=path: BARE.client(state=p).report("a")))) == 1  # type: ignore[misc]
         assert os.listdir(tmp_path) == [f"state {i}"]
         path.unlink()
+
+
+def test_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hasty: None
+) -> None:
+    def refused(*names: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    for i in range(60):
+        path = tmp_path / f"state {i}"
+        results = race(lambda p=path: BARE.client(state=p).report("a"), 6)  # type: ignore[misc]
+        assert len(set(map(str, results))) == 1
+        assert path.stat().st_mode & 0o777 == 0o600
 
 
 _REPORTER = """
@@ -354,6 +434,73 @@ def test_a_state_file_that_is_gone_is_not_made_anew(tmp_path: Path) -> None:
     path.write_bytes(b"?")
     with pytest.raises(ldp.InvalidArgument, match="damaged"):
         client.report("yes")
+
+
+def test_a_state_file_that_was_exchanged_is_refused(tmp_path: Path) -> None:
+    client = KRR.client(reports=5, state=tmp_path / "a")
+    ldp.KRR(2, 1.0).client(state=tmp_path / "b")
+    os.replace(tmp_path / "b", tmp_path / "a")
+    with pytest.raises(ldp.InvalidArgument, match="not the file"):
+        client.report("yes")
+    assert "." not in (tmp_path / "a").read_text().split("\n")[1]
+
+
+def test_a_disk_that_is_full_while_a_mark_is_written(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    KRR.client(state=path, reports=50).report("yes")
+
+    def limited() -> str:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (path.stat().st_size + 2, -1))
+        try:
+            KRR.client(state=path, reports=50).privatize(["yes"] * 5)
+        except ldp.InvalidArgument as error:
+            return str(error)
+        return "reported"
+
+    assert "nothing was reported" in in_forks(limited, 1)[0]
+    assert len(path.read_text().split("\n")[1]) in (1, 3)  # marks too many, never too few
+
+
+@pytest.mark.parametrize("kept", [False, True])
+def test_a_report_within_a_report_is_not_given_out(kept: bool, tmp_path: Path) -> None:
+    inner: list[Any] = []
+
+    def entropy(n: int) -> bytes:
+        if not inner:
+            inner.append(None)
+            try:
+                inner[0] = client.report("yes")
+            except ldp.NotAvailable as error:
+                inner[0] = error
+        return os.urandom(n)
+
+    client = KRR.client(entropy, state=tmp_path / "state" if kept else None)
+    if kept:  # which would wait for itself
+        client.report("yes")
+        assert isinstance(inner[0], ldp.NotAvailable)
+    else:
+        with pytest.raises(ldp.BudgetSpent):
+            client.report("yes")
+        assert inner[0] in KRR.categories
+
+
+def test_a_missing_answer_is_a_report_too() -> None:
+    client = KRR.client(reports=2)
+    client.privatize([None, "yes"], missing="count")
+    with pytest.raises(ldp.BudgetSpent):
+        client.privatize([None], missing="count")
+
+
+def test_the_total_is_what_can_be_spent(tmp_path: Path) -> None:
+    nobody = ldp.URR(("a", "b"), (), 1.0).client(allow_no_privacy=True)
+    assert nobody.total_epsilon == np.inf and "unbounded" in repr(nobody)
+    path = tmp_path / "state"
+    for _ in range(4):
+        KRR.client(reports=5, state=path).report("yes")
+    again = KRR.client(reports=2, state=path)
+    assert again.total_epsilon == 4.0
+    with pytest.raises(ldp.BudgetSpent):
+        again.report("yes")
 
 
 def test_nothing_is_reported_that_cannot_be_counted(
@@ -492,6 +639,13 @@ def test_a_specification_is_checked_by_its_fingerprint(document: Any, read: Any)
     for version in (True, 1.0, "1", 2, None, np.array([1, 1])):
         with pytest.raises(ldp.InvalidArgument, match="version"):
             read(document | {"version": version})
+
+
+def test_a_negative_zero_is_zero() -> None:
+    plain = ldp.RAPPOR(8, 1, 2, f=0.0, p=0.0, q=0.5)
+    assert ldp.RAPPOR(8, 1, 2, f=-0.0, p=-0.0, q=0.5).fingerprint == plain.fingerprint
+    signed = ldp.CustomMechanism([[1.0, -0.0], [0.5, 0.5]])
+    assert signed.fingerprint == ldp.CustomMechanism([[1.0, 0.0], [0.5, 0.5]]).fingerprint
 
 
 def test_a_changed_epsilon_is_noticed() -> None:

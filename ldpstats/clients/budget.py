@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from ldpstats.checks import positive_integer
 from ldpstats.clients.state import StateFile
-from ldpstats.errors import BudgetSpent, InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.errors import BudgetSpent, InvalidArgument, MechanismMismatch, NotAvailable, shorten
 
 __all__ = ["Budget", "FileBudget", "MemoryBudget", "check_state", "opened_budget"]
 
@@ -24,6 +25,12 @@ class Budget(ABC):
     """Reports that may be made, and those that were."""
 
     limit: int | None  # None is no limit
+    before: int  # reports that were made before this one was opened
+
+    @property
+    def total(self) -> float:
+        """Reports that are made in all, before and at most; inf without a limit."""
+        return float("inf") if self.limit is None else max(self.limit, self.before)
 
     @abstractmethod
     def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
@@ -52,7 +59,9 @@ class MemoryBudget(Budget):
 
     limit: int | None
     made: int = 0
-    _lock: Any = field(default_factory=threading.Lock, repr=False)
+    before = 0
+    # a thread that reports while it reports finds, after the inner report, that one was made
+    _lock: Any = field(default_factory=threading.RLock, repr=False)
     _process: int = field(default_factory=os.getpid, repr=False)
 
     def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
@@ -78,15 +87,30 @@ class FileBudget(Budget):
 
     limit: int | None
     file: StateFile
+    document: dict[str, Any] = field(repr=False)  # that was in the file when it was opened
+    before: int
+    _busy: set[tuple[int, int]] = field(default_factory=set, repr=False)  # processes and threads
 
     def spend(self, draw: Callable[[], T], reports: Callable[[T], int]) -> T:
-        with self.file.counting() as (made, mark):
+        with self._alone(), self.file.counting(self.document) as (made, mark):
             self._check(made, 1)
             found = draw()
             more = reports(found)
             self._check(made, more)
             mark(more)
             return found
+
+    @contextmanager
+    def _alone(self) -> Iterator[None]:
+        """Refuse a report within a report of the same thread, which would wait for itself."""
+        me = os.getpid(), threading.get_ident()
+        if me in self._busy:
+            raise NotAvailable("a report of this client is being made: not from within it")
+        self._busy.add(me)
+        try:
+            yield
+        finally:
+            self._busy.discard(me)
 
 
 def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budget:
@@ -115,7 +139,7 @@ def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budge
     head = {"format": _FORMAT, "version": _VERSION}
     document = file.opened(lambda: head | {"fingerprint": fingerprint})
     check_state(document, head, fingerprint, str(file.path))
-    return FileBudget(limit, file)
+    return FileBudget(limit, file, document, file.count())
 
 
 def check_state(
@@ -126,8 +150,9 @@ def check_state(
     if repr(found) != repr(head):
         remedy = f'must have "format": "{head["format"]}", "version": {head["version"]}'
         raise InvalidArgument("state", path, f"{remedy}: it is of another client")
-    if document.get("fingerprint") != fingerprint:
+    if repr(document.get("fingerprint")) != repr(fingerprint):
         raise MechanismMismatch(
-            f"state={path!r} is of a client with fingerprint {document.get('fingerprint')}, not "
-            f"{fingerprint}: a client keeps its parameters; another mechanism needs another file"
+            f"state={path!r} is of a client with fingerprint "
+            f"{shorten(document.get('fingerprint'))}, not {fingerprint!r}: a client keeps its "
+            "parameters; another mechanism needs another file"
         )

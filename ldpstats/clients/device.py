@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Protocol, Self
 
@@ -12,7 +13,7 @@ from ldpstats.clients.secrecy import secretive
 from ldpstats.errors import NotAvailable
 from ldpstats.randomness import Words
 
-__all__ = ["Client", "Collector", "Source", "plain"]
+__all__ = ["Client", "Collector", "Device", "Source", "in_all", "plain"]
 
 
 class Source(Protocol):
@@ -71,8 +72,40 @@ class Collector:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
 
 
+class Device(ABC):
+    """One respondent's client. A copy is the client itself, so that nothing is counted twice."""
+
+    mechanism: Any
+    _budget: Budget
+
+    @abstractmethod
+    def report(self, value: object) -> Any:
+        """One privatised report."""
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotAvailable(
+            "a client is not pickled, because what it remembers would be there twice: make it "
+            "where it is used, and pass state= to keep what it must not forget in a file"
+        )
+
+
+def in_all(budget: Budget, epsilon: float) -> str:
+    """How many reports may be made, and what they tell together, for a representation."""
+    total = budget.total * epsilon
+    return (
+        f"reports={budget.limit}, epsilon of all together: "
+        f"{f'{total:.6g}' if np.isfinite(total) else 'unbounded'}"
+    )
+
+
 @dataclass(frozen=True, eq=False)
-class Client:
+class Client(Device):
     """Privatises one respondent's true answers on her own device.
 
     Made by `Mechanism.client`. Nothing but the privatised report leaves it, and no error shows an
@@ -101,9 +134,11 @@ class Client:
 
     @property
     def total_epsilon(self) -> float:
-        """Privacy of all reports together, in nats; inf where their number is not limited."""
-        limit = self._budget.limit
-        return float("inf") if limit is None else limit * float(self.mechanism.epsilon)
+        """Privacy of all reports together, in nats; inf where their number is not limited.
+
+        Those that the state file had when the client was made count too.
+        """
+        return self._budget.total * float(self.mechanism._epsilon_spent())
 
     @secretive
     def report(self, value: object) -> Any:
@@ -127,30 +162,18 @@ class Client:
     def privatize(self, values: object, missing: str = "raise") -> Any:
         """Privatise several answers; each spends a report.
 
-        For the answers of many respondents use `Mechanism.collector`.
+        So does a missing answer that is counted, since it is told. For the answers of many
+        respondents use `Mechanism.collector`.
         """
         return self._made(values, missing, lambda reports: reports)
 
     def _made(self, values: object, missing: str, form: Any) -> Any:
-        made = self._budget.spend(lambda: self.mechanism._report(values, self._words, missing), len)
+        made = self._budget.spend(
+            lambda: self.mechanism._report(values, self._words, missing),
+            lambda reports: len(reports) + reports.n_missing,
+        )
         return form(made)
 
     def __repr__(self) -> str:
-        limit = self._budget.limit
-        total = f"{self.total_epsilon:.6g}" if limit is not None else "unbounded"
-        return (
-            f"{type(self).__name__}({self.mechanism}, reports={limit}, "
-            f"epsilon of all together: {total})"
-        )
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotAvailable(
-            "a client is not pickled, because what it remembers would be there twice: make it "
-            "where it is used, and pass state= to keep what it must not forget in a file"
-        )
+        spent = in_all(self._budget, self.mechanism._epsilon_spent())
+        return f"{type(self).__name__}({self.mechanism}, {spent})"

@@ -8,8 +8,9 @@ import numpy as np
 
 from ldpstats.checks import boolean, positive_number
 from ldpstats.errors import InvalidArgument, LDPWarning
+from ldpstats.privacy import Audit
 
-__all__ = ["check_cohorts", "check_epsilon"]
+__all__ = ["check_audit", "check_cohorts", "check_epsilon"]
 
 _MOST_COHORTS = 1 << 16
 
@@ -46,6 +47,12 @@ def check_epsilon(
             "does not protect its respondents: some report tells for sure what should be hidden; "
             "pass allow_no_privacy=True (--allow-no-privacy) if that is meant",
         )
+
+
+def check_audit(audit: Audit) -> None:
+    """Refuse what leaks more than it claims."""
+    if not audit.agrees:
+        raise InvalidArgument("mechanism", audit.mechanism, f"leaks more than it claims\n{audit}")
 
 
 def check_cohorts(n_cohorts: int) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from ldpstats.errors import InvalidArgument
 
 __all__ = ["StateFile"]
 
+_PATIENCE = 1.0  # seconds
 _MARK = b"."  # one for each report, after the document and its line end
 
 
@@ -32,9 +34,14 @@ class StateFile:
     @classmethod
     def at(cls, path: object) -> StateFile:
         """Refuse what is no name of a file."""
-        if not isinstance(path, str | os.PathLike) or "\0" in str(os.fspath(path)):
-            raise InvalidArgument("state", path, "must be the name of a file")
-        return cls(Path(os.path.abspath(os.fsdecode(path))))
+        remedy = "must be the name of a file"
+        try:
+            name = os.fsdecode(path)  # type: ignore[arg-type]
+        except (TypeError, ValueError):  # no path, or one that no file can have
+            raise InvalidArgument("state", path, remedy) from None
+        if isinstance(path, bytes) or "\0" in name:
+            raise InvalidArgument("state", path, remedy)
+        return cls(Path(os.path.abspath(name)))
 
     def opened(self, fresh: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         """The document in the file; a fresh one is written first where there is no file.
@@ -47,9 +54,7 @@ class StateFile:
                 raise self._refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(json.dumps(fresh()).encode("ascii") + b"\n")
-            with open(self.path, "rb") as file:
-                document, _ = self._split(file.read())
-        return document
+            return self._split(self._read())[0]
 
     def _create(self, content: bytes) -> None:
         temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
@@ -59,7 +64,7 @@ class StateFile:
                 os.link(temporary, self.path)
             except FileExistsError:
                 return
-            except OSError:  # a file system without links
+            except OSError:  # a file system without links: others may find an empty file
                 with contextlib.suppress(FileExistsError):
                     _write_new(self.path, content)
         finally:
@@ -69,29 +74,43 @@ class StateFile:
 
     def count(self) -> int:
         """How many reports have been marked."""
-        with self._failures(), open(self.path, "rb") as file:
-            return self._split(file.read())[1]
+        with self._failures():
+            return self._split(self._read())[1]
 
     @contextlib.contextmanager
-    def counting(self) -> Iterator[tuple[int, Callable[[int], None]]]:
+    def counting(self, document: dict[str, Any]) -> Iterator[tuple[int, Callable[[int], None]]]:
         """Give the number of reports so far, and the function that marks more of them.
 
-        Others who use the file wait until the block ends.
+        Others who use the file wait until the block ends. It must still hold the `document`.
         """
         with contextlib.ExitStack() as stack:
             with self._failures():
-                file = stack.enter_context(open(self.path, "r+b"))
+                # not buffered: what a full disk refuses must not be tried again on closing
+                file = stack.enter_context(open(self.path, "r+b", buffering=0))
                 stack.enter_context(_locked(file.fileno()))
-                _, made = self._split(file.read())
+                found, made = self._split(file.read())
+            if found != document:
+                raise self._refusal("is not the file that this client was made with: make it anew")
 
             def mark(more: int) -> None:
                 with self._failures():
                     file.seek(0, os.SEEK_END)
-                    file.write(_MARK * more)
-                    file.flush()
+                    left = more
+                    while left:
+                        left -= file.write(_MARK * left)
                     os.fsync(file.fileno())
 
             yield made, mark
+
+    def _read(self) -> bytes:
+        """What is in the file; an empty one is being made, and is waited for."""
+        deadline = time.monotonic() + _PATIENCE
+        while True:
+            with open(self.path, "rb") as file:
+                content = file.read()
+            if content or time.monotonic() > deadline:
+                return content
+            time.sleep(0.01)
 
     def _split(self, content: bytes) -> tuple[dict[str, Any], int]:
         """The document and the number of marks."""
@@ -100,6 +119,8 @@ class StateFile:
             document = json.loads(line)
         except (ValueError, RecursionError):
             document = None
+        if not content:
+            raise self._refusal("is empty: remove it if nobody is making it, and try again")
         if not isinstance(document, dict) or not end or marks.strip(_MARK):
             raise self._refusal(
                 "is no state of a client, or is damaged: if it cannot be restored, a new file "

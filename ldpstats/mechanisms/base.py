@@ -21,7 +21,7 @@ from ldpstats.checks import counts_vector, distribution, positive_integer
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.device import plain
-from ldpstats.clients.limits import check_cohorts, check_epsilon
+from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.labels import (
@@ -280,9 +280,7 @@ class Mechanism(ABC):
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
         check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
-        audit = self.audit()
-        if not audit.agrees:
-            raise InvalidArgument("mechanism", self, f"leaks more than it claims\n{audit}")
+        check_audit(self.audit())
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""

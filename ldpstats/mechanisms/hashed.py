@@ -288,6 +288,13 @@ class Hashed(Mechanism):
             own = self._own_cells(strings, cohort)
         return Reports(self._randomise(own, words), self, n_missing, cohort)
 
+    def cells_of_cohort(self, cohort: int) -> Array:
+        """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
+        cells = permuted_cells(
+            len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells, cohort
+        )
+        return np.asarray(self._listed(distinct_cells(cells, self.n_cells))[0])
+
     def _alphabet_own(self, codes: Array, cohort: Array) -> Array:
         """Cells of categories in their respondents' cohorts, shape (n, h)."""
         return self._listed(self._alphabet_cells[cohort, codes])

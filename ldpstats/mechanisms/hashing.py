@@ -128,7 +128,7 @@ def _utf8(name: str, column: Any) -> list[bytes]:
         for value in column:
             if not isinstance(value, str):
                 break
-            found.append(value.encode("utf-8"))
+            found.append(str.encode(value, "utf-8"))
         else:
             return found
     except UnicodeEncodeError:
@@ -240,6 +240,13 @@ def keys(n_cohorts: int, n_hashes: int) -> U64:
     n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
+
+
+def _keys_of(n_cohorts: int, n_hashes: int, only: int | None) -> U64:
+    """Keys of all cohorts, shape (C, h), or of one, (1, h)."""
+    if only is None:
+        return keys(n_cohorts, n_hashes)
+    return _keys(np.array([[only]], dtype=np.uint64), n_hashes)
 
 
 def _keys(cohort: U64, n_hashes: int) -> U64:
@@ -379,7 +386,9 @@ def _checked_cohorts(cohort: npt.ArrayLike, n: int) -> U64:
     return array.astype(np.uint64)
 
 
-def permuted_cells(size: int, n_cohorts: int, n_hashes: int, n_cells: int) -> Array:
+def permuted_cells(
+    size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
+) -> Array:
     """Cells of the values of a closed alphabet in every cohort: step 5 of the specification.
 
     Parameters
@@ -388,6 +397,8 @@ def permuted_cells(size: int, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
         S, the number of values.
     n_cohorts, n_hashes, n_cells : int
         C, h and m.
+    only : int, optional
+        The one cohort that is wanted; C is then 1 in the shape that is returned.
 
     Returns
     -------
@@ -404,7 +415,7 @@ def permuted_cells(size: int, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     >>> permuted_cells(size=8, n_cohorts=1, n_hashes=1, n_cells=3)[0, :, 0]
     array([0, 2, 2, 1, 1, 0, 1, 0], dtype=uint16)
     """
-    size, K = positive_integer("size", size), keys(n_cohorts, n_hashes)
+    size, K = positive_integer("size", size), _keys_of(n_cohorts, n_hashes, only)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], size, K.shape[1], n_cells)
     values = np.arange(size, dtype=np.uint64)
@@ -449,7 +460,12 @@ def distinct_cells(cells: Array, n_cells: int) -> Array:
 
 
 def md5_cells(
-    values: object, n_cohorts: int, n_hashes: int, n_cells: int, name: str = "values"
+    values: object,
+    n_cohorts: int,
+    n_hashes: int,
+    n_cells: int,
+    name: str = "values",
+    only: int | None = None,
 ) -> Array:
     """Cells as the clients of google/rappor hash them, to decode what these have collected.
 
@@ -465,6 +481,8 @@ def md5_cells(
         C, h (at most 16, the bytes of an MD5) and m (at most 256, the values of a byte).
     name : str
         How errors name `values`.
+    only : int, optional
+        The one cohort that is wanted; C is then 1 in the shape that is returned.
 
     Returns
     -------
@@ -484,10 +502,11 @@ def md5_cells(
     texts = _utf8(name, _column(name, values))
     n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
     n_hashes, n_cells = _at_most("n_hashes", n_hashes, 16), _at_most("n_cells", n_cells, 256)
-    out = _empty(n_cohorts, len(texts), n_hashes, n_cells)
-    for c in range(n_cohorts):
+    cohorts = range(n_cohorts) if only is None else range(only, only + 1)
+    out = _empty(len(cohorts), len(texts), n_hashes, n_cells)
+    for i, c in enumerate(cohorts):
         head = c.to_bytes(4, "big")
         digests = b"".join(hashlib.md5(head + t, usedforsecurity=False).digest() for t in texts)
         table = np.frombuffer(digests, dtype=np.uint8).reshape(len(texts), 16)
-        out[c] = table[:, :n_hashes] % np.uint16(n_cells)
+        out[i] = table[:, :n_hashes] % np.uint16(n_cells)
     return out

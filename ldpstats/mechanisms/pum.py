@@ -14,8 +14,8 @@ import pandas as pd
 
 from ldpstats.channels import Mapped
 from ldpstats.checks import one_of
-from ldpstats.clients import Collector
 from ldpstats.clients.budget import Budget, opened_budget
+from ldpstats.clients.device import in_all
 from ldpstats.clients.secrecy import HIDDEN, bare, secretive
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.labels import as_labels, as_series, encode, labels_from_json
@@ -161,8 +161,8 @@ class PUM:
             limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
             words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
             budget = opened_budget(reports, state, self.fingerprint)
-            preprocessor, k = self._preprocessor(tags), len(self.categories)
-            return PUMClient(self.common, preprocessor, k, words, budget)
+            k = len(self.categories)
+            return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
         except BaseException as error:
             failure = error
         del tags  # of what a logger may write of this frame
@@ -354,8 +354,9 @@ class PUMClient:
     """One respondent's device under a `PUM`: keeps her own categories to itself.
 
     Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
-    attribute, representation, message, traceback or specification, and the object refuses to be
-    copied or pickled. It makes as many reports as it was allowed, one by default; together they are
+    representation, message, traceback or specification, and the object refuses to be copied or
+    pickled. A category that is neither sensitive for all nor one of her own is not protected. The
+    client makes as many reports as it was allowed, one by default; together they are
     `total_epsilon` private.
     """
 
@@ -371,22 +372,21 @@ class PUMClient:
         words: Words,
         budget: Budget,
     ) -> None:
-        collector = Collector(common, words)
-        labels, secret = common.categories, preprocessor.copy()
+        secret = preprocessor.copy()
 
         def report(code: int) -> Any:
-            return collector.report(labels[secret[code]])
+            # by its code: a label would be looked up again, in a time that depends on its type
+            return common._message(Reports(common.sample(secret[[code]], words), common))
 
         self.mechanism = common
-        self._answers = labels[:k]
+        self._answers = common.categories[:k]
         self._budget = budget
         self._report = report
 
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports together, in nats; inf where their number is not limited."""
-        limit = self._budget.limit
-        return float("inf") if limit is None else limit * float(self.mechanism.epsilon)
+        return self._budget.total * float(self.mechanism.epsilon)
 
     @secretive
     def report(self, value: object) -> Any:
@@ -411,9 +411,7 @@ class PUMClient:
         raise UnknownCategory("value", HIDDEN, remedy)
 
     def __repr__(self) -> str:
-        limit = self._budget.limit
-        total = f"{self.total_epsilon:.6g}" if limit is not None else "unbounded"
-        return f"PUMClient({self.mechanism}, reports={limit}, epsilon of all together: {total})"
+        return f"PUMClient({self.mechanism}, {in_all(self._budget, self.mechanism.epsilon)})"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise NotAvailable(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,8 +16,9 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.checks import boolean, one_of, probability
-from ldpstats.clients.limits import check_cohorts
+from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.labels import labels_to_json
 from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
 from ldpstats.mechanisms.hashing import hash_strings, md5_cells
 from ldpstats.mechanisms.rappor_client import RAPPORClient, opened_client
@@ -172,9 +176,15 @@ class RAPPOR(HashedBits):
         if self.hashing == "ldpstats":
             return super()._own_cells(strings, cohort)
         hash_strings("values", strings)  # refuses what is no UTF-8 string, in its place
-        codes, distinct = pd.factorize(strings)
-        cells = md5_cells(distinct, self.n_cohorts, self.n_hashes, self.n_bits)
-        return np.asarray(cells[cohort, codes].astype(np.int64))
+        own = np.empty((len(strings), self.n_hashes), dtype=np.int64)
+        by_cohort = np.argsort(cohort, kind="stable")
+        ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
+        for here in np.split(by_cohort, ends) if len(strings) else []:
+            codes, distinct = pd.factorize(strings.iloc[here])
+            only = int(cohort[here[0]])
+            cells = md5_cells(distinct, self.n_cohorts, self.n_hashes, self.n_bits, only=only)
+            own[here] = cells[0, codes]
+        return own
 
     def client(  # type: ignore[override]
         self,
@@ -224,16 +234,28 @@ class RAPPOR(HashedBits):
         -----
         With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
         devices that never restart: a new secret gives each answer a new permanent response, and two
-        of them tell more than one lifetime.
+        of them tell more than one lifetime. At f = 0 what must not be forgotten is that the report
+        was made, and only `state` keeps that.
+
+        One secret may serve several surveys. Those with the same filters and f, that differ in p
+        and q only, share the permanent response of every answer; others share none.
         """
         check_cohorts(self.n_cohorts)
         once = self.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
         spent = self.epsilon if once else self.lifetime_epsilon
         self._permitted(spent, max_epsilon, allow_no_privacy)
-        lifetime = self.lifetime_audit()
-        if not lifetime.agrees:
-            raise InvalidArgument("mechanism", self, f"leaks more than it claims\n{lifetime}")
+        check_audit(self.lifetime_audit())
         return opened_client(self, system_words(entropy), secret, state, 1 if once else None)
+
+    @cached_property
+    def filter_digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of all that says which bits an answer owns.
+
+        Two surveys with one digest have the same filters of all answers.
+        """
+        labels = None if self.alphabet is None else labels_to_json(self.alphabet)
+        law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
+        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
 
     def permanent_thresholds(self) -> tuple[int, int]:
         """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""

@@ -10,16 +10,20 @@ The secret is 32 random bytes. Numbers in messages are decimal ASCII.
 2. The cohort is ``floor(w C / 2^64)``, w the first word of the message ``ldpstats cohort 1 C``.
 3. The permanent response to an answer has bit j set if word j is below the threshold, out of 2^64,
    of a bit that the answer owns or does not own: ``2^64 - t`` and t, where t is ``2^63 f`` rounded
-   up. The message is ``ldpstats permanent 1 m t c_1,...,c_h`` with m bits and the answer's cells in
-   the order of its hashes, then a NUL, then the SHA-256 of the answer's UTF-8 bytes. An answer from
-   a list that is no text has the bytes of its text in Python.
+   up. The message is ``ldpstats permanent 1 c t d`` with the cohort c and the digest d of the
+   filter, then a NUL, then the SHA-256 of the answer's UTF-8 bytes. An answer from a list that is
+   no text has the bytes of its text in Python.
+4. The digest is the SHA-256, in hexadecimal digits, of the JSON ``[m,h,C,hashing,alphabet]`` in
+   ASCII without spaces: bits, hashes, cohorts, "ldpstats" or "google", and the alphabet as in the
+   specification (null, a number, or a list).
 
-So a survey with the same filter and noise, in which only p and q differ, has the same permanent
-response, and tells nothing new.
+So surveys with the same filters and noise, in which only p and q differ, share the permanent
+response of every answer, and tell nothing new. Any other two share none: were some answers shared
+and others not, responses that differ would rule out some answers for sure.
 
 Test vectors: the secret has the bytes 0 to 31. Its cohort among 64 is 54. RAPPOR of 16 bits with
 two hashes, 64 cohorts and f = 1/2 has t = 2^62, and the permanent response to "a" is
-1010000101000000 (bit 0 first), to "Zürich" 0001001011001010.
+1001001000001000 (bit 0 first), to "Zürich" 0100101010000100.
 """
 
 from __future__ import annotations
@@ -29,7 +33,7 @@ import hmac
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Self
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +41,7 @@ import pandas as pd
 
 from ldpstats import samplers
 from ldpstats.clients.budget import Budget, FileBudget, MemoryBudget, check_state
+from ldpstats.clients.device import Device
 from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -54,14 +59,15 @@ _SECRET_BYTES = 32
 
 
 @dataclass(frozen=True, eq=False)
-class RAPPORClient:
+class RAPPORClient(Device):
     """One respondent's device: it keeps a secret and a cohort, and gives an answer one response.
 
     Made by `RAPPOR.client`. The permanent response is a keyed function of the secret and the
     answer, so that threads, copies of the process and restarts cannot make two: however often an
     answer is reported, the reports together tell no more than its permanent response, which is
     `RAPPOR.lifetime_epsilon` private. Answers that change cost a lifetime each. At f = 0 there is
-    no noise in it, and one report is all that is made. No error shows an answer.
+    no noise in it, and a client makes one report; that it did, only a state file remembers. No
+    error shows an answer.
 
     For the answers of many respondents, one report each, there is `RAPPOR.collector`.
 
@@ -83,6 +89,7 @@ class RAPPORClient:
     _secret: bytes = field(repr=False)
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
+    _cells: Array | None = field(repr=False)  # that answers from a list own in her cohort, (S, h)
 
     @property
     def total_epsilon(self) -> float:
@@ -118,21 +125,18 @@ class RAPPORClient:
         """The bits of the permanent response, (m,); see the specification above."""
         rappor = self.mechanism
         cohort = np.array([self.cohort])
-        if rappor.alphabet is not None:
+        if self._cells is not None:
             codes, _ = encode("value", [value], rappor.alphabet)
-            cells = rappor._alphabet_own(codes, cohort)
-            text = str(rappor.alphabet[codes[0]])
+            cells, text = self._cells[codes[0]], str(rappor.alphabet[codes[0]])
         else:
-            cells = rappor._own_cells(pd.Series([value], dtype=object), cohort)
-            text = str(value)
+            cells = rappor._own_cells(pd.Series([value], dtype=object), cohort)[0]
+            text = str.__str__(value)  # what is hashed, not what an Enum calls itself
         own = np.zeros(rappor.n_bits, dtype=bool)
-        own[cells[0]] = True
+        own[cells] = True
         owned, other = rappor.permanent_thresholds()
-        names = ",".join(map(str, cells[0].tolist()))
-        message = f"ldpstats permanent 1 {rappor.n_bits} {other} {names}\0".encode("ascii")
-        words = _keyed_words(
-            self._secret, message + hashlib.sha256(text.encode("utf-8")).digest(), rappor.n_bits
-        )
+        head = f"ldpstats permanent 1 {self.cohort} {other} {rappor.filter_digest}\0"
+        message = head.encode("ascii") + hashlib.sha256(text.encode("utf-8")).digest()
+        words = _keyed_words(self._secret, message, rappor.n_bits)
         return np.where(own, _below(words, owned), _below(words, other))
 
     def privatize(self, values: object, missing: str = "raise") -> NoReturn:
@@ -148,13 +152,7 @@ class RAPPORClient:
 
         It belongs on the respondent's device alone: with the secret, reports can be seen through.
         """
-        return {
-            "format": _FORMAT,
-            "version": _VERSION,
-            "fingerprint": self.mechanism.fingerprint,
-            "cohort": self.cohort,
-            "secret": self._secret.hex(),
-        }
+        return _state(self.mechanism, self.cohort, self._secret)
 
     @classmethod
     def from_dict(
@@ -162,8 +160,8 @@ class RAPPORClient:
         document: dict[str, Any],
         mechanism: Any,
         entropy: Callable[[int], bytes] | None = None,
-    ) -> Self:
-        """Read the state that `to_dict` wrote.
+    ) -> RAPPORClient:
+        """Read the state that `to_dict` wrote; at f = 0 with a report to make, made or not.
 
         Raises
         ------
@@ -176,25 +174,13 @@ class RAPPORClient:
         if not isinstance(device, RAPPORClient):
             raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
         cohort, secret = _checked_state(document, mechanism, "document")
-        return cls(mechanism, cohort, secret, device._words, device._budget)
+        return _client(mechanism, cohort, secret, device._words, device._budget)
 
     def __repr__(self) -> str:
         once = ", reports=1" if self._budget.limit is not None else ""
         return (
             f"RAPPORClient({self.mechanism}, cohort={self.cohort}{once}, epsilon of all reports of "
             f"an answer together: {self.total_epsilon:.6g})"
-        )
-
-    def __copy__(self) -> Self:
-        return self
-
-    def __deepcopy__(self, memo: object) -> Self:
-        return self
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotAvailable(
-            "a client is not pickled, because it holds a secret: make it where it is used, with "
-            "the same secret= or state="
         )
 
 
@@ -218,34 +204,47 @@ def opened_client(
         How many reports it may make.
     """
     budget: Budget = MemoryBudget(limit)
-    if rappor.alphabet is not None:
-        rappor.cells()  # kept from now on: the first report takes no longer than others
     if secret is not None:
         if state is not None:
             raise InvalidArgument("state", state, "goes without a secret, which it would hold too")
         if not isinstance(secret, bytes) or len(secret) != _SECRET_BYTES:
             remedy = f"must be {_SECRET_BYTES} random bytes, such as secrets.token_bytes(32)"
             raise InvalidArgument("secret", HIDDEN, remedy)
-        return RAPPORClient(rappor, _cohort(secret, rappor.n_cohorts), secret, words, budget)
+        return _client(rappor, _cohort(secret, rappor.n_cohorts), secret, words, budget)
 
-    def fresh() -> RAPPORClient:
-        drawn = words(_SECRET_BYTES // 8).astype("<u8").tobytes()
-        return RAPPORClient(rappor, _cohort(drawn, rappor.n_cohorts), drawn, words, budget)
+    def drawn() -> tuple[int, bytes]:
+        new = words(_SECRET_BYTES // 8).astype("<u8").tobytes()
+        return _cohort(new, rappor.n_cohorts), new
 
     if state is None:
-        return fresh()
+        return _client(rappor, *drawn(), words, budget)
     file = StateFile.at(state)
-    document = file.opened(lambda: fresh().to_dict())
+    document = file.opened(lambda: _state(rappor, *drawn()))
     cohort, kept = _checked_state(document, rappor, str(file.path))
     if limit is not None:  # marks would be a trace of each report
-        budget = FileBudget(limit, file)
-    return RAPPORClient(rappor, cohort, kept, words, budget)
+        budget = FileBudget(limit, file, document, file.count())
+    return _client(rappor, cohort, kept, words, budget)
+
+
+def _client(rappor: Any, cohort: int, secret: bytes, words: Words, budget: Budget) -> RAPPORClient:
+    cells = None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
+    return RAPPORClient(rappor, cohort, secret, words, budget, cells)
+
+
+def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:
+    return {
+        "format": _FORMAT,
+        "version": _VERSION,
+        "fingerprint": rappor.fingerprint,
+        "cohort": cohort,
+        "secret": secret.hex(),
+    }
 
 
 def _checked_state(document: Any, rappor: Any, path: str) -> tuple[int, bytes]:
     """Cohort and secret of a state; messages do not show it."""
     given = document if isinstance(document, dict) else {}
-    if given.get("format") == _FORMAT and "permanent" in given:
+    if repr(given.get("format")) == repr(_FORMAT) and "permanent" in given:
         raise InvalidArgument(
             "state",
             path,
