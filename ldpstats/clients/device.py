@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
-from typing import Any, NoReturn, Protocol, Self
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -13,16 +13,7 @@ from ldpstats.clients.secrecy import secretive
 from ldpstats.errors import NotAvailable
 from ldpstats.randomness import Words
 
-__all__ = ["Client", "Collector", "Device", "Source", "in_all", "plain"]
-
-
-class Source(Protocol):
-    """What makes reports: a mechanism, or a survey of several."""
-
-    @property
-    def epsilon(self) -> Any: ...
-    def _report(self, values: object, words: Words, missing: str) -> Any: ...
-    def _message(self, reports: Any) -> Any: ...
+__all__ = ["Client", "Collector", "Device", "in_all", "plain"]
 
 
 def plain(value: Any) -> Any:
