@@ -254,6 +254,26 @@ def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
         ldp.Counts.from_frame(frame, ldp.KRR(3, 50.0))
 
 
+@pytest.mark.parametrize("digits", [b"\xff\xfe", b"x" * 50_000], ids=["no text", "long"])
+def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path) -> None:
+    """The message still says what to do, however long what is stored there is."""
+    path = tmp_path / "r.parquet"
+
+    def store(made: pyarrow.Table, key: bytes) -> None:
+        fields = [field.with_metadata({key: digits}) for field in made.schema]
+        pyarrow.parquet.write_table(made.cast(pyarrow.schema(fields)), path)
+
+    store(pyarrow.table({"report": JOBS}), b"ldpstats.fingerprint")
+    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
+        io.read_counts(path, ONE)
+    assert len(str(caught.value)) < 500
+    io.write_dictionary_reports(SURVEY.privatize(["abc"], rng()), path, force=True)
+    store(pyarrow.parquet.read_table(path), b"ldpstats.survey")
+    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
+        io.read_dictionary_reports(path, SURVEY)
+    assert len(str(caught.value)) < 500
+
+
 # -- columns that are kept -------------------------------------------------------------------------
 
 

@@ -15,10 +15,10 @@ import pandas as pd
 from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionarySurvey
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.files import FilePath
-from ldpstats.io.report_columns import ReportColumn, read_fingerprints
+from ldpstats.io.report_columns import ReportColumn, read_fingerprints, stored_text
 from ldpstats.io.surveys import check_survey
 from ldpstats.io.tables import (
     CHUNK_ROWS,
@@ -140,13 +140,12 @@ class _Table:
             remedy = f"must be five distinct names, of what {', '.join(COLUMNS)} hold"
             raise InvalidArgument("columns", self.columns, remedy)
         for column in self.columns:
-            stored = column_metadata(self.path, column).get(FINGERPRINT, b"")
-            found = stored.decode("ascii", "replace")
+            found = stored_text(column_metadata(self.path, column), FINGERPRINT)
             if found and found != self.survey.fingerprint:
                 raise MechanismMismatch(
                     f"{self.path}, column {column!r} holds reports of a survey with fingerprint "
-                    f"{found}, not of {self.survey} ({self.survey.fingerprint}): use the "
-                    "specification that the reports were made with"
+                    f"{shorten(found)}, not of {self.survey} ({self.survey.fingerprint}): use "
+                    "the specification that the reports were made with"
                 )
 
     @cached_property

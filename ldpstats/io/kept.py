@@ -16,6 +16,7 @@ from ldpstats.fingerprints import fingerprint_column, is_fingerprint
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
+from ldpstats.io.report_columns import stored_text
 from ldpstats.io.tables import column_metadata, file_format, guarded, objects
 
 __all__ = ["KeptColumns", "constant"]
@@ -119,7 +120,7 @@ class KeptColumns:
             self._check(frame[column], column, done)
             columns[column] = frame[column]
         elif kind in self.stored[name] and file_format(self.target) != ".parquet":
-            digits = self.stored[name][kind].decode("ascii", "replace")
+            digits = stored_text(self.stored[name], kind)
             columns[column] = constant(digits, len(frame))
 
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
