@@ -354,7 +354,8 @@ def _add_privatize(commands: Any) -> None:
     words = "copy another column too, as it is: an identifier, or reports made before"
     add("--keep", action="append", default=[], metavar="COLUMN", help=words)
     words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
-    words += "would run as a formula; the other commands read them as before"
+    words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
+    words += "answers that --keep leaves for another run are refused there if any text is an answer"
     add("--spreadsheet-safe", action="store_true", help=words)
     add_reading(add, "answers", "write an empty report for each")
 

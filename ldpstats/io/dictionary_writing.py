@@ -30,7 +30,15 @@ from ldpstats.io.tables import (
     table_chunks,
     write_table,
 )
-from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
+from ldpstats.io.values import (
+    answers_in,
+    check_guarded,
+    label_of,
+    missing_texts,
+    present,
+    refuse_guarded,
+    refuse_missing,
+)
 from ldpstats.mechanisms.base import Enumerated
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
@@ -150,7 +158,8 @@ def privatize_strings(
         all.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula; `read_dictionary_reports` leaves it out.
+        would run as a formula; `read_dictionary_reports` leaves it out. Do without it where `keep`
+        leaves answers for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -163,8 +172,9 @@ def privatize_strings(
     ------
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for strings that the survey refuses, for a file without answers, and for `keep`
-        with the true column. The row is named, from 1 after the header; the string is not.
+        are counted, for strings that the survey refuses, for those in CSV that `spreadsheet_safe`
+        seems to have changed, for a file without answers, and for `keep` with the true column.
+        The row is named, from 1 after the header; the string is not.
 
     Examples
     --------
@@ -219,6 +229,7 @@ def _privatized(
     check_paths(source, target, specification)
     check_spreadsheet_safe(spreadsheet_safe, target)
     kept = KeptColumns(source, target, keep, column, [*COLUMNS, FINGERPRINTS], spreadsheet_safe)
+    absent_texts = missing_texts(source, na)
     survey, where = client.survey, f"{source}, column {column!r}"
     totals = [0, 0]
 
@@ -226,10 +237,11 @@ def _privatized(
         used, extra = [column, *keep], kept.optional
         for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
             done = sum(totals)
-            values, absent = present(where, frame[column], None, na)
+            values, absent = present(where, frame[column], None, absent_texts)
             if missing == "raise":
                 refuse_missing(where, done, absent)
             named = answers_in(where, done, absent)
+            refuse_guarded(source, values, named)
             reports = privatized(client, values, named, _remedy(survey))
             totals[0] += len(reports)
             totals[1] += int(absent.sum())

@@ -20,6 +20,7 @@ from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
     label_of,
+    missing_texts,
     present,
     refuse_missing,
     row_named,
@@ -137,6 +138,11 @@ class ReportColumn:
             return None
         return label_of(self.path, self.mechanism.outputs, self.na)
 
+    @cached_property
+    def _missing_texts(self) -> list[str]:
+        labels = self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else ()
+        return missing_texts(self.path, self.na, labels)
+
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, and which of its rows have none.
 
@@ -161,8 +167,10 @@ class ReportColumn:
             For a row with another mechanism's fingerprint in the column of fingerprints.
         """
         for column in self.optional:
-            read_fingerprints(self.path, frame, column, self.na, self.mechanism, done)
-        values, absent = present(self.where, frame[self.column], self._to_label, self.na)
+            read_fingerprints(self.path, frame, column, self._missing_texts, self.mechanism, done)
+        values, absent = present(
+            self.where, frame[self.column], self._to_label, self._missing_texts
+        )
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
         cohort = None if self.cohort is None else self._cohorts(frame, done, absent)

@@ -27,7 +27,15 @@ from ldpstats.io.tables import (
     table_chunks,
     write_table,
 )
-from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
+from ldpstats.io.values import (
+    answers_in,
+    check_guarded,
+    label_of,
+    missing_texts,
+    present,
+    refuse_guarded,
+    refuse_missing,
+)
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
@@ -160,7 +168,8 @@ def privatize_file(
         at all.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula. `read_counts` takes "'-5" for the label -5.
+        would run as a formula. `read_counts` takes "'-5" for the label -5. Do without it where
+        `keep` leaves answers for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -173,7 +182,8 @@ def privatize_file(
     ------
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for a file without answers, and for `keep` with the true column.
+        are counted, for a file without answers, and for `keep` with the true column;
+        where any text is an answer, for one in CSV that `spreadsheet_safe` seems to have changed.
     NotAvailable
         For the client of a single respondent (`RAPPOR.client`).
     UnknownCategory
@@ -236,7 +246,9 @@ def _privatized(
     own = [name, fingerprint_column(name)]
     kept = KeptColumns(source, target, keep, column, own, spreadsheet_safe)
     mechanism = client.mechanism
-    to_label = None if mechanism.is_open else label_of(source, mechanism.labels(), na)
+    labels = None if mechanism.is_open else mechanism.labels()
+    to_label = None if labels is None else label_of(source, labels, na)
+    absent_texts = missing_texts(source, na, () if labels is None else labels)
     where = f"{source}, column {column!r}"
     totals = [0, 0]
 
@@ -244,10 +256,12 @@ def _privatized(
         used, extra = [column, *keep], kept.optional
         for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
             done = sum(totals)
-            values, absent = present(where, frame[column], to_label, na)
+            values, absent = present(where, frame[column], to_label, absent_texts)
             if missing == "raise":
                 refuse_missing(where, done, absent)
             named = answers_in(where, done, absent)
+            if mechanism.is_open:
+                refuse_guarded(source, values, named)
             reports = privatized(client, values, named, _remedy(mechanism))
             labels = np.full(len(frame), None, dtype=object)
             labels[~absent] = mechanism.report_labels(reports).tolist()

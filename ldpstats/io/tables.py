@@ -36,6 +36,7 @@ __all__ = [
     "read_column",
     "read_columns",
     "table_chunks",
+    "unguarded",
     "write_table",
 ]
 
@@ -314,6 +315,11 @@ def write_table(
 def guarded(text: str) -> str:
     """Text with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(RISKY) else text
+
+
+def unguarded(text: str) -> str:
+    """Text without the apostrophe that `guarded` may have put before it."""
+    return text[1:] if text.startswith("'") and text.startswith(RISKY, 1) else text
 
 
 def check_spreadsheet_safe(given: object, path: FilePath) -> bool:

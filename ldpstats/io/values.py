@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import counts_vector
+from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import RISKY, file_format, guarded, objects
+from ldpstats.io.tables import RISKY, file_format, guarded, objects, unguarded
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "check_guarded",
     "check_mechanism",
     "label_of",
+    "missing_texts",
     "present",
+    "refuse_guarded",
     "refuse_missing",
     "row_named",
     "whole_counts",
@@ -65,6 +68,34 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
     return lambda text: table.get(text, text)
 
 
+def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ()) -> list[str]:
+    """The text of `na` and, in CSV, what spreadsheet_safe= makes of it; a label is an answer."""
+    risky = {guarded(text) for text in na if text.startswith(RISKY)}
+    if not risky or file_format(path) == ".parquet":
+        return list(na)
+    if not isinstance(labels, pd.RangeIndex):  # numbers from 0 on look like none of them
+        risky -= {str(label) for label in labels}
+    return [*na, *risky]
+
+
+def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
+    """Refuse answers of CSV that spreadsheet_safe= seems to have changed; where any text is one.
+
+    `named` tells what to call text i of `texts`, (n,), none of which is shown.
+    """
+    if file_format(path) == ".parquet":  # where it does not exist
+        return
+    changed = [unguarded(text) != text for text in texts]
+    if any(changed):
+        raise InvalidArgument(
+            named(changed.index(True)),
+            HIDDEN,
+            "begins with an apostrophe and one of =, +, - and @, as written with spreadsheet_safe= "
+            "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
+            "part of the answer, use a Parquet file, which is read as it is",
+        )
+
+
 def check_guarded(labels: pd.Index[Any]) -> None:
     """Refuse labels of which one, when it is guarded against spreadsheets, looks like another."""
     if isinstance(labels, pd.RangeIndex):
@@ -90,7 +121,7 @@ def present(
     to_label : callable, optional
         From `label_of`.
     na : sequence of str
-        Text that means a missing answer.
+        Text that means a missing answer; from `missing_texts`.
 
     Returns
     -------
