@@ -1,8 +1,8 @@
 """The command line of the package, ``ldpstats COMMAND``.
 
 Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
-on standard error and nothing on standard output; 130, an interruption; 141, that nobody reads the
-output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
+on standard error and nothing on standard output; 130, an interruption once it has started; 141,
+that nobody reads the output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
 However it ends, files appear complete or not at all, and those of one run together; only SIGKILL or
 a crash leaves a temporary file, whose name begins with ".ldpstats-".
 """
@@ -154,7 +154,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
-        broken pipe. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
+        broken pipe. An interruption before the first line, while Python imports the package, is
+        Python's own: a traceback. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
         files are gone.
 
     Examples
@@ -163,13 +164,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     ldpstats 0.1.0
     0
     """
-    _fill_standard_streams()
-    with cleaning_up(), _quiet_interruptions():
-        try:
+    try:
+        _fill_standard_streams()
+        with cleaning_up(), _quiet_interruptions():
             return _status(argv)
-        except KeyboardInterrupt:  # one more, while the first was being dealt with
-            remove_unfinished()
-            return 130
+    except KeyboardInterrupt:  # before a command began, or while the first was being dealt with
+        remove_unfinished()
+        return 130
 
 
 def _status(argv: Sequence[str] | None) -> int:
