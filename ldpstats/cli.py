@@ -2,9 +2,9 @@
 
 Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
 on standard error and nothing on standard output; 130, an interruption once it has started; 141,
-that nobody reads the output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
-However it ends, files appear complete or not at all, and those of one run together; only SIGKILL or
-a crash leaves a temporary file, whose name begins with ".ldpstats-".
+that nobody reads the output. After SIGTERM and SIGHUP the process ends by the signal, which a shell
+shows as 143 and 129. However it ends, files appear complete or not at all, and those of one run
+together; only SIGKILL or a crash leaves a temporary file, whose name begins with ".ldpstats-".
 """
 
 from __future__ import annotations
@@ -154,9 +154,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
-        broken pipe. An interruption before the first line, while Python imports the package, is
-        Python's own: a traceback. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
-        files are gone.
+        broken pipe. An interruption before `main` runs, while Python imports the package, is
+        Python's own: a traceback. SIGTERM and SIGHUP end the process, as they do by default, after
+        unfinished files are gone.
 
     Examples
     --------

@@ -94,6 +94,14 @@ FAULTS: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: table(f / "a.parquet", [SECRET.encode()]),
         "must hold text, numbers or booleans",
     ),
+    "a structure": (
+        lambda f: table(f / "a.parquet", [{SECRET: "nurse"}]),
+        "'a nested type': must hold text, numbers or booleans",
+    ),
+    "a list of structures": (
+        lambda f: table(f / "a.parquet", [[{SECRET: 1}]]),
+        "'a nested type': must hold text, numbers or booleans",
+    ),
     "a missing answer": (
         lambda f: text(f / "a.csv", f"job,id\n{'nurse'},1\n,{SECRET}\n"),
         "row 2=None: is missing",

@@ -166,7 +166,7 @@ class _Wanted:
 @contextmanager
 def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
-    with reading(path, secret=secret), open(path, "rb") as raw:
+    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield csv.reader(text, strict=True), raw
@@ -217,8 +217,9 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
     import pyarrow
     import pyarrow.parquet
 
-    path, damage = wanted.path, pyarrow.ArrowException
-    with reading(path, damage, secret=wanted.secret), pyarrow.parquet.ParquetFile(path) as file:
+    path = wanted.path
+    safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
+    with safely, pyarrow.parquet.ParquetFile(path) as file:
         header = file.schema_arrow.names
         stored = {header[i]: name for name, i in wanted.places(header).items()}
         done = 0
@@ -265,7 +266,7 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
     import pyarrow
     import pyarrow.parquet
 
-    with reading(path, pyarrow.ArrowException, secret=secret):
+    with reading(path, pyarrow.ArrowException, secret=secret, regular=True):
         schema = pyarrow.parquet.read_schema(path)
         return schema.field(_position(path, schema.names, column, secret)).metadata or {}
 

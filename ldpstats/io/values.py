@@ -159,7 +159,9 @@ def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
         return pd.DataFrame({0: objects(column)}, dtype=object)[0]
-    raise InvalidArgument(where, str(kind), "must hold text, numbers or booleans: convert it")
+    # the fields of a nested type have names, which may be answers
+    shown = "a nested type" if kind.num_fields else str(kind)
+    raise InvalidArgument(where, shown, "must hold text, numbers or booleans: convert it")
 
 
 def whole_counts(
