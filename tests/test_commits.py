@@ -297,6 +297,14 @@ def test_a_file_system_that_cannot_flush(tmp_path: Path, monkeypatch: pytest.Mon
     assert (tmp_path / "a").read_text() == "new"
 
 
+def test_words_of_others_are_not_shown(tmp_path: Path) -> None:
+    """An OSError without a number is somebody else's, and may quote an answer."""
+    with pytest.raises(ldp.InvalidArgument, match=r"cannot be written \(OSError\)") as caught:
+        with io.replacing(tmp_path / "a"):
+            raise OSError("zebra")
+    assert "zebra" not in str(caught.value) and names(tmp_path) == []
+
+
 def test_a_folder_that_vanishes(tmp_path: Path) -> None:
     folder = tmp_path / "folder"
     folder.mkdir()

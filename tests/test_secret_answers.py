@@ -227,6 +227,17 @@ def test_an_interruption_stays_one_and_is_bare(kind: type[BaseException], tmp_pa
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
 
 
+def test_arguments_that_do_not_exist_are_named() -> None:
+    for make in (io.privatize_file, io.privatize_strings):
+        unchecked: Any = make
+        with pytest.raises(TypeError, match="missing a required argument: 'target'") as caught:
+            unchecked(SECRET)
+        assert SECRET not in str(caught.value)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'chunks'") as caught:
+            unchecked("a.csv", "r.csv", "job", KRR.collector(), chunks=SECRET)
+        assert SECRET not in str(caught.value)
+
+
 def test_a_defect_of_the_command_is_not_quoted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
