@@ -171,7 +171,7 @@ class Answers:
         for frame in table_chunks(source, [kept.answers, *kept.names], **how):
             done = sum(totals)
             column = frame[kept.answers]
-            values, absent = present(where, column, self._to_label, self._missing_texts)
+            values, absent = present(where, column, self._to_label, self._missing_texts, True)
             if self.missing == "raise":
                 refuse_missing(where, done, absent)
             named = answers_in(where, done, absent)

@@ -108,7 +108,11 @@ def check_guarded(labels: pd.Index[Any]) -> None:
 
 
 def present(
-    where: str, column: pd.Series[Any], to_label: LabelOf | None, na: Sequence[str]
+    where: str,
+    column: pd.Series[Any],
+    to_label: LabelOf | None,
+    na: Sequence[str],
+    secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The values that are there, their text turned into labels, and a mask of those that are not.
 
@@ -122,13 +126,15 @@ def present(
         From `label_of`.
     na : sequence of str
         Text that means a missing answer; from `missing_texts`.
+    secret : bool
+        Whether they are true answers, of which no error shows any.
 
     Returns
     -------
     values : array, shape (n - number missing,)
     missing : array of bool, shape (n,)
     """
-    column = _plain(where, column)
+    column = _plain(where, column, secret)
     missing = column.isna().to_numpy(dtype=bool)
     if column.dtype != object:
         return column[~missing].to_numpy(), missing
@@ -143,7 +149,7 @@ def present(
     return values, missing
 
 
-def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
+def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Series[Any]:
     """Text as objects, None where missing; floats with nan; integers or booleans; nothing else."""
     if not isinstance(column.dtype, pd.ArrowDtype):
         return column
@@ -160,7 +166,7 @@ def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
     if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
         return pd.DataFrame({0: objects(column)}, dtype=object)[0]
     # the fields of a nested type have names, which may be answers
-    shown = "a nested type" if kind.num_fields else str(kind)
+    shown = "a nested type" if secret and kind.num_fields else str(kind)
     raise InvalidArgument(where, shown, "must hold text, numbers or booleans: convert it")
 
 
