@@ -1,10 +1,10 @@
 """The command line of the package, ``ldpstats COMMAND``.
 
 Exit status 0 is success; 1, that an audit found a leak or no privacy; 2, bad input, with one line
-on standard error and nothing on standard output; 130, an interruption; 141, that nobody reads the
-output. After SIGTERM and SIGHUP the process ends by the signal, which a shell shows as 143 and 129.
-However it ends, files appear complete or not at all, and those of one run together; only SIGKILL or
-a crash leaves a temporary file, whose name begins with ".ldpstats-".
+on standard error and nothing on standard output; 130, an interruption once it has started; 141,
+that nobody reads the output. After SIGTERM and SIGHUP the process ends by the signal, which a shell
+shows as 143 and 129. However it ends, files appear complete or not at all, and those of one run
+together; only SIGKILL or a crash leaves a temporary file, whose name begins with ".ldpstats-".
 """
 
 from __future__ import annotations
@@ -154,8 +154,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     -------
     int
         0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
-        broken pipe. SIGTERM and SIGHUP end the process, as they do by default, after unfinished
-        files are gone.
+        broken pipe. An interruption before `main` runs, while Python imports the package, is
+        Python's own: a traceback. SIGTERM and SIGHUP end the process, as they do by default, after
+        unfinished files are gone.
 
     Examples
     --------
@@ -163,13 +164,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     ldpstats 0.1.0
     0
     """
-    _fill_standard_streams()
-    with cleaning_up(), _quiet_interruptions():
-        try:
+    try:
+        _fill_standard_streams()
+        with cleaning_up(), _quiet_interruptions():
             return _status(argv)
-        except KeyboardInterrupt:  # one more, while the first was being dealt with
-            remove_unfinished()
-            return 130
+    except KeyboardInterrupt:  # before a command began, or while the first was being dealt with
+        remove_unfinished()
+        return 130
 
 
 def _status(argv: Sequence[str] | None) -> int:
@@ -354,7 +355,8 @@ def _add_privatize(commands: Any) -> None:
     words = "copy another column too, as it is: an identifier, or reports made before"
     add("--keep", action="append", default=[], metavar="COLUMN", help=words)
     words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
-    words += "would run as a formula; the other commands read them as before"
+    words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
+    words += "answers that --keep leaves for another run are refused there if any text is an answer"
     add("--spreadsheet-safe", action="store_true", help=words)
     add_reading(add, "answers", "write an empty report for each")
 

@@ -7,6 +7,7 @@ were put together.
 from __future__ import annotations
 
 import re
+from math import isclose
 from typing import Any
 
 import numpy as np
@@ -58,10 +59,13 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
         row = f"{where}, row {done + int(np.argmax(codes == code)) + 1}"
         if found == column:
             raise MechanismMismatch(f"{row}: is a second header line: remove it")
+        rewritten = (
+            "; this is no fingerprint, though: if a spreadsheet rewrote the column, empty it"
+        )
         raise MechanismMismatch(
             f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
             f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
-            "of several in files of their own"
+            f"of several in files of their own{'' if is_fingerprint(found) else rewritten}"
         )
 
 
@@ -70,6 +74,11 @@ def _alike(found: object, own: str) -> bool:
     if found == own:
         return True
     try:  # 001234567890 becomes 1234567890, and 12345678e012 becomes 1.2345678e19
-        return float(found) == float(own)  # type: ignore[arg-type]
+        number, digits = float(found), float(own)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return False
+    if number == digits:
+        return True
+    # Excel saves 447870912345 as 4.47871E+11, which pandas reads as 447871000000.0
+    short = "E+" in found if isinstance(found, str) else isinstance(found, float)
+    return short and float(f"{number:.5e}") == number and isclose(number, digits, rel_tol=5e-6)

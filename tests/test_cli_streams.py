@@ -113,6 +113,47 @@ def test_a_second_interruption_is_no_traceback(
     assert capsys.readouterr() == ("", "") and "out.json" not in files()
 
 
+INTERRUPTED = """
+import signal, sys
+from ldpstats.cli import main
+
+def run(at):
+    \"\"\"Interrupt at one of the lines that run; return how many there were, and the status.\"\"\"
+    lines = 0
+    def trace(frame, event, arg):
+        nonlocal lines
+        if frame.f_code is main.__code__ and frame.f_lineno == first:
+            return trace  # the first line stands before everything that could catch it
+        lines += event == "line"
+        if event == "line" and lines == at:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+    sys.settrace(trace)
+    try:
+        status = main(["--version"])
+    except KeyboardInterrupt:
+        status = "escaped"
+    sys.settrace(None)
+    return lines, status
+
+first = next(line for *_, line in main.__code__.co_lines() if line != main.__code__.co_firstlineno)
+total, _ = run(0)
+moments = [*range(1, 150), *range(150, total - 100, 50), *range(total - 100, total + 1)]
+print(total, {run(at)[1] for at in moments})
+"""
+
+
+def test_an_interruption_at_any_line_is_no_traceback() -> None:
+    """From the first line on: the streams, the handlers of signals, the arguments, the end."""
+    environment = os.environ | {"PYTHONPATH": str(Path(ldp.__file__).parents[1])}
+    command = [sys.executable, "-c", INTERRUPTED]
+    ran = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert "Traceback" not in ran.stderr and ran.returncode == 0
+    total, statuses = ran.stdout.splitlines()[-1].split(maxsplit=1)
+    assert int(total) > 1000 and statuses in ("{0, 130}", "{130, 0}", "{130}")
+
+
 class Closing:
     """What is interrupted while it is being thrown away, where no error can be raised."""
 

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
 import shutil
 import signal
 import stat
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +23,15 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import cli, io
-from ldpstats.io import commits, interrupts
+from ldpstats.io import commits, interrupts, locks
+from ldpstats.io.permissions import Permissions
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
 ENDING = [signal.SIGTERM, signal.SIGHUP]
+
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(ldp.__file__).parents[1])}
 
 
 def names(folder: Path) -> list[str]:
@@ -60,6 +67,26 @@ def test_a_new_file_follows_the_umask(umask: int, links: None, tmp_path: Path) -
     assert mode(tmp_path / "a") == 0o666 & ~umask and names(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize("umask", [0o222, 0o377, 0o777])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_umask_that_forbids_the_owner(
+    force: bool, umask: int, links: None, tmp_path: Path
+) -> None:
+    """Who made the temporary file can open it again, and the file gets what the umask leaves."""
+    path = tmp_path / "a"
+    if force:
+        path.write_text("old")
+        path.chmod(0o444)
+    before = os.umask(umask)
+    try:
+        with io.replacing(path, force) as temporary:
+            assert mode(temporary) & 0o600 == 0o600
+            temporary.write_text("new")
+    finally:
+        os.umask(before)
+    assert mode(path) == (0o444 if force else 0o666 & ~umask)
+
+
 @pytest.mark.parametrize("permissions", [0o600, 0o640, 0o444, 0o664, 0o755])
 def test_an_overwritten_file_keeps_its_mode(permissions: int, links: None, tmp_path: Path) -> None:
     path = tmp_path / "a"
@@ -72,22 +99,99 @@ def test_an_overwritten_file_keeps_its_mode(permissions: int, links: None, tmp_p
     assert path.read_text() == "new" and mode(path) == permissions and names(tmp_path) == ["a"]
 
 
+@pytest.mark.parametrize(("permissions", "left"), [(0o664, 0o604), (0o604, 0o600), (0o640, 0o600)])
 def test_what_a_group_was_allowed_is_not_allowed_to_another(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    permissions: int, left: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Nor are its members, who are others now, allowed what they were not."""
     path = tmp_path / "a"
     path.write_text("old")
-    path.chmod(0o664)
 
     def refuse(*given: Any) -> None:
         raise PermissionError(errno.EPERM, "Operation not permitted")
 
-    real = os.stat(path)
-    other = os.stat_result([*real[:5], real.st_gid + 1, *real[6:]])
+    real = path.stat()
     monkeypatch.setattr(os, "fchown", refuse)
-    with path.open("r+") as file:
-        commits._take_permissions(file.fileno(), other)
-    assert mode(path) == 0o604
+    for acl in (None, b"a list of another group's"):
+        with path.open("r+") as file:
+            Permissions(permissions, real.st_uid, real.st_gid + 1, acl).give(file.fileno())
+        assert mode(path) == (left if acl is None else 0o600)
+
+
+def entries(*given: tuple[int, int, int]) -> bytes:
+    """A POSIX access control list: tag, permissions and identity of each entry."""
+    return struct.pack("<I", 2) + b"".join(struct.pack("<HHI", *entry) for entry in given)
+
+
+NOBODY = 0xFFFFFFFF
+# the owner, user 1234, the group, the mask, and others
+LIST = entries((1, 6, NOBODY), (2, 6, 1234), (4, 0, NOBODY), (16, 6, NOBODY), (32, 0, NOBODY))
+ACCESS, DEFAULT = "system.posix_acl_access", "system.posix_acl_default"
+
+
+def listed(path: Path, name: str = ACCESS) -> bytes | None:
+    try:
+        return os.getxattr(path, name)
+    except OSError:
+        return None
+
+
+@pytest.fixture
+def acl(tmp_path: Path) -> None:
+    try:
+        os.setxattr(tmp_path, ACCESS, LIST)
+        os.removexattr(tmp_path, ACCESS)
+    except (AttributeError, OSError) as error:
+        pytest.skip(f"no POSIX access control lists here: {error}")
+
+
+def test_an_overwritten_file_keeps_its_access_control_list(
+    acl: None, links: None, tmp_path: Path
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    os.setxattr(path, ACCESS, LIST)
+    with io.replacing(path, force=True) as temporary:
+        temporary.write_text("new")
+        assert mode(temporary) == 0o600 and listed(temporary) is None
+    # the bits of the group are the mask; without the list, they would be what the group may do
+    assert listed(path) == LIST and mode(path) == 0o660 and path.read_text() == "new"
+
+
+def test_a_list_that_cannot_be_given_leaves_the_owner_alone(
+    acl: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a"
+    path.write_text("old")
+    os.setxattr(path, ACCESS, LIST[:-8] + struct.pack("<HHI", 32, 4, NOBODY))
+    assert mode(path) == 0o664
+
+    def refuse(*given: Any) -> None:
+        raise OSError(errno.ENOTSUP, os.strerror(errno.ENOTSUP))
+
+    monkeypatch.setattr(os, "setxattr", refuse)
+    with io.replacing(path, force=True):
+        pass
+    assert mode(path) == 0o600 and listed(path) is None
+
+
+@pytest.mark.parametrize("umask", [0o022, 0o777])
+def test_the_default_list_of_a_directory(acl: None, umask: int, tmp_path: Path) -> None:
+    """It holds for new files, as for those of other programs, and for no others."""
+    old, new, usual = (tmp_path / name for name in ("old", "new", "usual"))
+    old.write_text("old")
+    old.chmod(0o640)
+    os.setxattr(tmp_path, DEFAULT, LIST)
+    before = os.umask(umask)
+    try:
+        usual.write_text("")
+        with io.replacing_all([old, new], force=True):
+            pass
+    finally:
+        os.umask(before)
+    assert mode(old) == 0o640 and listed(old) is None
+    assert listed(usual) is not None and mode(usual) == mode(new) == 0o660
+    assert listed(new) == listed(usual)
 
 
 def test_the_second_to_make_a_new_file_is_refused(links: None, tmp_path: Path) -> None:
@@ -191,6 +295,14 @@ def test_a_file_system_that_cannot_flush(tmp_path: Path, monkeypatch: pytest.Mon
     with io.replacing(tmp_path / "a") as temporary:
         temporary.write_text("new")
     assert (tmp_path / "a").read_text() == "new"
+
+
+def test_words_of_others_are_not_shown(tmp_path: Path) -> None:
+    """An OSError without a number is somebody else's, and may quote an answer."""
+    with pytest.raises(ldp.InvalidArgument, match=r"cannot be written \(OSError\)") as caught:
+        with io.replacing(tmp_path / "a"):
+            raise OSError("zebra")
+    assert "zebra" not in str(caught.value) and names(tmp_path) == []
 
 
 def test_a_folder_that_vanishes(tmp_path: Path) -> None:
@@ -308,6 +420,85 @@ def test_what_cannot_be_restored_is_not_lost(
             pass
     (kept,) = tmp_path.glob(".ldpstats-*.old")
     assert kept.read_text() == "old"
+
+
+def test_threads_that_overwrite_the_same_files(links: None, tmp_path: Path) -> None:
+    """Of two at once, all files are those of one: 100 times."""
+    paths = [tmp_path / "folder" / "a", tmp_path / "b"]
+    paths[0].parent.mkdir()
+
+    def write(text: str, start: threading.Barrier) -> None:
+        with io.replacing_all(paths if text == "x" else paths[::-1], force=True) as temporary:
+            for path in temporary:
+                path.write_text(text)
+            start.wait()
+
+    for _ in range(100):
+        start = threading.Barrier(2)
+        threads = [threading.Thread(target=write, args=(text, start)) for text in "xy"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert paths[0].read_text() == paths[1].read_text()
+    assert names(tmp_path) == ["b", "folder"]
+
+
+OVERWRITE = """
+import sys
+from ldpstats.io import replacing_all
+for text in sys.stdin:
+    with replacing_all(["a", "b"], force=True) as temporary:
+        for path in temporary:
+            path.write_text(text)
+        print("ready", flush=True)
+        sys.stdin.readline()
+    print("done", flush=True)
+"""
+
+
+def test_programs_that_overwrite_the_same_files(tmp_path: Path) -> None:
+    """Of two at once, all files are those of one: 100 times."""
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command, where = [sys.executable, "-c", OVERWRITE], {"cwd": tmp_path, "env": ENVIRONMENT}
+    with ExitStack() as stack:
+        programs: list[subprocess.Popen[str]] = [
+            stack.enter_context(subprocess.Popen(command, **pipes, **where)) for _ in range(2)
+        ]
+        told = [program.stdin for program in programs]
+        for i in range(100):
+            for line, answer in ((f"{i} %d\n", "ready\n"), ("go\n", "done\n")):
+                for number, pipe in enumerate(told):
+                    pipe.write(line.replace("%d", str(number)))
+                    pipe.flush()
+                assert [program.stdout.readline() for program in programs] == [answer] * 2
+            assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+        for pipe in told:
+            pipe.close()
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_one_directory_of_two_names_is_locked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waits for itself"))
+    with locks.alone_in([str(tmp_path), f"{tmp_path}/.", str(tmp_path / "none")]):
+        pass
+    with locks.alone_in([str(tmp_path)]):  # nobody has it
+        pass
+
+
+def test_somebody_else_who_keeps_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with ``flock FOLDER ldpstats ...``, where waiting would have no end."""
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with io.replacing(tmp_path / "a") as temporary:
+        temporary.write_text("new")
+    os.close(handle)
+    assert names(tmp_path) == ["a"]
 
 
 def test_one_file_twice(tmp_path: Path) -> None:

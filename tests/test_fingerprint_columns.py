@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io as streams
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -252,6 +253,65 @@ def test_fingerprints_that_look_like_numbers(pattern: Any) -> None:
     check_fingerprints("a column", "digits", [again], mechanism)
     with pytest.raises(ldp.MechanismMismatch):
         ldp.Counts.from_frame(frame, ldp.KRR(3, 50.0))
+
+
+@pytest.mark.parametrize("digits", [b"\xff\xfe", b"x" * 50_000], ids=["no text", "long"])
+def test_damaged_metadata_of_parquet_is_a_mismatch(digits: bytes, tmp_path: Path) -> None:
+    """The message still says what to do, however long what is stored there is."""
+    path = tmp_path / "r.parquet"
+
+    def store(made: pyarrow.Table, key: bytes) -> None:
+        fields = [field.with_metadata({key: digits}) for field in made.schema]
+        pyarrow.parquet.write_table(made.cast(pyarrow.schema(fields)), path)
+
+    store(pyarrow.table({"report": JOBS}), b"ldpstats.fingerprint")
+    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
+        io.read_counts(path, ONE)
+    assert len(str(caught.value)) < 500
+    io.write_dictionary_reports(SURVEY.privatize(["abc"], rng()), path, force=True)
+    store(pyarrow.parquet.read_table(path), b"ldpstats.survey")
+    with pytest.raises(ldp.MechanismMismatch, match="use the specification that the") as caught:
+        io.read_dictionary_reports(path, SURVEY)
+    assert len(str(caught.value)) < 500
+
+
+@pytest.mark.parametrize("form", ["digits", "power"])
+def test_fingerprints_that_excel_shortened(form: str, tmp_path: Path) -> None:
+    """Of a number it saves six digits, 4.47871E+11, whatever it was."""
+    patterns = {
+        "digits": lambda digits: digits.isdecimal() and digits[0] != "0",
+        "power": lambda digits: (
+            re.fullmatch("[1-9][0-9]{5,7}[1-9]e[0-9]+", digits) and float(digits) < 1e308
+        ),
+    }
+    mechanism, path = next(mechanisms_of(patterns[form])), tmp_path / "r.csv"
+    own = float(mechanism.fingerprint)
+    for saved, good in ((f"{own:.5E}", True), (f"{own * 1.00002:.5E}", False)):
+        path.write_text("report,report_fingerprint\n" + f"1,{saved}\n" * 3)
+        for read in (
+            lambda: io.read_counts(path, mechanism),
+            lambda: ldp.Counts.from_frame(pd.read_csv(path), mechanism),
+        ):
+            if good:
+                assert read().nobs == 3
+            else:
+                with pytest.raises(ldp.MechanismMismatch, match="rewrote the column, empty it"):
+                    read()
+    # six digits that nobody shortened, and more of them, are those of another mechanism
+    for found in (f"{own:.5e}".replace("e+", "e"), f"{own * 1.000001:.11E}"):
+        with pytest.raises(ldp.MechanismMismatch):
+            check_fingerprints("a column", "digits", [found], mechanism)
+
+
+def test_what_is_no_fingerprint_may_be_emptied(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    for found, says in (("#NAME?", True), ("4.5E+11", True), (TWO.fingerprint, False)):
+        path.write_text(f"report,report_fingerprint\nnurse,{found}\n")
+        with pytest.raises(ldp.MechanismMismatch) as caught:
+            io.read_counts(path, ONE)
+        assert ("if a spreadsheet rewrote the column, empty it" in str(caught.value)) == says
+    path.write_text("report,report_fingerprint\nnurse,\n")
+    assert io.read_counts(path, ONE).nobs == 1
 
 
 # -- columns that are kept -------------------------------------------------------------------------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import gzip
+import os
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable
@@ -667,3 +668,23 @@ def test_only_regular_files_are_replaced(force: bool, tmp_path: Path) -> None:
     for path in (tmp_path, "/dev/null"):
         with pytest.raises(ldp.InvalidArgument, match="regular file"), io.replacing(path, force):
             pass
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+@pytest.mark.parametrize("kind", ["device", "pipe"])
+def test_a_pipe_is_no_table(kind: str, suffix: str, tmp_path: Path) -> None:
+    """It is refused before anybody waits for who writes to it."""
+    path, out = tmp_path / f"a{suffix}", tmp_path / "r.csv"
+    if kind == "pipe":
+        os.mkfifo(path)
+    else:
+        path.symlink_to(os.devnull)
+    mechanism = ldp.KRR(("nurse", "cook"), 1.0)
+    for call in (
+        lambda: next(io.read_columns(path, ["job"])),
+        lambda: io.read_counts(path, mechanism, "job"),
+        lambda: io.privatize_file(path, out, "job", mechanism.collector()),
+        lambda: io.privatize_file(path, out, "b", mechanism.collector(), keep=["job"]),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match="is no regular file: write its content"):
+            call()

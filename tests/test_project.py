@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import runpy
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -71,6 +73,68 @@ def test_steps_of_continuous_integration_can_be_called_alone():
         assert f"tests/test_{name}.py" in body and (ROOT / f"tests/test_{name}.py").exists()
     run = subprocess.run([ROOT / ".ci" / "run", "deploy"], capture_output=True, text=True)
     assert run.returncode == 2 and f"no step 'deploy': they are {steps}" in run.stderr
+
+
+@pytest.fixture
+def copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project whose installation is a script, `install`, in place of python3 -m venv and pip."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci" / "run")
+    (tmp_path / "pyproject.toml").write_text("")
+    (tmp_path / "README.md").write_text("<!-- test-command -->\n```sh\n./install && false\n```\n")
+    python = script(tmp_path / "bin" / "python3", 'mkdir -p "$3/bin" && cp "$0" "$3/bin/python"')
+    monkeypatch.setenv("PATH", f"{python.parent}:/usr/bin:/bin")
+    return tmp_path
+
+
+def script(path: Path, text: str) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path
+
+
+TOOLS = """
+echo installed; mkdir -p .venv-test/bin; cd .venv-test/bin
+for tool in pytest ruff ldpstats; do
+    printf '#!/bin/sh\necho own '$tool' $1\n' > $tool; chmod +x $tool
+done
+"""
+
+
+def lint(copy: Path) -> tuple[int, list[str]]:
+    ran = subprocess.run([copy / ".ci" / "run", "lint"], capture_output=True, text=True)
+    said = ("own", "installed", "other", ".ci/run")
+    return ran.returncode, [x for x in (ran.stdout + ran.stderr).splitlines() if x.startswith(said)]
+
+
+def test_an_environment_that_is_not_whole_is_made_anew(copy: Path) -> None:
+    """One without tools, one without the package, which comes last, and one that is too old."""
+    script(copy / "install", TOOLS)
+    script(copy / "bin" / "ruff", "echo other ruff")
+    checks = ["own ruff check", "own ruff format"]
+    (copy / ".venv-test" / "bin").mkdir(parents=True)
+    assert lint(copy) == (0, ["installed", *checks])
+    assert lint(copy) == (0, checks)
+    (copy / ".venv-test" / "bin" / "ldpstats").unlink()
+    assert lint(copy) == (0, ["installed", *checks])
+    before = (copy / "pyproject.toml").stat().st_mtime - 10
+    os.utime(copy / ".venv-test" / "bin" / "ldpstats", (before, before))
+    assert lint(copy) == (0, ["installed", *checks])
+
+
+@pytest.mark.parametrize("fault", ["install", "readme", "bare"])
+def test_an_installation_that_fails_ends_the_run(fault: str, copy: Path) -> None:
+    """No step goes on with what else is installed, and nothing half made is left."""
+    script(copy / "install", TOOLS + ("exit 1" if fault == "install" else ""))
+    script(copy / "bin" / "ruff", "echo other ruff")
+    if fault == "readme":
+        (copy / "README.md").write_text("")
+    if fault == "bare":
+        script(copy / "bin" / "python3", "exit 1")
+    status, said = lint(copy)
+    assert status == 1 and not [line for line in said if "ruff" in line]
+    assert not (copy / ".venv-test").exists()
 
 
 @pytest.mark.parametrize("marker", ["main-command", "test-command"])

@@ -94,6 +94,14 @@ FAULTS: dict[str, tuple[Callable[[Path], Path], str]] = {
         lambda f: table(f / "a.parquet", [SECRET.encode()]),
         "must hold text, numbers or booleans",
     ),
+    "a structure": (
+        lambda f: table(f / "a.parquet", [{SECRET: "nurse"}]),
+        "'a nested type': must hold text, numbers or booleans",
+    ),
+    "a list of structures": (
+        lambda f: table(f / "a.parquet", [[{SECRET: 1}]]),
+        "'a nested type': must hold text, numbers or booleans",
+    ),
     "a missing answer": (
         lambda f: text(f / "a.csv", f"job,id\n{'nurse'},1\n,{SECRET}\n"),
         "row 2=None: is missing",
@@ -217,6 +225,17 @@ def test_an_interruption_stays_one_and_is_bare(kind: type[BaseException], tmp_pa
     files = [frame.filename for frame in traceback.extract_tb(caught.value.__traceback__)]
     assert not any(Path(name).name == "tables.py" for name in files)
     assert [path.name for path in tmp_path.iterdir()] == ["a.csv"]
+
+
+def test_arguments_that_do_not_exist_are_named() -> None:
+    for make in (io.privatize_file, io.privatize_strings):
+        unchecked: Any = make
+        with pytest.raises(TypeError, match="missing a required argument: 'target'") as caught:
+            unchecked(SECRET)
+        assert SECRET not in str(caught.value)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'chunks'") as caught:
+            unchecked("a.csv", "r.csv", "job", KRR.collector(), chunks=SECRET)
+        assert SECRET not in str(caught.value)
 
 
 def test_a_defect_of_the_command_is_not_quoted(

@@ -15,6 +15,8 @@ from ldpstats.checks import boolean
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.interrupts import begin, end, held
+from ldpstats.io.locks import alone_in
+from ldpstats.io.permissions import Permissions
 
 __all__ = ["replacing", "replacing_all"]
 
@@ -41,8 +43,9 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     path : path-like
-        A file that is overwritten keeps its permissions; a new one gets the usual ones. Of two
-        programs that make one new file at once, one is refused.
+        A file that is overwritten keeps its permissions, an access control list of POSIX included,
+        as far as they can be given to another file; nobody gets more. A new one gets the usual
+        ones. Of two programs that make one new file at once, one is refused.
     force : bool
         Whether an existing file may be overwritten.
 
@@ -73,8 +76,9 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
 def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[list[Path]]:
     """Give temporary files that become `paths`, all of them or, after an error, none.
 
-    SIGINT, SIGTERM and SIGHUP do not interrupt the renaming in the main thread. Only a crash of the
-    machine or SIGKILL can come between two files.
+    Of programs that overwrite the same files at once, all files are those of one. SIGINT, SIGTERM
+    and SIGHUP do not interrupt the renaming in the main thread. Only a crash of the machine or
+    SIGKILL can come between two files.
 
     Parameters
     ----------
@@ -107,6 +111,7 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
     if isinstance(paths, str | os.PathLike) or not isinstance(paths, Sequence):
         raise InvalidArgument("paths", paths, "must be a list of names of files")
     targets: list[_Target] = []
+    permissions: list[Permissions] = []
     try:
         for path in paths:
             target = _target(path, force)
@@ -115,10 +120,10 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
             targets.append(target)
         for target in targets:
             with _named(target):
-                target.start()
+                permissions.append(target.start())
         with _named(*targets):
             yield [Path(target.temporary) for target in targets]
-        _commit(targets)
+        _commit(targets, permissions)
     finally:
         with held():
             for target in targets:
@@ -135,18 +140,19 @@ def _named(*targets: _Target) -> Iterator[None]:
             raise
         own = [t for t in targets if t.temporary in (error.filename, error.filename2)] or targets
         names = " and ".join(os.fspath(target.given) for target in own)
-        remedy = f"cannot be written ({error.strerror or error})"
+        remedy = f"cannot be written ({error.strerror or type(error).__name__})"
         raise refusal(names, remedy) from None
 
 
-def _commit(targets: Sequence[_Target]) -> None:
+def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> None:
     """Put every temporary file in its place, or leave every place as it was."""
     identities = []
-    for target in targets:
+    for target, allowed in zip(targets, permissions, strict=True):
         with _named(target):
-            identities.append(target.flush())
+            identities.append(target.flush(allowed))
     begun = []
-    with held():
+    folders = {os.path.dirname(target.path) for target in targets}
+    with alone_in(folders), held():
         try:
             for target, identity in zip(targets, identities, strict=True):
                 begun.append((target, identity))
@@ -159,7 +165,7 @@ def _commit(targets: Sequence[_Target]) -> None:
         for target in targets:
             with suppress(OSError):
                 os.unlink(target.backup)
-    for folder in {os.path.dirname(target.path) for target in targets}:
+    for folder in folders:
         _flush_folder(folder)
 
 
@@ -191,7 +197,7 @@ class _Target:
     temporary, backup : str
         In the same directory: what is written, and what was there before.
     force : bool
-    before : os.stat_result, optional
+    before : Permissions, optional
         Of the file that is overwritten.
     """
 
@@ -200,20 +206,27 @@ class _Target:
     temporary: str
     backup: str
     force: bool
-    before: os.stat_result | None
+    before: Permissions | None
 
-    def start(self) -> None:
-        """Make the temporary file, which nobody may read who may not read the one before."""
+    def start(self) -> Permissions:
+        """Make the temporary file, and return the permissions that it gets in the end.
+
+        Until then nobody may read it who may not read the one before.
+        """
         begin(self.temporary)
         mode = 0o666 if self.before is None else 0o600
-        os.close(os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+        handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            usual = Permissions.of_new(handle)
+            return usual if self.before is None else self.before
+        finally:
+            os.close(handle)
 
-    def flush(self) -> tuple[int, int]:
+    def flush(self, allowed: Permissions) -> tuple[int, int]:
         """Set permissions, write all data to the disk, and return what identifies the file."""
         handle = os.open(self.temporary, os.O_RDWR)
         try:
-            if self.before is not None:
-                _take_permissions(handle, self.before)
+            allowed.give(handle)
             _flush(handle)
             return _identity(os.fstat(handle))
         finally:
@@ -259,11 +272,11 @@ def _target(path: FilePath, force: bool) -> _Target:
     force, before = boolean("force", force), None
     try:
         with suppress(FileNotFoundError, NotADirectoryError):
-            before = os.stat(name)
+            if not stat.S_ISREG(os.stat(name).st_mode):
+                raise refusal(path, "is no regular file: give the name of a file to write")
+            before = Permissions.of(name)
     except OSError as error:
         raise refusal(path, f"cannot be written ({error.strerror})") from None
-    if before is not None and not stat.S_ISREG(before.st_mode):
-        raise refusal(path, "is no regular file: give the name of a file to write")
     if before is not None and not force:
         raise refusal(path, _EXISTS)
     # not made of the file's own name, which may be as long as names can be
@@ -304,23 +317,6 @@ def _put_aside(path: str, backup: str) -> None:
         if error.errno not in _NO_LINKS:
             raise
         os.rename(path, backup)
-
-
-def _take_permissions(handle: int, before: os.stat_result) -> None:
-    """Give an open file the owner, group and mode of another, as far as they can be given."""
-    if os.name != "posix":
-        return
-    mode, own = stat.S_IMODE(before.st_mode) & 0o777, os.fstat(handle)
-    if own.st_gid != before.st_gid:
-        try:
-            os.fchown(handle, -1, before.st_gid)
-        except OSError:
-            mode &= ~0o070  # what that group was allowed, another one is not
-    if own.st_uid != before.st_uid:
-        with suppress(OSError):
-            os.fchown(handle, before.st_uid, -1)
-    with suppress(OSError):  # a file system without permissions
-        os.fchmod(handle, mode)
 
 
 def _flush(handle: int) -> None:

@@ -15,10 +15,10 @@ import pandas as pd
 from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionarySurvey
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.files import FilePath
-from ldpstats.io.report_columns import ReportColumn, read_fingerprints
+from ldpstats.io.report_columns import ReportColumn, read_fingerprints, stored_text
 from ldpstats.io.surveys import check_survey
 from ldpstats.io.tables import (
     CHUNK_ROWS,
@@ -28,7 +28,7 @@ from ldpstats.io.tables import (
     objects,
     table_chunks,
 )
-from ldpstats.io.values import present, refuse_missing
+from ldpstats.io.values import missing_texts, present, refuse_missing
 from ldpstats.reports import Reports
 
 __all__ = ["COLUMNS", "FINGERPRINT", "FINGERPRINTS", "read_dictionary_reports"]
@@ -140,13 +140,12 @@ class _Table:
             remedy = f"must be five distinct names, of what {', '.join(COLUMNS)} hold"
             raise InvalidArgument("columns", self.columns, remedy)
         for column in self.columns:
-            stored = column_metadata(self.path, column).get(FINGERPRINT, b"")
-            found = stored.decode("ascii", "replace")
+            found = stored_text(column_metadata(self.path, column), FINGERPRINT)
             if found and found != self.survey.fingerprint:
                 raise MechanismMismatch(
                     f"{self.path}, column {column!r} holds reports of a survey with fingerprint "
-                    f"{found}, not of {self.survey} ({self.survey.fingerprint}): use the "
-                    "specification that the reports were made with"
+                    f"{shorten(found)}, not of {self.survey} ({self.survey.fingerprint}): use "
+                    "the specification that the reports were made with"
                 )
 
     @cached_property
@@ -169,7 +168,8 @@ class _Table:
 
         The reports have the number of empty rows for their `n_missing`.
         """
-        read_fingerprints(self.path, frame, FINGERPRINTS, self.na, self.survey, done)
+        na = missing_texts(self.path, self.na)
+        read_fingerprints(self.path, frame, FINGERPRINTS, na, self.survey, done)
         a, no_a = self._positions(self.columns[0], frame, done)
         b, no_b = self._positions(self.columns[2], frame, done)
         (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]
@@ -189,7 +189,7 @@ class _Table:
     def _positions(self, column: str, frame: pd.DataFrame, done: int) -> tuple[Array, Array]:
         """The positions, counted from 0, of the starts in a column, and which rows have none."""
         starts, where = self.survey.layout.starts, f"{self.path}, column {column!r}"
-        values, absent = present(where, frame[column], None, self.na)
+        values, absent = present(where, frame[column], None, missing_texts(self.path, self.na))
         known = {str(start): i for i, start in enumerate(starts)}
         codes, distinct = pd.factorize(objects(pd.Series(values)))
         # a column of whole numbers that lacks some is often written as floats: 4.0 is 4

@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionaryClient, DictionaryCollector, DictionarySurvey
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
-from ldpstats.io.files import FilePath, refusal
+from ldpstats.io.files import FilePath
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import stored_fingerprint
-from ldpstats.io.reporting import check_paths
-from ldpstats.io.secrecy import privatized, without_answers
-from ldpstats.io.specifications import specification_text
-from ldpstats.io.tables import (
-    CHUNK_ROWS,
-    Advance,
-    check_spreadsheet_safe,
-    file_format,
-    names,
-    table_chunks,
-    write_table,
-)
-from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.io.secrecy import without_answers
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
 
@@ -74,35 +62,15 @@ def write_dictionary_reports(
     --------
     See `read_dictionary_reports`.
     """
-    several = reports if isinstance(reports, Iterable) else [reports]
-    try:
-        chunks = map(_checked, several)
-    except Exception:  # somebody else's object may raise anything
-        raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
-    first = next(chunks, None)
-    if first is None:
-        raise InvalidArgument("reports", [], "are none: there is nothing to write")
-    survey = first.survey
-
-    def frames() -> Iterator[pd.DataFrame]:
-        for chunk in chain([first], chunks):
-            if chunk.survey != survey:
-                raise MechanismMismatch(
-                    f"reports of {chunk.survey} and of {survey} do not go into one file: write a "
-                    "file for each"
-                )
-            absent = np.arange(len(chunk) + chunk.n_missing) >= len(chunk)
-            yield pd.DataFrame(_spread(chunk, absent, path), dtype=object)
-
-    _write(frames(), survey, path, force, spreadsheet_safe)
+    survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
+    frames = (
+        _columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk), path)
+        for chunk in chunks
+    )
+    _write(map(pd.DataFrame, frames), survey, path, force=force, spreadsheet_safe=spreadsheet_safe)
 
 
-def _checked(chunk: object) -> DictionaryReports:
-    if not isinstance(chunk, DictionaryReports):
-        raise InvalidArgument("reports", chunk, "must be DictionaryReports, or several of them")
-    return chunk
-
-
+@without_answers
 def privatize_strings(
     source: FilePath,
     target: FilePath,
@@ -150,7 +118,8 @@ def privatize_strings(
         all.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula; `read_dictionary_reports` leaves it out.
+        would run as a formula; `read_dictionary_reports` leaves it out. Do without it where `keep`
+        leaves answers for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -163,8 +132,9 @@ def privatize_strings(
     ------
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for strings that the survey refuses, for a file without answers, and for `keep`
-        with the true column. The row is named, from 1 after the header; the string is not.
+        are counted, for strings that the survey refuses, for those in CSV that `spreadsheet_safe`
+        seems to have changed, for a file without answers, and for `keep` with the true column.
+        The row is named, from 1 after the header; the string is not.
 
     Examples
     --------
@@ -179,66 +149,22 @@ def privatize_strings(
     (2, 1)
     'start_1,gram_1,start_2,gram_2,string,survey_fingerprint,sex'
     """
-    return without_answers(
-        lambda: _privatized(
-            source,
-            target,
-            column,
-            client,
-            keep,
-            missing,
-            na,
-            force,
-            specification,
-            spreadsheet_safe,
-            chunk_rows,
-            advance,
-        )
-    )
-
-
-def _privatized(
-    source: FilePath,
-    target: FilePath,
-    column: str,
-    client: DictionaryCollector,
-    keep: Sequence[str],
-    missing: str,
-    na: Sequence[str],
-    force: bool,
-    specification: FilePath | None,
-    spreadsheet_safe: bool,
-    chunk_rows: int,
-    advance: Advance | None,
-) -> tuple[int, int]:
-    """See `privatize_strings`."""
-    one_of("missing", missing, ("raise", "count"))
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    keep, na = names("keep", keep), names("na", na)
-    check_paths(source, target, specification)
-    check_spreadsheet_safe(spreadsheet_safe, target)
-    kept = KeptColumns(source, target, keep, column, [*COLUMNS, FINGERPRINTS], spreadsheet_safe)
-    survey, where = client.survey, f"{source}, column {column!r}"
-    totals = [0, 0]
-
-    def frames() -> Iterator[pd.DataFrame]:
-        used, extra = [column, *keep], kept.optional
-        for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
-            done = sum(totals)
-            values, absent = present(where, frame[column], None, na)
-            if missing == "raise":
-                refuse_missing(where, done, absent)
-            named = answers_in(where, done, absent)
-            reports = privatized(client, values, named, _remedy(survey))
-            totals[0] += len(reports)
-            totals[1] += int(absent.sum())
-            yield pd.DataFrame(_spread(reports, absent, target) | kept.of(frame, done))
-        if not totals[0]:
-            raise refusal(source, "holds no answer: there is nothing to privatise")
-
-    beside = {} if specification is None else {specification: specification_text(survey)}
-    _write(frames(), survey, target, force, spreadsheet_safe, kept.stored, beside)
+    own, totals = [*COLUMNS, FINGERPRINTS], [0, 0]
+    kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
+    answers = Answers(kept, None, missing, na, specification)
+    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    columns = partial(_columns, path=target)
+    _write(
+        answers.privatized(client, _remedy(client.survey), columns, totals, **how),
+        client.survey,
+        target,
+        kept.stored,
+        force=force,
+        beside=answers.beside(client.survey),
+        spreadsheet_safe=spreadsheet_safe,
+    )
     return totals[0], totals[1]
 
 
@@ -250,13 +176,12 @@ def _remedy(survey: DictionarySurvey) -> str:
     )
 
 
-def _spread(reports: DictionaryReports, absent: Array, path: FilePath) -> dict[str, pd.Series[Any]]:
+def _columns(
+    reports: DictionaryReports, absent: Array, path: FilePath
+) -> dict[str, pd.Series[Any]]:
     """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
-    table = {}
-    for name, column in reports.to_frame().items():
-        cells = np.full(absent.size, None, dtype=object)
-        cells[~absent] = column.tolist()
-        table[str(name)] = pd.Series(cells, dtype=object)
+    frame = reports.to_frame()
+    table = {str(name): filled(column.tolist(), absent) for name, column in frame.items()}
     if file_format(path) != ".parquet":
         table[FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
     return table
@@ -266,22 +191,13 @@ def _write(
     frames: Iterable[pd.DataFrame],
     survey: DictionarySurvey,
     path: FilePath,
-    force: bool,
-    spreadsheet_safe: bool,
     kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
-    beside: Mapping[FilePath, str] | None = None,
+    **how: Any,
 ) -> None:
     """Write frames with the columns of reports, and what is stored beside `kept` columns."""
-    for mechanism in survey.mechanisms:
-        if isinstance(mechanism, Enumerated):
-            label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
-            if spreadsheet_safe:
-                check_guarded(mechanism.outputs)
     own = {FINGERPRINT: survey.fingerprint.encode("ascii")}
     stored: dict[str, Mapping[bytes, bytes]] = {**(kept or {}), **dict.fromkeys(COLUMNS, own)}
     for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
+        check_labels(path, mechanism, how["spreadsheet_safe"])
         stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone
-    types = {"start_1": "int64", "start_2": "int64"}
-    write_table(
-        frames, path, types, stored, force, beside=beside, spreadsheet_safe=spreadsheet_safe
-    )
+    write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)

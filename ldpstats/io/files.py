@@ -34,15 +34,20 @@ def checked_path(path: object) -> Path:
 
 
 @contextmanager
-def reading(path: FilePath, *others: type[Exception], secret: bool = False) -> Iterator[None]:
+def reading(
+    path: FilePath, *others: type[Exception], secret: bool = False, regular: bool = False
+) -> Iterator[None]:
     """Turn whatever goes wrong in reading a file, and `others`, into one error that names it.
 
-    Of a `secret` file, one of true answers, the error shows nothing, not a single byte.
+    Of a `secret` file, one of true answers, the error shows nothing, not a single byte. What must
+    be a `regular` file is refused if it is a pipe or a device, before anybody waits for it.
     """
     damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *others)
     try:
         if checked_path(path).is_dir():
             raise refusal(path, "is a directory: give the name of a file")
+        if regular and Path(path).exists() and not Path(path).is_file():
+            raise refusal(path, "is no regular file: write its content to a file, and read that")
         yield
     except FileNotFoundError:
         raise refusal(path, "no such file: check the name") from None

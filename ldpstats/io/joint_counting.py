@@ -16,7 +16,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
-from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import present
 from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
@@ -60,8 +60,9 @@ def read_joint_counts(
         Column of cohorts of each variable; None where there is none, or where reports are
         "cohort:report". Variables may share one.
     id : str, optional
-        Column that identifies the respondents, in each table, compared as text. Rows are matched by
-        it whatever their order, so that the respondents' reports are all in memory.
+        Column that identifies the respondents, in each table, compared as text (in CSV without the
+        apostrophe of spreadsheet_safe=). Rows are matched by it whatever their order, so that the
+        respondents' reports are all in memory.
     missing : {"raise", "count"}
         Refuse missing reports and respondents who are not in every table; or leave respondents
         without a report on every variable out of all of them, and count them: their number is the
@@ -233,7 +234,7 @@ def _read_table(
     used, optional = [*variable.columns, id], variable.optional
     for frame in table_chunks(variable.path, used, chunk_rows, advance, optional=optional):
         reports, absent = variable.read(frame, done)
-        ids.append(_identifiers(where, frame[id], done))
+        ids.append(_identifiers(variable.path, id, frame[id], done))
         absences.append(absent)
         parts.append(reports)
         size += size_of(reports)
@@ -244,14 +245,18 @@ def _read_table(
     return _Table(where, every, np.where(there, np.cumsum(there) - 1, -1), _joined(variable, parts))
 
 
-def _identifiers(where: str, column: pd.Series[Any], done: int) -> npt.NDArray[np.object_]:
-    """A column of identifiers as text, shape (n,)."""
+def _identifiers(
+    path: FilePath, id: str, column: pd.Series[Any], done: int
+) -> npt.NDArray[np.object_]:
+    """A column of identifiers as text, shape (n,); in CSV as it was before spreadsheet_safe=."""
+    where = f"{path}, column {id!r}"
     values, absent = present(where, column, None, ())
     if absent.any():
         row = done + int(np.argmax(absent)) + 1
         remedy = "is missing: every respondent needs an identifier"
         raise InvalidArgument(f"{where}, row {row}", None, remedy)
-    return np.array([str(value) for value in values.tolist()], dtype=object)
+    plain = str if file_format(path) == ".parquet" else lambda value: unguarded(str(value))
+    return np.array([plain(value) for value in values.tolist()], dtype=object)
 
 
 def _joined(variable: ReportColumn, parts: Sequence[Reports]) -> Reports:

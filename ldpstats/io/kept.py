@@ -16,7 +16,8 @@ from ldpstats.fingerprints import fingerprint_column, is_fingerprint
 from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
-from ldpstats.io.tables import column_metadata, file_format, guarded, objects
+from ldpstats.io.report_columns import stored_text
+from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
 
 __all__ = ["KeptColumns", "constant"]
 
@@ -96,6 +97,7 @@ class KeptColumns:
         """The columns of a chunk, `done` rows after the start, each with its fingerprints."""
         columns: dict[str, pd.Series[Any]] = {}
         for name in self.names:
+            self._refuse_guarded(frame[name], name, done)
             columns[name] = frame[name]
             self._add(columns, frame, done, fingerprint_column(name), name, OF_MECHANISM)
         for name in self.names:
@@ -119,8 +121,22 @@ class KeptColumns:
             self._check(frame[column], column, done)
             columns[column] = frame[column]
         elif kind in self.stored[name] and file_format(self.target) != ".parquet":
-            digits = self.stored[name][kind].decode("ascii", "replace")
+            digits = stored_text(self.stored[name], kind)
             columns[column] = constant(digits, len(frame))
+
+    def _refuse_guarded(self, column: pd.Series[Any], name: str, done: int) -> None:
+        """Refuse to take the apostrophes of `guarded` into Parquet, where none is looked for."""
+        if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
+            return
+        changed = [field is not None and unguarded(field) != field for field in column]
+        if any(changed):
+            raise InvalidArgument(
+                f"{self.source}, column {name!r}, row {done + changed.index(True) + 1}",
+                HIDDEN,
+                "begins with an apostrophe and one of =, +, - and @, as written with "
+                "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
+                "a CSV file, or make the table without it",
+            )
 
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
         """Refuse to copy, unasked, a column that only has the name of one of fingerprints."""

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import one_of
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.io.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
@@ -20,6 +20,7 @@ from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
     label_of,
+    missing_texts,
     present,
     refuse_missing,
     row_named,
@@ -29,7 +30,13 @@ from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
-__all__ = ["FINGERPRINT", "ReportColumn", "read_fingerprints", "stored_fingerprint"]
+__all__ = [
+    "FINGERPRINT",
+    "ReportColumn",
+    "read_fingerprints",
+    "stored_fingerprint",
+    "stored_text",
+]
 
 FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a column
 
@@ -39,9 +46,9 @@ def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
     return {FINGERPRINT: mechanism.fingerprint.encode("ascii")}
 
 
-def _written(stored: Mapping[bytes, bytes]) -> str:
-    """The fingerprint that `stored_fingerprint` stored beside a column; empty if there is none."""
-    return stored.get(FINGERPRINT, b"").decode("ascii", "?")
+def stored_text(stored: Mapping[bytes, bytes], key: bytes) -> str:
+    """What Parquet stores under a key beside a column, as text; empty if there is none."""
+    return stored.get(key, b"").decode("ascii", "replace")  # it may be damaged
 
 
 def read_fingerprints(
@@ -78,8 +85,7 @@ class ReportColumn:
     InvalidArgument
         For arguments of another kind, and a column of cohorts of a mechanism that has none.
     MechanismMismatch
-        For a column of a Parquet file that stores another mechanism's fingerprint, and a row of any
-        file that has one in the column of fingerprints.
+        For a column of a Parquet file that stores another mechanism's fingerprint.
     """
 
     path: FilePath
@@ -103,12 +109,12 @@ class ReportColumn:
         self._check_fingerprint()
 
     def _check_fingerprint(self) -> None:
-        stored = _written(column_metadata(self.path, self.column))
+        stored = stored_text(column_metadata(self.path, self.column), FINGERPRINT)
         if stored and stored != self.mechanism.fingerprint:
             raise MechanismMismatch(
-                f"{self.where} holds reports of a mechanism with fingerprint {stored}, not of "
-                f"{self.mechanism} ({self.mechanism.fingerprint}): use the specification that the "
-                "reports were made with"
+                f"{self.where} holds reports of a mechanism with fingerprint {shorten(stored)}, "
+                f"not of {self.mechanism} ({self.mechanism.fingerprint}): use the specification "
+                "that the reports were made with"
             )
 
     @property
@@ -132,6 +138,11 @@ class ReportColumn:
             return None
         return label_of(self.path, self.mechanism.outputs, self.na)
 
+    @cached_property
+    def _missing_texts(self) -> list[str]:
+        labels = self.mechanism.outputs if isinstance(self.mechanism, Enumerated) else ()
+        return missing_texts(self.path, self.na, labels)
+
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, and which of its rows have none.
 
@@ -147,10 +158,19 @@ class ReportColumn:
         reports : Reports
             Of the rows that have one.
         missing : array of bool, shape (n,)
+
+        Raises
+        ------
+        InvalidArgument
+            For a missing report, unless they are counted, and one that cannot be.
+        MechanismMismatch
+            For a row with another mechanism's fingerprint in the column of fingerprints.
         """
         for column in self.optional:
-            read_fingerprints(self.path, frame, column, self.na, self.mechanism, done)
-        values, absent = present(self.where, frame[self.column], self._to_label, self.na)
+            read_fingerprints(self.path, frame, column, self._missing_texts, self.mechanism, done)
+        values, absent = present(
+            self.where, frame[self.column], self._to_label, self._missing_texts
+        )
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
         cohort = None if self.cohort is None else self._cohorts(frame, done, absent)

@@ -2,37 +2,27 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
-from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.errors import InvalidArgument
 from ldpstats.fingerprints import fingerprint_column
-from ldpstats.io.files import FilePath, checked_path, refusal
+from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
+from ldpstats.io.files import FilePath
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import stored_fingerprint
-from ldpstats.io.secrecy import privatized, without_answers
-from ldpstats.io.specifications import specification_text
-from ldpstats.io.tables import (
-    CHUNK_ROWS,
-    Advance,
-    check_spreadsheet_safe,
-    file_format,
-    names,
-    table_chunks,
-    write_table,
-)
-from ldpstats.io.values import answers_in, check_guarded, label_of, present, refuse_missing
+from ldpstats.io.secrecy import without_answers
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.reports import Reports
 
-__all__ = ["check_paths", "privatize_file", "write_reports"]
+__all__ = ["privatize_file", "write_reports"]
 
 _ARROW_TYPES = {int: "int64", float: "double", bool: "bool", str: "string"}
 
@@ -80,36 +70,15 @@ def write_reports(
     ...     read_counts(path, warner).nobs
     9
     """
-    several = reports if isinstance(reports, Iterable) else [reports]
-    try:
-        chunks = map(_checked, several)
-    except Exception:  # somebody else's object may raise anything
-        raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
-    first = next(chunks, None)
-    if first is None:
-        raise InvalidArgument("reports", [], "are none: there is nothing to write")
-    mechanism = first.mechanism
-
-    def frames() -> Iterator[pd.DataFrame]:
-        for chunk in chain([first], chunks):
-            if chunk.mechanism.fingerprint != mechanism.fingerprint:
-                raise MechanismMismatch(
-                    f"reports of {chunk.mechanism} and of {mechanism} do not go into one file: "
-                    "write a file for each"
-                )
-            labels = mechanism.report_labels(chunk).tolist()
-            noisy = pd.Series(labels + [None] * chunk.n_missing, dtype=object)
-            yield pd.DataFrame(_beside("report", noisy, mechanism, path), dtype=object)
-
-    _write(frames(), mechanism, path, force, spreadsheet_safe)
+    mechanism, chunks = chunks_of(reports, Reports, lambda chunk: chunk.mechanism)
+    columns = _Columns(mechanism, path, "report")
+    frames = (
+        columns.of(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk)) for chunk in chunks
+    )
+    columns.write(map(pd.DataFrame, frames), force=force, spreadsheet_safe=spreadsheet_safe)
 
 
-def _checked(chunk: object) -> Reports:
-    if not isinstance(chunk, Reports):
-        raise InvalidArgument("reports", chunk, "must be Reports, or several of them")
-    return chunk
-
-
+@without_answers
 def privatize_file(
     source: FilePath,
     target: FilePath,
@@ -160,7 +129,8 @@ def privatize_file(
         at all.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula. `read_counts` takes "'-5" for the label -5.
+        would run as a formula. `read_counts` takes "'-5" for the label -5. Do without it where
+        `keep` leaves answers for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -173,7 +143,8 @@ def privatize_file(
     ------
     InvalidArgument
         For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for a file without answers, and for `keep` with the true column.
+        are counted, for a file without answers, and for `keep` with the true column;
+        where any text is an answer, for one in CSV that `spreadsheet_safe` seems to have changed.
     NotAvailable
         For the client of a single respondent (`RAPPOR.client`).
     UnknownCategory
@@ -192,129 +163,69 @@ def privatize_file(
     (2, 1)
     'report,report_fingerprint,sex'
     """
-    return without_answers(
-        lambda: _privatized(
-            source,
-            target,
-            column,
-            client,
-            name,
-            keep,
-            missing,
-            na,
-            force,
-            specification,
-            spreadsheet_safe,
-            chunk_rows,
-            advance,
-        )
-    )
-
-
-def _privatized(
-    source: FilePath,
-    target: FilePath,
-    column: str,
-    client: Collector,
-    name: str,
-    keep: Sequence[str],
-    missing: str,
-    na: Sequence[str],
-    force: bool,
-    specification: FilePath | None,
-    spreadsheet_safe: bool,
-    chunk_rows: int,
-    advance: Advance | None,
-) -> tuple[int, int]:
-    """See `privatize_file`."""
-    one_of("missing", missing, ("raise", "count"))
     if not isinstance(client, Collector | Client | RAPPORClient):
         raise InvalidArgument("client", client, "must be a collector: mechanism.collector()")
-    keep, na, _ = names("keep", keep), names("na", na), names("name", [name])
-    check_paths(source, target, specification)
-    check_spreadsheet_safe(spreadsheet_safe, target)
-    own = [name, fingerprint_column(name)]
-    kept = KeptColumns(source, target, keep, column, own, spreadsheet_safe)
     mechanism = client.mechanism
-    to_label = None if mechanism.is_open else label_of(source, mechanism.labels(), na)
-    where = f"{source}, column {column!r}"
-    totals = [0, 0]
-
-    def frames() -> Iterator[pd.DataFrame]:
-        used, extra = [column, *keep], kept.optional
-        for frame in table_chunks(source, used, chunk_rows, advance, optional=extra, secret=True):
-            done = sum(totals)
-            values, absent = present(where, frame[column], to_label, na)
-            if missing == "raise":
-                refuse_missing(where, done, absent)
-            named = answers_in(where, done, absent)
-            reports = privatized(client, values, named, _remedy(mechanism))
-            labels = np.full(len(frame), None, dtype=object)
-            labels[~absent] = mechanism.report_labels(reports).tolist()
-            totals[0] += len(reports)
-            totals[1] += int(absent.sum())
-            noisy = pd.Series(labels, dtype=object)
-            yield pd.DataFrame(_beside(name, noisy, mechanism, target) | kept.of(frame, done))
-        if not totals[0]:
-            raise refusal(source, "holds no answer: there is nothing to privatise")
-
-    beside = {} if specification is None else {specification: specification_text(mechanism)}
-    _write(frames(), mechanism, target, force, spreadsheet_safe, name, kept.stored, beside)
+    names("name", [name])
+    columns, totals = _Columns(mechanism, target, name), [0, 0]
+    own = [name, fingerprint_column(name)]
+    kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
+    labels = None if mechanism.is_open else mechanism.labels()
+    answers = Answers(kept, labels, missing, na, specification)
+    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    columns.write(
+        answers.privatized(client, _remedy(labels), columns.of, totals, **how),
+        kept.stored,
+        force=force,
+        beside=answers.beside(mechanism),
+        spreadsheet_safe=spreadsheet_safe,
+    )
     return totals[0], totals[1]
 
 
-def check_paths(source: FilePath, target: FilePath, specification: FilePath | None) -> None:
-    """Refuse what is no name of a file, and to write to the file of true answers."""
-    checked_path(source)
-    for path in [target] if specification is None else [target, specification]:
-        checked_path(path)
-        if os.path.realpath(source) == os.path.realpath(path):
-            raise refusal(path, "is the file that is read: write to another one")
-
-
-def _remedy(mechanism: Mechanism) -> str:
+def _remedy(labels: pd.Index[Any] | None) -> str:
     """What to do about an answer that the mechanism refuses, which is not shown."""
-    if mechanism.is_open:
+    if labels is None:
         return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
-    labels = mechanism.labels()
     shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
     return f"is not among the {len(labels)} labels {shown}: correct it or add the label"
 
 
-def _beside(
-    name: str, noisy: pd.Series[Any], mechanism: Mechanism, path: FilePath
-) -> dict[str, pd.Series[Any]]:
-    """A column of reports, and in CSV that of their fingerprints."""
-    if file_format(path) == ".parquet":
-        return {name: noisy}
-    return {name: noisy, fingerprint_column(name): constant(mechanism.fingerprint, len(noisy))}
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a mechanism's reports in a file.
 
+    Parameters
+    ----------
+    mechanism : Mechanism
+    path : path-like
+    name : str
+        Of the column of reports.
+    """
 
-def _write(
-    frames: Iterable[pd.DataFrame],
-    mechanism: Mechanism,
-    path: FilePath,
-    force: bool,
-    spreadsheet_safe: bool,
-    name: str = "report",
-    kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
-    beside: Mapping[FilePath, str] | None = None,
-) -> None:
-    """Write frames with a column of reports, `name`, and what is stored beside `kept` columns."""
-    kind = "string"
-    if isinstance(mechanism, Enumerated):
-        label_of(path, mechanism.outputs, ())  # refuses a label that the format cannot hold
-        if spreadsheet_safe:
-            check_guarded(mechanism.outputs)
-        kinds = {type(label) for label in mechanism.outputs.tolist()}
-        kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
-    stored = {**(kept or {}), name: stored_fingerprint(mechanism)}
-    write_table(
-        frames,
-        path,
-        {name: kind},
-        stored,
-        force,
-        beside=beside,
-        spreadsheet_safe=spreadsheet_safe,
-    )
+    mechanism: Mechanism
+    path: FilePath
+    name: str
+
+    def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        """A chunk of reports, where a respondent is not `absent`, (n,); in CSV fingerprints too."""
+        found = {self.name: filled(self.mechanism.report_labels(reports).tolist(), absent)}
+        if file_format(self.path) != ".parquet":
+            digits = constant(self.mechanism.fingerprint, absent.size)
+            found[fingerprint_column(self.name)] = digits
+        return found
+
+    def write(
+        self,
+        frames: Iterable[pd.DataFrame],
+        kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+        **how: Any,
+    ) -> None:
+        """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
+        check_labels(self.path, self.mechanism, how["spreadsheet_safe"])
+        kind = "string"
+        if isinstance(self.mechanism, Enumerated):
+            kinds = {type(label) for label in self.mechanism.outputs.tolist()}
+            kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
+        stored = {**(kept or {}), self.name: stored_fingerprint(self.mechanism)}
+        write_table(frames, self.path, {self.name: kind}, stored, **how)

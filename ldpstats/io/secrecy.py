@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Callable
+from functools import wraps
+from inspect import signature
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 import numpy.typing as npt
 
@@ -16,20 +18,28 @@ from ldpstats.errors import BudgetSpent, InvalidArgument, LDPError, NotAvailable
 __all__ = ["privatized", "without_answers"]
 
 Array = npt.NDArray[Any]
+P = ParamSpec("P")
 T = TypeVar("T")
 Named = Callable[[int | None], str]
 
 
-def without_answers(work: Callable[[], T]) -> T:
-    """Return ``work()``; an error comes out of it bare.
+def without_answers(function: Callable[P, T]) -> Callable[P, T]:
+    """Let errors come out of a function bare, as `ldpstats.clients.secrecy.secretive` does.
 
-    Its words stay only where this package chose them. Those of others may quote an answer.
+    Their words stay only where this package chose them. Those of others may quote an answer.
     """
-    try:
-        return work()
-    except BaseException as error:  # an interruption too
-        failure = _harmless(error)
-    raise bare(failure)
+
+    @wraps(function)
+    def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
+        signature(function).bind(*args, **kwargs)  # its error names arguments, and quotes none
+        try:
+            return function(*args, **kwargs)
+        except BaseException as error:  # an interruption too
+            failure = _harmless(error)
+        del args, kwargs
+        raise bare(failure)
+
+    return guarded
 
 
 def _harmless(error: BaseException) -> BaseException:

@@ -36,6 +36,7 @@ __all__ = [
     "read_column",
     "read_columns",
     "table_chunks",
+    "unguarded",
     "write_table",
 ]
 
@@ -165,7 +166,7 @@ class _Wanted:
 @contextmanager
 def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
-    with reading(path, secret=secret), open(path, "rb") as raw:
+    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
         stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield csv.reader(text, strict=True), raw
@@ -216,8 +217,9 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
     import pyarrow
     import pyarrow.parquet
 
-    path, damage = wanted.path, pyarrow.ArrowException
-    with reading(path, damage, secret=wanted.secret), pyarrow.parquet.ParquetFile(path) as file:
+    path = wanted.path
+    safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
+    with safely, pyarrow.parquet.ParquetFile(path) as file:
         header = file.schema_arrow.names
         stored = {header[i]: name for name, i in wanted.places(header).items()}
         done = 0
@@ -264,7 +266,7 @@ def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mappin
     import pyarrow
     import pyarrow.parquet
 
-    with reading(path, pyarrow.ArrowException, secret=secret):
+    with reading(path, pyarrow.ArrowException, secret=secret, regular=True):
         schema = pyarrow.parquet.read_schema(path)
         return schema.field(_position(path, schema.names, column, secret)).metadata or {}
 
@@ -314,6 +316,11 @@ def write_table(
 def guarded(text: str) -> str:
     """Text with an apostrophe before it where a spreadsheet would take it for a formula."""
     return f"'{text}" if text.startswith(RISKY) else text
+
+
+def unguarded(text: str) -> str:
+    """Text without the apostrophe that `guarded` may have put before it."""
+    return text[1:] if text.startswith("'") and text.startswith(RISKY, 1) else text
 
 
 def check_spreadsheet_safe(given: object, path: FilePath) -> bool:

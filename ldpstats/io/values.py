@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,9 +12,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.checks import counts_vector
+from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath
-from ldpstats.io.tables import RISKY, file_format, guarded, objects
+from ldpstats.io.tables import RISKY, file_format, guarded, objects, unguarded
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [
@@ -23,7 +24,9 @@ __all__ = [
     "check_guarded",
     "check_mechanism",
     "label_of",
+    "missing_texts",
     "present",
+    "refuse_guarded",
     "refuse_missing",
     "row_named",
     "whole_counts",
@@ -65,6 +68,34 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
     return lambda text: table.get(text, text)
 
 
+def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ()) -> list[str]:
+    """The text of `na` and, in CSV, what spreadsheet_safe= makes of it; a label is an answer."""
+    risky = {guarded(text) for text in na if text.startswith(RISKY)}
+    if not risky or file_format(path) == ".parquet":
+        return list(na)
+    if not isinstance(labels, pd.RangeIndex):  # numbers from 0 on look like none of them
+        risky -= {str(label) for label in labels}
+    return [*na, *risky]
+
+
+def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
+    """Refuse answers of CSV that spreadsheet_safe= seems to have changed; where any text is one.
+
+    `named` tells what to call text i of `texts`, (n,), none of which is shown.
+    """
+    if file_format(path) == ".parquet":  # where it does not exist
+        return
+    changed = [unguarded(text) != text for text in texts]
+    if any(changed):
+        raise InvalidArgument(
+            named(changed.index(True)),
+            HIDDEN,
+            "begins with an apostrophe and one of =, +, - and @, as written with spreadsheet_safe= "
+            "(--spreadsheet-safe): keep answers for another run without it; if the apostrophe is "
+            "part of the answer, use a Parquet file, which is read as it is",
+        )
+
+
 def check_guarded(labels: pd.Index[Any]) -> None:
     """Refuse labels of which one, when it is guarded against spreadsheets, looks like another."""
     if isinstance(labels, pd.RangeIndex):
@@ -77,7 +108,11 @@ def check_guarded(labels: pd.Index[Any]) -> None:
 
 
 def present(
-    where: str, column: pd.Series[Any], to_label: LabelOf | None, na: Sequence[str]
+    where: str,
+    column: pd.Series[Any],
+    to_label: LabelOf | None,
+    na: Sequence[str],
+    secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The values that are there, their text turned into labels, and a mask of those that are not.
 
@@ -90,14 +125,16 @@ def present(
     to_label : callable, optional
         From `label_of`.
     na : sequence of str
-        Text that means a missing answer.
+        Text that means a missing answer; from `missing_texts`.
+    secret : bool
+        Whether they are true answers, of which no error shows any.
 
     Returns
     -------
     values : array, shape (n - number missing,)
     missing : array of bool, shape (n,)
     """
-    column = _plain(where, column)
+    column = _plain(where, column, secret)
     missing = column.isna().to_numpy(dtype=bool)
     if column.dtype != object:
         return column[~missing].to_numpy(), missing
@@ -112,7 +149,7 @@ def present(
     return values, missing
 
 
-def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
+def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Series[Any]:
     """Text as objects, None where missing; floats with nan; integers or booleans; nothing else."""
     if not isinstance(column.dtype, pd.ArrowDtype):
         return column
@@ -128,7 +165,9 @@ def _plain(where: str, column: pd.Series[Any]) -> pd.Series[Any]:
         return column
     if types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind):
         return pd.DataFrame({0: objects(column)}, dtype=object)[0]
-    raise InvalidArgument(where, str(kind), "must hold text, numbers or booleans: convert it")
+    # the fields of a nested type have names, which may be answers
+    shown = "a nested type" if secret and kind.num_fields else str(kind)
+    raise InvalidArgument(where, shown, "must hold text, numbers or booleans: convert it")
 
 
 def whole_counts(

@@ -1,0 +1,185 @@
+"""Tables of true answers made into tables of reports: what all kinds of reports share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.checks import one_of
+from ldpstats.errors import InvalidArgument, MechanismMismatch
+from ldpstats.io.files import FilePath, checked_path, refusal
+from ldpstats.io.kept import KeptColumns
+from ldpstats.io.secrecy import privatized
+from ldpstats.io.specifications import specification_text
+from ldpstats.io.tables import check_spreadsheet_safe, names, table_chunks
+from ldpstats.io.values import (
+    LabelOf,
+    answers_in,
+    check_guarded,
+    label_of,
+    missing_texts,
+    present,
+    refuse_guarded,
+    refuse_missing,
+)
+from ldpstats.mechanisms import Mechanism
+from ldpstats.mechanisms.base import Enumerated
+
+__all__ = ["Answers", "check_labels", "chunks_of", "filled"]
+
+Array = npt.NDArray[Any]
+T = TypeVar("T")
+
+
+# -- reports ---------------------------------------------------------------------------------------
+
+
+def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
+    """The mechanism or survey that made reports, which `maker` finds, and the chunks of them.
+
+    Refused are none, and those of several.
+    """
+
+    def checked(chunk: object) -> T:
+        if not isinstance(chunk, kind):
+            raise InvalidArgument("reports", chunk, f"must be {kind.__name__}, or several of them")
+        return chunk
+
+    try:
+        chunks = map(checked, reports if isinstance(reports, Iterable) else [reports])
+    except Exception:  # somebody else's object may raise anything
+        raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
+    first = next(chunks, None)
+    if first is None:
+        raise InvalidArgument("reports", [], "are none: there is nothing to write")
+    made_by = maker(first)
+
+    def of_one() -> Iterator[T]:
+        for chunk in chain([first], chunks):
+            if maker(chunk).fingerprint != made_by.fingerprint:
+                raise MechanismMismatch(
+                    f"reports of {maker(chunk)} and of {made_by} do not go into one file: write a "
+                    "file for each"
+                )
+            yield chunk
+
+    return made_by, of_one()
+
+
+def filled(cells: Sequence[Any], absent: Array) -> pd.Series[Any]:
+    """A column with `cells` in this order, and None where a respondent is `absent`, (n,)."""
+    column = np.full(absent.size, None, dtype=object)
+    column[~absent] = cells
+    return pd.Series(column, dtype=object)
+
+
+def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -> None:
+    """Refuse labels of reports that a file cannot hold, or not tell apart."""
+    if isinstance(mechanism, Enumerated):
+        label_of(path, mechanism.outputs, ())
+        if spreadsheet_safe:
+            check_guarded(mechanism.outputs)
+
+
+# -- answers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A column of true answers, and what goes into the table of reports with them.
+
+    Parameters
+    ----------
+    kept : KeptColumns
+        The tables, the column of answers, and the columns that are copied.
+    labels : Index, optional
+        The possible answers; any text is one by default.
+    missing : {"raise", "count"}
+    na : sequence of str
+    specification : path-like, optional
+        The file of it that appears together with the table.
+
+    Raises
+    ------
+    InvalidArgument
+        For arguments of another kind, and to write to the file of answers.
+    """
+
+    kept: KeptColumns
+    labels: pd.Index[Any] | None
+    missing: str
+    na: Sequence[str]
+    specification: FilePath | None
+
+    def __post_init__(self) -> None:
+        one_of("missing", self.missing, ("raise", "count"))
+        object.__setattr__(self, "na", names("na", self.na))
+        source, target, beside = self.kept.source, self.kept.target, self.specification
+        checked_path(source)
+        for path in [target] if beside is None else [target, beside]:
+            checked_path(path)
+            if os.path.realpath(source) == os.path.realpath(path):
+                raise refusal(path, "is the file that is read: write to another one")
+        check_spreadsheet_safe(self.kept.spreadsheet_safe, target)
+
+    def beside(self, made_by: Any) -> dict[FilePath, str]:
+        """The text of the file of the specification, if there is one."""
+        path = self.specification
+        return {} if path is None else {path: specification_text(made_by)}
+
+    @cached_property
+    def _to_label(self) -> LabelOf | None:
+        return None if self.labels is None else label_of(self.kept.source, self.labels, self.na)
+
+    @cached_property
+    def _missing_texts(self) -> list[str]:
+        return missing_texts(self.kept.source, self.na, () if self.labels is None else self.labels)
+
+    def privatized(
+        self,
+        client: Any,
+        remedy: str,
+        columns: Callable[[Any, Array], dict[str, pd.Series[Any]]],
+        totals: list[int],
+        **how: Any,
+    ) -> Iterator[pd.DataFrame]:
+        """The chunks of the table of reports.
+
+        Parameters
+        ----------
+        client : Collector or Client
+        remedy : str
+            What to do about an answer that it refuses.
+        columns : callable
+            Makes the new columns of a chunk of reports and of who is absent, (n,).
+        totals : list of two int
+            Numbers of reports and of missing answers, which are added up.
+        **how
+            chunk_rows and advance, as in `read_column`.
+        """
+        kept, source = self.kept, self.kept.source
+        where = f"{source}, column {kept.answers!r}"
+        how |= {"optional": kept.optional, "secret": True}
+        for frame in table_chunks(source, [kept.answers, *kept.names], **how):
+            done = sum(totals)
+            column = frame[kept.answers]
+            values, absent = present(where, column, self._to_label, self._missing_texts, True)
+            if self.missing == "raise":
+                refuse_missing(where, done, absent)
+            named = answers_in(where, done, absent)
+            if self.labels is None:
+                refuse_guarded(source, values, named)
+            reports = privatized(client, values, named, remedy)
+            totals[0] += len(reports)
+            totals[1] += int(absent.sum())
+            yield pd.DataFrame(columns(reports, absent) | kept.of(frame, done))
+        if not totals[0]:
+            raise refusal(source, "holds no answer: there is nothing to privatise")

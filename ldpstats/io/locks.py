@@ -1,0 +1,58 @@
+"""Directories that one program at a time puts files into."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+__all__ = ["alone_in"]
+
+_PATIENCE = 10.0  # seconds; files are put into their places within milliseconds
+_PAUSE = 0.005
+
+
+@contextmanager
+def alone_in(folders: Iterable[str]) -> Iterator[None]:
+    """Keep other threads and processes that ask for one of the directories from running the block.
+
+    Nothing is kept where the system has no such locks, or where somebody else holds one for long,
+    as a program does that was started with ``flock FOLDER``.
+    """
+    with ExitStack() as stack:
+        if sys.platform != "win32":
+            handles = {}
+            for folder in folders:
+                with suppress(OSError):
+                    handle = os.open(folder, os.O_RDONLY)
+                    stack.callback(os.close, handle)
+                    found = os.fstat(handle)
+                    handles[found.st_dev, found.st_ino] = handle
+            # in the same order everywhere, and one directory of two names once: nobody waits for
+            # somebody who waits for him
+            for _, handle in sorted(handles.items()):
+                with suppress(OSError):
+                    _lock(handle)
+                    stack.callback(_unlock, handle)
+        yield
+
+
+if sys.platform != "win32":
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        """Lock an open directory; OSError where that cannot be done."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            try:
+                return fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise
+            time.sleep(_PAUSE)
+
+    def _unlock(handle: int) -> None:
+        # a fork that came meanwhile has the directory open too, and would keep the lock
+        fcntl.flock(handle, fcntl.LOCK_UN)
