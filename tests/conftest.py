@@ -19,5 +19,19 @@ def replications() -> Callable[[int], int]:
     ``LDPSTATS_SLOW_SHARE`` (default 1) scales them; 500 are always kept, fewer say too little.
     Bands must be computed from the returned number.
     """
-    share = float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))
+    share = _share()
     return lambda full: min(full, max(500, round(share * full)))
+
+
+@pytest.fixture(scope="session")
+def attempts() -> Callable[[int], int]:
+    """Attempts that a slow test with programs of its own makes, given how many its full size has.
+
+    Unlike replications none are needed for a band: ten are always kept.
+    """
+    share = _share()
+    return lambda full: min(full, max(10, round(share * full)))
+
+
+def _share() -> float:
+    return float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))

@@ -323,9 +323,11 @@ while True:
 
 
 @pytest.mark.slow
-def test_a_kill_at_any_moment_leaves_one_permanent_response(tmp_path: Path) -> None:
+def test_a_kill_at_any_moment_leaves_one_permanent_response(
+    tmp_path: Path, attempts: Callable[[int], int]
+) -> None:
     rng = np.random.default_rng(3)
-    for i in range(12):
+    for i in range(attempts(50)):
         path, seen = tmp_path / f"state {i}", set()
         for _ in range(3):
             with subprocess.Popen(

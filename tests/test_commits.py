@@ -663,8 +663,10 @@ def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [*ENDING, signal.SIGINT])
-def test_a_signal_at_any_moment(number: signal.Signals, tmp_path: Path) -> None:
-    """100 moments from the first temporary file on, spread over the work and the commit."""
+def test_a_signal_at_any_moment(
+    number: signal.Signals, tmp_path: Path, attempts: Callable[[int], int]
+) -> None:
+    """100 moments, or a share, from the first temporary file on, spread over the work and the commit."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 100_000)
     program = start(tmp_path)
     begun = None
@@ -674,7 +676,8 @@ def test_a_signal_at_any_moment(number: signal.Signals, tmp_path: Path) -> None:
     assert begun is not None
     whole, done = time.monotonic() - begun, 0
     program.communicate()
-    for i in range(100):
+    moments = attempts(100)
+    for i in range(moments):
         old = {}
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
@@ -684,7 +687,7 @@ def test_a_signal_at_any_moment(number: signal.Signals, tmp_path: Path) -> None:
         program = start(tmp_path, "--force")
         while program.poll() is None and not list(tmp_path.glob(".ldpstats-*")):
             pass
-        time.sleep(1.1 * whole * i / 100)
+        time.sleep(1.1 * whole * i / moments)
         program.send_signal(number)
         _, err = program.communicate()
         assert b"Traceback" not in err
@@ -697,14 +700,14 @@ def test_a_signal_at_any_moment(number: signal.Signals, tmp_path: Path) -> None:
             assert io.read_counts(tmp_path / "reports.csv", mechanism).nobs == 300_000
         else:
             assert program.returncode in (-number, 130)
-    assert done < 100  # the negative control: there was something to interrupt
+    assert done < moments  # the negative control: there was something to interrupt
 
 
 @pytest.mark.slow
-def test_programs_that_make_one_new_file(tmp_path: Path) -> None:
+def test_programs_that_make_one_new_file(tmp_path: Path, attempts: Callable[[int], int]) -> None:
     """Of two programs at once one is refused, and the specification is that of the reports."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 1000)
-    for _ in range(50):
+    for _ in range(attempts(50)):
         for name in ("reports.csv", "spec.json"):
             (tmp_path / name).unlink(missing_ok=True)
         programs = [start(tmp_path, "--epsilon", epsilon) for epsilon in ("1", "2")]
