@@ -666,7 +666,7 @@ def test_a_hangup_that_is_ignored_stops_nothing(tmp_path: Path) -> None:
 def test_a_signal_at_any_moment(
     number: signal.Signals, tmp_path: Path, attempts: Callable[[int], int]
 ) -> None:
-    """100 moments, or a share, from the first temporary file on, spread over the work and the commit."""
+    """100 moments, or a share, from the first temporary file on, over the work and the commit."""
     (tmp_path / "answers.csv").write_text("job\n" + "nurse\nteacher\ndriver\n" * 100_000)
     program = start(tmp_path)
     begun = None
