@@ -195,7 +195,7 @@ def plot_graph(results: Any, ax: Axes | None = None, max_strings: int | None = N
     Raises
     ------
     InvalidArgument
-        For a number of strings that is none, or an `ax` that is no Axes.
+        If the number of strings is not a positive integer, or `ax` is not an Axes.
 
     Examples
     --------

@@ -282,7 +282,7 @@ class DictionarySurvey:
         }
 
     def no_reports(self) -> DictionaryReports:
-        """Reports of nobody: the start of a sum over chunks."""
+        """No reports yet: the start of a sum over chunks."""
         none = np.empty(0, dtype=np.int64)
         counts = [mechanism.no_counts() for mechanism in self.mechanisms]
         parts = [Reports(c.y, c.mechanism, 0, c.cohort) for c in counts]

@@ -128,7 +128,7 @@ def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budge
     Raises
     ------
     InvalidArgument
-        For no number of reports, and a file that is none of such a client.
+        If `reports` is not a positive integer, or the file is not the state of such a client.
     MechanismMismatch
         For the file of a client of another mechanism.
     """

@@ -77,7 +77,7 @@ def read_dictionary_reports(
     ------
     InvalidArgument
         For a file that cannot be read or is malformed, for reports that the mechanisms cannot make,
-        starts that are none or equal, and rows that are empty in part; the row is named, from 1
+        invalid or equal start positions, and partly empty rows; the row is named, from 1
         after the header.
     MechanismMismatch
         For a Parquet file of another survey's reports, and a row of any file with another survey's

@@ -151,7 +151,7 @@ class PUM:
         Raises
         ------
         InvalidArgument
-            For an unknown tag, a category that is none, or one that is given to two tags. No
+            For an unknown tag or category, or a category that is given to two tags. No
             message shows what she gave: it might be written to a log. And as `Mechanism.client`.
         MechanismMismatch
             For the file of a client of another mechanism.
@@ -395,7 +395,7 @@ class PUMClient:
         Raises
         ------
         UnknownCategory
-            For a value that is none of the categories of true answers.
+            If the value is not one of the categories of true answers.
         BudgetSpent
             If no report is left.
         """
