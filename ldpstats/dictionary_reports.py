@@ -40,8 +40,8 @@ class DictionaryReports:
     Raises
     ------
     InvalidArgument
-        For parts of different lengths, pairs that do not exist, or a number of missing answers
-        that is none.
+        For parts of different lengths, pairs that do not exist, or an invalid number of missing
+        answers.
     MechanismMismatch
         For parts that other mechanisms made.
 

@@ -137,9 +137,9 @@ def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budge
         return MemoryBudget(limit)
     file = StateFile.at(state)
     head = {"format": _FORMAT, "version": _VERSION}
-    document = file.opened(lambda: head | {"fingerprint": fingerprint})
+    document, made = file.opened(lambda: head | {"fingerprint": fingerprint})
     check_state(document, head, fingerprint, str(file.path))
-    return FileBudget(limit, file, document, file.count())
+    return FileBudget(limit, file, document, made)
 
 
 def check_state(

@@ -43,8 +43,10 @@ class StateFile:
             raise InvalidArgument("state", path, remedy)
         return cls(Path(os.path.abspath(name)))
 
-    def opened(self, fresh: Callable[[], dict[str, Any]]) -> dict[str, Any]:
-        """The document in the file; a fresh one is written first where there is no file.
+    def opened(self, fresh: Callable[[], dict[str, Any]]) -> tuple[dict[str, Any], int]:
+        """The document in the file, and how many reports have been marked.
+
+        A fresh document is written first where there is no file.
 
         The file belongs to its user alone (mode 600) and appears complete or not at all: of several
         that make it at once, one does, and the others read that.
@@ -54,7 +56,7 @@ class StateFile:
                 raise self._refusal("is no regular file: give the name of a file")
             if not os.path.lexists(self.path):
                 self._create(json.dumps(fresh()).encode("ascii") + b"\n")
-            return self._split(self._read())[0]
+            return self._split(self._read())
 
     def _create(self, content: bytes) -> None:
         temporary = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
@@ -71,11 +73,6 @@ class StateFile:
             with contextlib.suppress(OSError):
                 os.unlink(temporary)
         _flush_directory(self.path.parent)
-
-    def count(self) -> int:
-        """How many reports have been marked."""
-        with self._failures():
-            return self._split(self._read())[1]
 
     @contextlib.contextmanager
     def counting(self, document: dict[str, Any]) -> Iterator[tuple[int, Callable[[int], None]]]:
@@ -114,13 +111,13 @@ class StateFile:
 
     def _split(self, content: bytes) -> tuple[dict[str, Any], int]:
         """The document and the number of marks."""
+        if not content:
+            raise self._refusal("is empty: remove it if nobody is making it, and try again")
         line, end, marks = content.partition(b"\n")
         try:
             document = json.loads(line)
         except (ValueError, RecursionError):
             document = None
-        if not content:
-            raise self._refusal("is empty: remove it if nobody is making it, and try again")
         if not isinstance(document, dict) or not end or marks.strip(_MARK):
             raise self._refusal(
                 "is no state of a client, or is damaged: if it cannot be restored, a new file "

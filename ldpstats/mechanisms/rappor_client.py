@@ -124,12 +124,12 @@ class RAPPORClient(Device):
     def _permanent(self, value: object) -> npt.NDArray[np.bool_]:
         """The bits of the permanent response, (m,); see the specification above."""
         rappor = self.mechanism
-        cohort = np.array([self.cohort])
         if self._cells is not None:
             codes, _ = encode("value", [value], rappor.alphabet)
             cells, text = self._cells[codes[0]], str(rappor.alphabet[codes[0]])
         else:
-            cells = rappor._own_cells(pd.Series([value], dtype=object), cohort)[0]
+            answer = pd.Series([value], dtype=object)
+            cells = rappor._own_cells(answer, np.array([self.cohort]))[0]
             text = str.__str__(value)  # what is hashed, not what an Enum calls itself
         own = np.zeros(rappor.n_bits, dtype=bool)
         own[cells] = True
@@ -219,10 +219,10 @@ def opened_client(
     if state is None:
         return _client(rappor, *drawn(), words, budget)
     file = StateFile.at(state)
-    document = file.opened(lambda: _state(rappor, *drawn()))
+    document, made = file.opened(lambda: _state(rappor, *drawn()))
     cohort, kept = _checked_state(document, rappor, str(file.path))
     if limit is not None:  # marks would be a trace of each report
-        budget = FileBudget(limit, file, document, file.count())
+        budget = FileBudget(limit, file, document, made)
     return _client(rappor, cohort, kept, words, budget)
 
 
