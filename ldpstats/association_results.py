@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, level, listed, numbers, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.estimates import Uncertain, number_from_json, number_to_json
@@ -20,7 +21,6 @@ from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
-from ldpstats.labels import labels_from_json, labels_to_json, position
 from ldpstats.results import FrequencyResults
 from ldpstats.simplex import project_simplex
 

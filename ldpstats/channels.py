@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.checks import as_array, distribution, listed
 from ldpstats.bit_scores import BitScores, unary_scores
-from ldpstats.checks import as_array, distribution, listed
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.operators import DenseRows, Rows, StackedRows, UnaryRows, UniformRows
 

@@ -24,7 +24,7 @@ from typing import Any, NoReturn, TextIO
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.cli_associate import add_associate
 from ldpstats.cli_common import (
     HOW,

@@ -14,7 +14,7 @@ import numpy as np
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.cli_common import (
     HOW,
     add_output,

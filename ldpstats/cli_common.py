@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ldpstats import io
-from ldpstats.checks import level, positive_integer
+from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.errors import InvalidArgument
 
 __all__ = [

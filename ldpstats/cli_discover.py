@@ -10,7 +10,7 @@ from typing import Any
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.checks import one_of, probability
+from ldpstats.arguments.checks import one_of, probability
 from ldpstats.cli_common import (
     HOW,
     add_output,

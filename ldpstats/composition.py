@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.checks import as_array, distribution, numbers
 from ldpstats.channels import Channel, Dense
-from ldpstats.checks import as_array, distribution, numbers
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.uldp import ULDP, Guarded, as_channel, uldp
 

@@ -110,7 +110,7 @@ class HashDesign:
         if self.cells.size < _LARGE:
             rows = (np.bincount(c, values, self.n_cells + 1)[:-1] for c in self._flat)
             return np.array(list(rows), dtype=np.float64).reshape(C, self.n_cells)
-        from ldpstats.cell_kernels import scatter
+        from ldpstats.kernels.cells import scatter
 
         out = np.empty(C * self.n_cells + 1)
         scatter(self._flat, values, out)
@@ -121,7 +121,7 @@ class HashDesign:
         C, S, h = self.cells.shape
         if self.cells.size < _LARGE:
             return np.asarray(self._by_cohort(v).sum(axis=0))
-        from ldpstats.cell_kernels import gather
+        from ldpstats.kernels.cells import gather
 
         out = np.zeros(S * h)
         gather(self._flat, np.asarray(v, dtype=np.float64).reshape(C, self.n_cells), out)
@@ -149,7 +149,7 @@ class HashDesign:
         C, S, h = self.cells.shape
         if self.cells.size < _LARGE:
             return self.adjoint(w * self.times(p))
-        from ldpstats.cell_kernels import normal
+        from ldpstats.kernels.cells import normal
 
         out, shift = np.zeros(S * h), float(self.background * np.sum(p))
         values, weights = np.repeat(p, h), np.reshape(w, (C, self.n_cells))
@@ -188,7 +188,7 @@ class HashDesign:
         return mirrored(out)
 
     def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
-        from ldpstats.cell_kernels import buckets, pair_sums
+        from ldpstats.kernels.cells import buckets, pair_sums
 
         C, S, h = self.cells.shape
         start = np.empty((C, self.n_cells + 2), dtype=np.int32)

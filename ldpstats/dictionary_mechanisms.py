@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.checks import EPSILON_RANGE, one_of, positive_epsilon
+from ldpstats.arguments.checks import EPSILON_RANGE, one_of, positive_epsilon
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism

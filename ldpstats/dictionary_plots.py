@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import as_array, level, numbers, positive_integer
+from ldpstats.arguments.checks import as_array, level, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.summary import one_line
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import as_array, positive_integer, whole_below
+from ldpstats.arguments.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.grams import GramLayout
 from ldpstats.reports import Reports

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer, probability
+from ldpstats.arguments.checks import level, one_of, positive_integer, probability
 from ldpstats.covariances import Covariance
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.discovery.detection import (

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
+from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import as_series
 from ldpstats.channels import Dense
-from ldpstats.checks import one_of
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
@@ -28,12 +28,12 @@ from ldpstats.dictionary_mechanisms import (
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
-from ldpstats.labels import as_series
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.privacy import Audit
-from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import Reports
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import Words, simulation_words, system_words
 
 __all__ = ["DictionaryClient", "DictionaryCollector", "DictionarySurvey"]
 

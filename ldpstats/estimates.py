@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable
 

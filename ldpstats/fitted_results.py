@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.hypotheses import linear_hypothesis

@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import listed, positive_integer
+from ldpstats.arguments.checks import listed, positive_integer
+from ldpstats.arguments.labels import as_series
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_series
 
 __all__ = ["GramLayout"]
 

@@ -200,7 +200,7 @@ class BloomRows(Rows):
             for part, block in self.blocks():
                 out[part] = block @ p
             return out
-        from ldpstats.cell_kernels import bloom_mix
+        from ldpstats.kernels.cells import bloom_mix
 
         bloom_mix(self.packed, self.cohort, self.cells, self.n_bits, self._table, p, out)
         return out
@@ -212,7 +212,7 @@ class BloomRows(Rows):
         u, k = self.shape
         if u * k < _LARGE:
             return super().adjoints(v)
-        from ldpstats.cell_kernels import bloom_sums
+        from ldpstats.kernels.cells import bloom_sums
 
         first, second = np.zeros(k), np.zeros(k)
         v = np.asarray(v, dtype=np.float64).reshape(u)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import numbers
+from ldpstats.arguments.checks import numbers
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["linear_hypothesis"]

@@ -12,9 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.labels import as_series, missing_entries
 from ldpstats.reports import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]

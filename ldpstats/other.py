@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution, one_of
+from ldpstats.arguments.checks import distribution, one_of
+from ldpstats.arguments.labels import encode
 from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import encode
 from ldpstats.operators import Rows
 from ldpstats.reports import Counts, Reports
 from ldpstats.simplex import project_simplex

@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import BoundaryWarning, NotAvailable
 from ldpstats.estimates import Uncertain
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import intervals, multiplicity, personalized
 from ldpstats.inference.personalized import Mixture, mixture
 from ldpstats.inference.tests import z_test
-from ldpstats.labels import labels_from_json, labels_to_json
 from ldpstats.results import FrequencyResults
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.checks import numbers
+from ldpstats.arguments.checks import numbers
+from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import align
 from ldpstats.summary import one_line
 
 if TYPE_CHECKING:

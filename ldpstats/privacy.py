@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.checks import listed, real_number
 from ldpstats.channels import Channel
-from ldpstats.checks import listed, real_number
 from ldpstats.composition import post_process, sequential
 from ldpstats.errors import InvalidArgument
 from ldpstats.uldp import ULDP, Guarded, as_channel, uldp

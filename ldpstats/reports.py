@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import (
+from ldpstats.arguments.checks import (
     as_array,
     boolean,
     counts_vector,
@@ -22,9 +22,9 @@ from ldpstats.checks import (
     reports_in_all,
     whole_below,
 )
+from ldpstats.arguments.labels import check_column
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.fingerprints import check_fingerprints, fingerprint_column
-from ldpstats.labels import check_column
 
 __all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
 

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import (
     BoundaryWarning,
     IncompleteListWarning,
@@ -32,7 +33,6 @@ from ldpstats.inference import tests as tests_
 from ldpstats.inference.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import labels_from_json, labels_to_json, position
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,10 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import as_array
+from ldpstats.arguments.labels import sensitive_codes
 from ldpstats.channels import Channel, Dense
-from ldpstats.checks import as_array
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import sensitive_codes
 
 __all__ = ["ULDP", "Guarded", "as_channel", "uldp"]
 

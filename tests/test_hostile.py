@@ -25,7 +25,15 @@ from hostile_commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
 
 import ldpstats as ldp
 from ldpstats import datasets, io, privacy, utility
-from ldpstats.checks import as_array, boolean, counts_vector, level, listed, numbers, one_of
+from ldpstats.arguments.checks import (
+    as_array,
+    boolean,
+    counts_vector,
+    level,
+    listed,
+    numbers,
+    one_of,
+)
 from ldpstats.cli import main
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.estimators import EM

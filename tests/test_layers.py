@@ -17,11 +17,13 @@ PACKAGE = Path(__file__).parents[1] / "ldpstats"
 # names that a user sees.
 LAYERS = (
     "errors",
+    "kernels",
+    "arguments",
+    "sampling",
     "checks",
     "labels",
     "grams",
     "simplex",
-    "kernels",
     "hash_kernels",
     "cell_kernels",
     "randomness",

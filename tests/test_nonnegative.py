@@ -14,8 +14,9 @@ import scipy.stats
 
 from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators import nonnegative, nonnegative_kernels
+from ldpstats.estimators import nonnegative
 from ldpstats.estimators.nonnegative import NonnegativeFit, nonnegative_lasso, penalty_level
+from ldpstats.kernels import nonnegative as nonnegative_kernels
 
 Array = npt.NDArray[Any]
 

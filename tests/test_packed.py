@@ -10,8 +10,8 @@ import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.estimators.low_rank import LowRankModel
 from ldpstats.estimators.packed import PackedRows
-from ldpstats.estimators.packed_kernels import listed
 from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.kernels.bits import listed
 from ldpstats.operators import StackedRows, UnaryRows
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import labels
+from ldpstats.arguments import labels
 from ldpstats.channels import Bits, Channel, Dense
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.mechanisms.hashed_bits import most_different

@@ -21,9 +21,9 @@ from ldpstats.estimators.closed_form import water_filling
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import newton
 from ldpstats.estimators.packed import PackedRows
-from ldpstats.estimators.packed_kernels import bit_mix, bit_sums
 from ldpstats.estimators.proximal import DiagonalModel, proximal_newton
 from ldpstats.estimators.structured import prepared
+from ldpstats.kernels.bits import bit_mix, bit_sums
 from ldpstats.operators import (
     DenseRows,
     FixedEntry,

@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 
-from ldpstats.checks import boolean, positive_number
+from ldpstats.arguments.checks import boolean, positive_number
 from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.privacy import Audit
 

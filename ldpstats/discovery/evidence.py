@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import probability
+from ldpstats.arguments.checks import probability
 from ldpstats.discovery.pairs import PairTable
 from ldpstats.discovery.screening import ScreenedGrams
 from ldpstats.discovery.search import Grown, Pair, grow

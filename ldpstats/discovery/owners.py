@@ -69,7 +69,7 @@ class OwnedCells:
         n_cells = self.strings.size * mechanism.n_cohorts * mechanism.n_owned
         if not _is_known(mechanism) or n_cells < _LARGE:
             return np.array([self._design.owners(values.reshape(-1)) for values in v])
-        from ldpstats.hash_kernels import owner_sums
+        from ldpstats.kernels.hashing import owner_sums
 
         out, m = np.empty((len(v), self.strings.size)), np.uint64(mechanism.n_cells)
         own_keys, tables = _tables(mechanism, v)

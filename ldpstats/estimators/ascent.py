@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import real_number
+from ldpstats.arguments.checks import real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
 from ldpstats.operators import Rows
 from ldpstats.problems import Likelihood, Solution, nats_to_gain

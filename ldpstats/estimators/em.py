@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.estimators.ascent import (
     STEP,
     Ascent,

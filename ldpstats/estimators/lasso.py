@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.checks import one_of, real_number
+from ldpstats.arguments.checks import one_of, real_number
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import SelectingEstimator

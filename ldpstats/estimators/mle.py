@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.ascent import (
     LAST_STEP,

@@ -317,7 +317,7 @@ def _sweeper(size: int) -> Callable[..., float]:
     """`sweep` for a design of `size` cells: compiled, unless it is too small for that to pay."""
     if size <= _SMALL:
         return sweep
-    from ldpstats.estimators import nonnegative_kernels
+    from ldpstats.kernels import nonnegative as nonnegative_kernels
 
     return nonnegative_kernels.sweep
 

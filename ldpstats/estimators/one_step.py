@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems import Moments, Solution
 

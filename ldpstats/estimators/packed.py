@@ -29,12 +29,12 @@ class PackedRows(UnaryRows):
 
     @cached_property
     def _listed(self) -> tuple[Array, Array] | None:
-        from ldpstats.estimators.packed_kernels import listed
+        from ldpstats.kernels.bits import listed
 
         return listed(self.packed)
 
     def mix(self, p: Array) -> Array:
-        from ldpstats.estimators.packed_kernels import bit_mix, list_mix
+        from ldpstats.kernels.bits import bit_mix, list_mix
 
         owned = list_mix(*self._listed, p) if self._listed else bit_mix(self.packed, p)
         return np.asarray(self.absent * p.sum() + (self.present - self.absent) * owned)
@@ -49,7 +49,7 @@ class PackedRows(UnaryRows):
     def gram(self, v: Array) -> Array:
         if not self._listed:
             return super().gram(v)
-        from ldpstats.estimators.packed_kernels import list_gram
+        from ldpstats.kernels.bits import list_gram
 
         zero, gain = self.absent, self.present - self.absent
         cross = zero * gain * self._sums(v)
@@ -58,7 +58,7 @@ class PackedRows(UnaryRows):
 
     def _sums(self, v: Array) -> Array:
         """Weighted sums of the bits, shape (k,)."""
-        from ldpstats.estimators.packed_kernels import bit_sums, list_sums
+        from ldpstats.kernels.bits import bit_sums, list_sums
 
         if self._listed:
             return list_sums(*self._listed, v, self.k)

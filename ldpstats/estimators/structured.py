@@ -118,7 +118,7 @@ def _from_labels(W: LabelRows, n: Array) -> Array:
 
 
 def _from_blooms(W: BloomRows, n: Array) -> Array:
-    from ldpstats.estimators.packed_kernels import bit_sums
+    from ldpstats.kernels.bits import bit_sums
 
     reports = np.bincount(W.cohort, n, W.design.n_cohorts)
     order = np.argsort(W.cohort, kind="stable")

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems import Equations, Moments, Solution
 

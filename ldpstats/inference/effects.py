@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 from ldpstats.covariances import Covariance, finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimates import number_from_json, number_to_json

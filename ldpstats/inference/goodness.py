@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer, probability
+from ldpstats.arguments.checks import positive_integer, probability
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue

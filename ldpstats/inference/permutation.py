@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.moments import CrossMoments, Whitening, count_table

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import skewed_pvalue

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import numbers, real_number
+from ldpstats.arguments.checks import numbers, real_number
 from ldpstats.covariances import Covariance, finite_array, probabilities
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse

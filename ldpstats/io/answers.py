@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.kept import KeptColumns

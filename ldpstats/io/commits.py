@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ldpstats.checks import boolean
+from ldpstats.arguments.checks import boolean
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.interrupts import begin, end, held

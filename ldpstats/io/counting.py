@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, positive_integer, reports_in_all
+from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer, reports_in_all
+from ldpstats.arguments.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
 from ldpstats.io.files import FilePath

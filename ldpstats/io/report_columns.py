@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.io.files import FilePath

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector
+from ldpstats.arguments.checks import counts_vector
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.files import FilePath

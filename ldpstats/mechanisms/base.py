@@ -15,16 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.channels import Channel
-from ldpstats.checks import counts_vector, distribution, positive_integer
-from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.device import plain
-from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
-from ldpstats.covariances import multinomial
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import (
+from ldpstats.arguments.checks import counts_vector, distribution, positive_integer
+from ldpstats.arguments.labels import (
     align,
     as_series,
     encode,
@@ -33,10 +25,18 @@ from ldpstats.labels import (
     sensitive_codes,
     whole,
 )
+from ldpstats.channels import Channel
+from ldpstats.clients import Client, Collector
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.device import plain
+from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
+from ldpstats.covariances import multinomial
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.privacy import Audit
 from ldpstats.problems import Equations, Likelihood, Moments
-from ldpstats.randomness import Words, simulation_words, system_words
 from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.sampling import packing
+from ldpstats.sampling.words import Words, simulation_words, system_words
 
 __all__ = ["Enumerated", "Mechanism", "check_fingerprint", "fingerprint_of"]
 
@@ -139,15 +139,15 @@ class Mechanism(ABC):
 
     def unpack(self, y: Array) -> Array:
         """The bits of packed reports, bool of shape (n, n_bits)."""
-        return samplers.unpack(y, self.n_bits)
+        return packing.unpack(y, self.n_bits)
 
     def sum_bits(self, y: Array, n: Array | None = None) -> Array:
         """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
         if n is None:
-            return samplers.column_sums(y, self.n_bits)
+            return packing.column_sums(y, self.n_bits)
         many = np.flatnonzero(n != 1)  # none where reports are wide
         once = np.delete(y, many, axis=0) if many.size else y
-        return np.asarray(samplers.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
+        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.labels import as_labels, sensitive_codes
 from ldpstats.channels import Dense
 from ldpstats.composition import sequential
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.labels import as_labels, sensitive_codes
 from ldpstats.mechanisms.base import Enumerated, Mechanism
 from ldpstats.mechanisms.bits import format_bits
 from ldpstats.mechanisms.custom import CustomMechanism

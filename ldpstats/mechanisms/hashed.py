@@ -12,20 +12,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.channels import Channel, Stacked
-from ldpstats.checks import (
+from ldpstats.arguments.checks import (
     as_array,
     counts_vector,
     one_of,
     positive_integer,
     whole_below,
 )
+from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
+from ldpstats.channels import Channel, Stacked
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.cohorts import CohortSource, Noise
 from ldpstats.designs import HashDesign, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, as_series, encode, missing_entries
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashing import (
     distinct_cells,
@@ -36,8 +35,9 @@ from ldpstats.mechanisms.hashing import (
     permuted_cells,
 )
 from ldpstats.privacy import Audit
-from ldpstats.randomness import Words, simulation_words
 from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["CandidateMap", "Hashed"]
 

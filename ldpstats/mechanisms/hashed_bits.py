@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats import samplers
+from ldpstats.arguments.checks import counts_vector, positive_integer
 from ldpstats.channels import Bits
-from ldpstats.checks import counts_vector, positive_integer
 from ldpstats.cohorts import BitNoise
 from ldpstats.errors import InvalidArgument
 from ldpstats.hashed_rows import BloomRows
@@ -18,8 +17,9 @@ from ldpstats.mechanisms.bits import format_bits, parse_bits
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.operators import Rows, StackedRows
 from ldpstats.problems import Likelihood
-from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["HashedBits", "most_different"]
 
@@ -125,7 +125,7 @@ class HashedBits(Hashed):
 
     def _realised(self, own: int, other: int) -> float:
         """Epsilon of integer thresholds of the two kinds of bits."""
-        up, down = samplers.realised_ratios(own, other)
+        up, down = realised.realised_ratios(own, other)
         a, b = most_different(self.n_bits, self.n_hashes, up, down)
         return (a * up if a else 0.0) + (b * down if b else 0.0)
 

@@ -58,7 +58,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
 
 __all__ = [
@@ -152,7 +152,7 @@ def _hash_buffers(column: Any) -> U64 | None:
     """Hashes from the buffers of an Arrow array; None if some entry is not a string in UTF-8."""
     import pyarrow as pa
 
-    from ldpstats.hash_kernels import sha256_words
+    from ldpstats.kernels.hashing import sha256_words
 
     if isinstance(column, np.ma.MaskedArray):
         return None
@@ -321,7 +321,7 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     if out.size < _MANY_CELLS:
         out[:] = _cells(mix64(hashes[None, :, None] ^ K[:, None, :]), n_cells)
         return out
-    from ldpstats import hash_kernels
+    from ldpstats.kernels import hashing as hash_kernels
 
     for j in range(K.shape[1]):
         hash_kernels.cells(hashes, K[:, j].copy(), np.uint64(n_cells), out[:, :, j])
@@ -364,7 +364,7 @@ def own_cells(
     if hashes.size * n_hashes < _MANY_CELLS:
         mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
         return _cells(mixed, n_cells).astype(np.int64)
-    from ldpstats import hash_kernels
+    from ldpstats.kernels import hashing as hash_kernels
 
     out = np.empty((hashes.size, n_hashes), dtype=np.int64)
     for j in range(n_hashes):

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats import samplers
-from ldpstats.checks import positive_epsilon
+from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
+from ldpstats.sampling import samplers
 
 __all__ = ["ORAPPOR"]
 

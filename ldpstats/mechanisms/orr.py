@@ -9,17 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import counts_vector, positive_epsilon, positive_integer
+from ldpstats.arguments.labels import encode, whole
 from ldpstats.channels import Channel, Mapped, Uniformised
-from ldpstats.checks import counts_vector, positive_epsilon, positive_integer
 from ldpstats.cohorts import LabelNoise
 from ldpstats.errors import InvalidArgument
 from ldpstats.hashed_rows import LabelRows
-from ldpstats.labels import encode, whole
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems import Likelihood
-from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts
+from ldpstats.sampling.words import Words
 
 __all__ = ["ORR"]
 

@@ -12,18 +12,18 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.channels import Mapped
-from ldpstats.checks import one_of
 from ldpstats.clients.budget import Budget, opened_budget
 from ldpstats.clients.device import in_all
 from ldpstats.clients.secrecy import HIDDEN, bare, secretive
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
-from ldpstats.randomness import Words, simulation_words
 from ldpstats.reports import Reports
+from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["PUM", "PUMClient"]
 

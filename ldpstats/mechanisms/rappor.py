@@ -14,16 +14,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.checks import boolean, one_of, probability
+from ldpstats.arguments.checks import boolean, one_of, probability
+from ldpstats.arguments.labels import labels_to_json
 from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import labels_to_json
 from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
 from ldpstats.mechanisms.hashing import hash_strings, md5_cells
 from ldpstats.mechanisms.rappor_client import RAPPORClient, opened_client
 from ldpstats.privacy import Audit
-from ldpstats.randomness import system_words
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import system_words
 
 __all__ = ["RAPPOR"]
 

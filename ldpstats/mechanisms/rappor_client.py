@@ -39,16 +39,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
+from ldpstats.arguments.labels import encode
 from ldpstats.clients.budget import Budget, FileBudget, MemoryBudget, check_state
 from ldpstats.clients.device import Device
 from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import encode
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.randomness import Words
 from ldpstats.reports import Reports
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["RAPPORClient", "opened_client"]
 

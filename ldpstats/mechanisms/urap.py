@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats import samplers
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
 from ldpstats.bit_scores import BitScores, unary_scores
 from ldpstats.channels import Bits, Channel, OutputClasses, n_patterns
-from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import independent_bits
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, sensitive_codes, sensitive_labels
 from ldpstats.mechanisms.base import Mechanism, without_cohort
 from ldpstats.mechanisms.bits import (
     check_theta,
@@ -26,8 +25,9 @@ from ldpstats.mechanisms.bits import (
 )
 from ldpstats.operators import Rows, UnaryRows
 from ldpstats.problems import Equations, Moments
-from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.sampling import packing, realised, samplers
+from ldpstats.sampling.words import Words
 from ldpstats.sensitive_rows import SensitiveRows
 
 __all__ = ["URAP"]
@@ -212,7 +212,7 @@ class URAP(Mechanism):
 
     def unpack(self, y: Array) -> Array:
         bits = np.zeros((len(y), self.k), dtype=bool)
-        bits[:, self._at] = samplers.unpack(y[:, : self._width], self._at.size)
+        bits[:, self._at] = packing.unpack(y[:, : self._width], self._at.size)
         revealed = self.revealed(y)
         at = np.flatnonzero(revealed)
         bits[at, self._others[revealed[at] - 1]] = True
@@ -227,8 +227,8 @@ class URAP(Mechanism):
             part = bits[start : start + _ROWS]
             times = np.ones(len(part), np.int64) if n is None else n[start : start + _ROWS]
             many = (times != 1) & part.any(axis=1)
-            sums[self._at] += samplers.column_sums(part[times == 1], self._at.size)
-            sums[self._at] += times[many] @ samplers.unpack(part[many], self._at.size)
+            sums[self._at] += packing.column_sums(part[times == 1], self._at.size)
+            sums[self._at] += times[many] @ packing.unpack(part[many], self._at.size)
         return sums
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
@@ -313,12 +313,12 @@ class URAP(Mechanism):
         if not S:
             return 0.0
         certain = 1 << 64
-        up, down = samplers.realised_ratios(own, other)
+        up, down = realised.realised_ratios(own, other)
         worst = up + down if S > 1 else 0.0
         if N:  # a sensitive answer against one that is not, whose report is protected with d2
             left = certain - told
-            set_ = samplers.log_ratio(own * certain, other * left)
-            clear = samplers.log_ratio((certain - own) * certain, (certain - other) * left)
+            set_ = realised.log_ratio(own * certain, other * left)
+            clear = realised.log_ratio((certain - own) * certain, (certain - other) * left)
             worst = max(worst, abs(set_), abs(clear))
         return worst
 
@@ -352,7 +352,7 @@ class URAP(Mechanism):
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         without_cohort(self, cohort)
-        bits = samplers.unpack(parse_bits(name, labels, self.k), self.k)
+        bits = packing.unpack(parse_bits(name, labels, self.k), self.k)
         told = bits[:, self._others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
         if many.size:

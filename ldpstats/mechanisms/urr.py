@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
 from ldpstats.channels import Uniformised
-from ldpstats.checks import positive_epsilon
 from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels, sensitive_codes, sensitive_labels
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.privacy import Audit
 from ldpstats.problems import Equations, Moments
-from ldpstats.randomness import Words
 from ldpstats.reports import BitCounts, Counts
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["URR"]
 
@@ -209,10 +209,10 @@ class URR(Enumerated):
     def sampler_epsilon(self) -> float:
         keep, S = self._keep(), self._at.size
         if self._replacements is None:
-            return samplers.realised_epsilon_kept(keep, 1, S) if S else 0.0
-        weights = samplers.weights_of(self._replacements, 0)
-        realised = [samplers.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
-        return self._worst(np.array(realised))
+            return realised.realised_epsilon_kept(keep, 1, S) if S else 0.0
+        weights = realised.weights_of(self._replacements, 0)
+        found = [realised.realised_epsilon_kept(keep, w, 1 << 64) for w in weights]
+        return self._worst(np.array(found))
 
     def _worst(self, realised: Array) -> float:
         """Where levels differ, the largest, plus what a category leaks beyond its own."""

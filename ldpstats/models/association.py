@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.checks import one_of
 from ldpstats.association_results import AssociationResults
-from ldpstats.checks import one_of
 from ldpstats.covariances import Covariance
 from ldpstats.errors import (
     IncompleteListWarning,

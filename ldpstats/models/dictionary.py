@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import level, one_of, positive_integer, positive_number
+from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
 from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults

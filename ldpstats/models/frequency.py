@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, distribution, one_of, replicates
+from ldpstats.arguments.checks import boolean, distribution, one_of, replicates
+from ldpstats.arguments.labels import align
 from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
 from ldpstats.covariances import Covariance
 from ldpstats.errors import (
@@ -36,7 +37,6 @@ from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
-from ldpstats.labels import align
 from ldpstats.models.laws import OneStep, effective_counts, path_law, report_law
 from ldpstats.models.misfit import condition_of, misfit, warn_of_doubts
 from ldpstats.models.uncertainty import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, replicates
+from ldpstats.arguments.checks import one_of, replicates
 from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import association, permutation, tables
@@ -27,8 +27,8 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_data import JointGroup, Scores
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
-from ldpstats.randomness import simulation_words
 from ldpstats.reports import Counts
+from ldpstats.sampling.words import simulation_words
 from ldpstats.simplex import project_simplex
 
 if TYPE_CHECKING:

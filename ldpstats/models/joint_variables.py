@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.checks import listed, one_of
+from ldpstats.arguments.checks import listed, one_of
+from ldpstats.arguments.labels import as_labels, encode
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -18,7 +19,6 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.joint_reports import JointCounts
-from ldpstats.labels import as_labels, encode
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.reports import Reports
 

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, distribution
+from ldpstats.arguments.checks import boolean, distribution
+from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.estimators.base import Estimator
-from ldpstats.labels import align
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import FrequencyModel
 from ldpstats.models.misfit import warn_of_doubts

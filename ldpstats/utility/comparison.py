@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, positive_epsilon
+from ldpstats.arguments.checks import one_of, positive_epsilon
 from ldpstats.errors import InvalidArgument
 from ldpstats.utility.losses import krappor_worst_l2, krr_worst_l2, nonprivate_worst_l2
 from ldpstats.utility.rates import Loss, categories, each, sample_size, setting

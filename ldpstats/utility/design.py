@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution, one_of
+from ldpstats.arguments.checks import distribution, one_of
+from ldpstats.arguments.labels import align
 from ldpstats.cohort_moments import CohortMoments
 from ldpstats.cohorts import LabelNoise
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import align
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.reports import BitCounts, Counts

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import EPSILON_RANGE, one_of, positive_integer, probability
+from ldpstats.arguments.checks import EPSILON_RANGE, one_of, positive_integer, probability
 from ldpstats.dictionary_mechanisms import GRAM_MECHANISMS, MOST_BITS, STRING_MECHANISMS
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.discovery.detection import STAGES

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import (
+from ldpstats.arguments.checks import (
     level,
     positive_epsilon,
     positive_integer,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer, probability
+from ldpstats.arguments.checks import positive_integer, probability
 from ldpstats.errors import InvalidArgument
 
 __all__ = [

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution, numbers
+from ldpstats.arguments.checks import distribution, numbers
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["PersonalizedBound", "personalized_bound"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import (
+from ldpstats.arguments.checks import (
     as_array,
     distribution,
     positive_epsilon,

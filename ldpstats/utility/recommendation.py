@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import (
+from ldpstats.arguments.checks import (
     boolean,
     distribution,
     listed,

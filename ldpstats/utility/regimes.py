@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, positive_integer
+from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.utility.losses import nonprivate_worst_l1, nonprivate_worst_l2
 from ldpstats.utility.rates import Loss, sample_size, setting

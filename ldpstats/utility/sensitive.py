@@ -14,9 +14,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_epsilon
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import sensitive_codes
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import sensitive_codes
 from ldpstats.utility.rates import (
     Loss,
     probabilities,

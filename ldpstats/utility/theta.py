@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import distribution, one_of, positive_epsilon
+from ldpstats.arguments.checks import distribution, one_of, positive_epsilon
 from ldpstats.utility.rates import urap_rates
 from ldpstats.utility.worst_case import LOSSES, kinds, urap_kinds, worst_loss
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import one_of, positive_epsilon, positive_integer
+from ldpstats.arguments.checks import one_of, positive_epsilon, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.utility.rates import (
     Loss,

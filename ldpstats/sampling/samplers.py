@@ -5,42 +5,31 @@ thresholds given uniform 64-bit words: no floating-point number takes part, so t
 respondent's client does can be audited to the last bit. Simulation and client share these
 functions and differ only in their source of words.
 
-Long simulations go through `ldpstats.kernels` (numba), which uses the words of a simulation as it
-makes them; short ones, and clients, never import it.
+Long simulations go through `ldpstats.kernels.words` (numba), which uses the words of a
+simulation as it makes them; short ones, and clients, never import it.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import BULK, SimulationWords, Words
+from ldpstats.sampling.words import BULK, SimulationWords, Words
 
 __all__ = [
     "CERTAIN",
     "IntegerRows",
-    "column_sums",
     "integer_rows",
-    "log_ratio",
-    "realised_epsilon_bits",
-    "realised_epsilon_kept",
-    "realised_epsilon_krr",
-    "realised_epsilon_rows",
-    "realised_ratios",
     "sample_bits",
     "sample_coins",
     "sample_krr",
     "sample_rows",
     "threshold",
-    "unpack",
-    "weights_of",
 ]
 
 I64 = npt.NDArray[np.int64]
@@ -486,274 +475,6 @@ def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
     return out
 
 
-def realised_epsilon_krr(k: int, keep: int) -> float:
-    """Return the epsilon that `sample_krr` realises, in nats.
-
-    The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
-    (k keep + 2**64 - keep) / (2**64 - keep).
-
-    Parameters
-    ----------
-    k : int
-        Number of categories, at least 1.
-    keep : int
-        Threshold in [0, 2**64].
-
-    Returns
-    -------
-    float
-        Rounded once from the exact ratio; infinite at keep = 2**64, zero for one category.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_epsilon_krr(2, 2**63) == math.log(3)
-    True
-    """
-    if k < 1:
-        raise InvalidArgument("k", k, "must be at least 1")
-    _check_threshold("keep", keep)
-    if k == 1:
-        return 0.0
-    return log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
-
-
-def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
-    """Return the epsilon that `sample_bits` realises for values that set disjoint bits, in nats.
-
-    It is `hashes` times abs(ln(p1 (1 - p0) / (p0 (1 - p1)))), as in EPK14 Theorem 2.
-
-    Parameters
-    ----------
-    p1, p0 : int
-        Thresholds of a bit that the value sets and of one that it does not, in [0, 2**64].
-    hashes : int
-        Number of bits that a value sets, at least 1.
-
-    Returns
-    -------
-    float
-        Rounded from the exact ratio; infinite where one of two values excludes a report.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_epsilon_bits(3 * 2**62, 2**62) == math.log(9)
-    True
-    """
-    _check_threshold("p1", p1)
-    _check_threshold("p0", p0)
-    if hashes < 1:
-        raise InvalidArgument("hashes", hashes, "must be at least 1")
-    high, low = max(p1, p0), min(p1, p0)
-    return hashes * log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
-
-
-def realised_ratios(own: int, other: int) -> tuple[float, float]:
-    """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
-
-    A report of the bit can favour the owner by the first, and a stranger by the second; their sum
-    is `realised_epsilon_bits` of one hash.
-
-    Parameters
-    ----------
-    own, other : int
-        Thresholds of a bit that the answer owns and of one that it does not, in [0, 2**64].
-
-    Returns
-    -------
-    float, float
-        Rounded from the exact ratios; infinite where a report excludes one of the two.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_ratios(3 * 2**62, 2**61) == (math.log(6), math.log(3.5))
-    True
-    """
-    _check_threshold("own", own)
-    _check_threshold("other", other)
-    high, low = max(own, other), min(own, other)
-    set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
-    return (set_, clear) if own >= other else (clear, set_)
-
-
-def realised_epsilon_rows(rows: IntegerRows) -> float:
-    """Return the epsilon that `sample_rows` realises, in nats.
-
-    Parameters
-    ----------
-    rows : IntegerRows
-        The channel, from `integer_rows`.
-
-    Returns
-    -------
-    float
-        The largest log ratio of two weights of one output, rounded from the exact integers;
-        infinite where some rows give an output and others never do.
-
-    Examples
-    --------
-    >>> realised_epsilon_rows(integer_rows([[0.75, 0.25], [0.25, 0.75]])) == math.log(3)
-    True
-    >>> realised_epsilon_rows(integer_rows([[1.0, 0.0], [0.5, 0.5]]))
-    inf
-    """
-    n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
-    seen = np.zeros(n_outputs, dtype=np.int64)
-    high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
-    for y, upper in zip(rows.outputs, rows.upper, strict=True):
-        less_one = upper.copy()  # weights minus one: 2**64 itself has no 64-bit integer
-        less_one[1:] -= upper[:-1] + np.uint64(1)
-        seen[y] += 1
-        high[y], low[y] = np.maximum(high[y], less_one), np.minimum(low[y], less_one)
-    drawn = seen > 0
-    if np.any(seen[drawn] < len(rows.upper)):
-        return math.inf
-    pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
-    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
-
-
-def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
-    """Return what a report tells for the value that it names where others are replaced, in nats.
-
-    A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
-    with probability share / of. The likelihood ratio of that value to any other is
-    (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
-
-    Parameters
-    ----------
-    keep : int
-        Threshold in [0, 2**64].
-    share, of : int
-        1 <= share <= of.
-
-    Returns
-    -------
-    float
-        Rounded once from the exact ratio; infinite at keep = 2**64.
-
-    Examples
-    --------
-    >>> realised_epsilon_kept(2**63, 1, 2) == math.log(3)   # k-RR with two categories
-    True
-    """
-    _check_threshold("keep", keep)
-    replaced = (CERTAIN - keep) * share
-    return log_ratio(keep * of + replaced, replaced)
-
-
-def weights_of(rows: IntegerRows, x: int) -> list[int]:
-    """Return the integer weights of row x, which sum to 2**64.
-
-    Examples
-    --------
-    >>> weights_of(integer_rows([[0.25, 0.0, 0.75]]), 0) == [2**62, 3 * 2**62]
-    True
-    """
-    ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
-    return [after - before for before, after in pairwise(ends)]
-
-
-def log_ratio(numerator: int, denominator: int) -> float:
-    """Return ln(numerator / denominator) of exact integers, rounded once or twice.
-
-    Examples
-    --------
-    >>> log_ratio(2**64 + 1, 2**64) == 2.0**-64
-    True
-    """
-    if numerator == denominator:
-        return 0.0
-    if denominator == 0:
-        return math.inf
-    if numerator == 0:
-        return -math.inf
-    if numerator > 2 * denominator:  # the quotient of two integers is correctly rounded
-        return math.log(numerator / denominator)
-    return math.log1p((numerator - denominator) / denominator)
-
-
-def column_sums(packed: U8, n_bits: int) -> I64:
-    """Count, for each bit, the reports in which it is 1.
-
-    Parameters
-    ----------
-    packed : (n, ceil(n_bits / 8)) uint8
-        Packed reports, from `sample_bits`.
-    n_bits : int
-        Number of bits of a report.
-
-    Returns
-    -------
-    (n_bits,) int64
-        Counts.
-
-    Raises
-    ------
-    InvalidArgument
-        If `packed` has another type or width.
-
-    Examples
-    --------
-    >>> column_sums(np.array([[1, 0], [3, 2]], dtype=np.uint8), 10)
-    array([2, 1, 0, 0, 0, 0, 0, 0, 0, 1])
-    """
-    _check_packed(packed, n_bits)
-    total = np.zeros(8 * packed.shape[1], dtype=np.int64)
-    if packed.size >= 8 * LARGE:
-        from ldpstats.kernels import add_columns
-
-        spread = np.unpackbits(np.arange(256, dtype=np.uint8), bitorder="little")
-        add_columns(np.ascontiguousarray(packed), spread.view(np.uint64), total)
-    else:
-        for start in range(0, len(packed), 255):  # a sum of 255 bits fits a byte
-            bits = np.unpackbits(packed[start : start + 255], axis=1, bitorder="little")
-            total += bits.sum(axis=0, dtype=np.uint8)
-    return total[:n_bits]
-
-
-def unpack(packed: U8, n_bits: int) -> npt.NDArray[np.bool_]:
-    """Return packed reports as one boolean a bit.
-
-    Parameters
-    ----------
-    packed : (n, ceil(n_bits / 8)) uint8
-        Packed reports, from `sample_bits`.
-    n_bits : int
-        Number of bits of a report.
-
-    Returns
-    -------
-    (n, n_bits) bool
-        The bits.
-
-    Raises
-    ------
-    InvalidArgument
-        If `packed` has another type or width.
-
-    Examples
-    --------
-    >>> unpack(np.array([[5]], dtype=np.uint8), 3)
-    array([[ True, False,  True]])
-    """
-    _check_packed(packed, n_bits)
-    return np.unpackbits(packed, axis=1, bitorder="little", count=n_bits).view(np.bool_)
-
-
 def _integers(name: str, values: npt.ArrayLike, ndim: int) -> I64:
     """Return `values` as a contiguous int64 array of `ndim` dimensions, or refuse them."""
     array = np.asarray(values)
@@ -773,10 +494,3 @@ def _check_range(name: str, values: npt.NDArray[Any], bound: int) -> None:
 def _check_threshold(name: str, value: int) -> None:
     if not 0 <= value <= CERTAIN:
         raise InvalidArgument(name, value, "must be an integer threshold in [0, 2**64]")
-
-
-def _check_packed(packed: U8, n_bits: int) -> None:
-    if packed.dtype != np.uint8 or packed.ndim != 2 or packed.shape[1] != -(-n_bits // 8):
-        raise InvalidArgument(
-            "packed", packed, f"must be uint8 of shape (n, {-(-n_bits // 8)}) for {n_bits} bits"
-        )

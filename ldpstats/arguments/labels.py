@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import as_array, listed, one_of, positive_integer, whole_below
+from ldpstats.arguments.checks import as_array, listed, one_of, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
 __all__ = [

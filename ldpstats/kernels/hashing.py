@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.kernels import LANES, compiled
+from ldpstats.kernels.words import LANES, compiled
 
 __all__ = ["cells", "own_cells", "owner_sums", "sha256_words"]
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from ldpstats.kernels import Streams
+    from ldpstats.kernels.words import Streams
 
 __all__ = ["BULK", "SimulationWords", "Words", "simulation_words", "system_words"]
 
@@ -43,7 +43,7 @@ class SimulationWords:
     def streams(self) -> Streams:
         """Return the compiled streams, which answer every later request too."""
         if self._streams is None:
-            from ldpstats.kernels import LANES, Streams
+            from ldpstats.kernels.words import LANES, Streams
 
             self._streams = Streams(self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES)))
         return self._streams

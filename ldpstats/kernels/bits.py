@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.kernels import compiled
+from ldpstats.kernels.words import compiled
 
 __all__ = ["bit_mix", "bit_sums", "list_gram", "list_mix", "list_sums", "listed"]
 

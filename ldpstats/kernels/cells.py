@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.kernels import compiled
+from ldpstats.kernels.words import compiled
 
 __all__ = ["bloom_mix", "bloom_sums", "buckets", "gather", "normal", "pair_sums", "scatter"]
 

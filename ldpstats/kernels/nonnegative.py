@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.kernels import compiled
+from ldpstats.kernels.words import compiled
 
 __all__ = ["sweep"]
 
