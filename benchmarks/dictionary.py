@@ -17,7 +17,6 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
-from ldpstats.designs import HashDesign
 from ldpstats.discovery.evidence import edges
 from ldpstats.discovery.owners import OwnedCells
 from ldpstats.discovery.pairs import PairTable, pair_tables
@@ -25,6 +24,7 @@ from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair, grow
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms.hashing import distinct_cells
+from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["dictionary"]
 

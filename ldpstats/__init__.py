@@ -19,7 +19,9 @@ from types import ModuleType
 
 from ldpstats import errors, privacy
 from ldpstats.association_results import AssociationResults
-from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
+from ldpstats.channels.base import Channel
+from ldpstats.channels.combined import Kronecker, Mapped, Stacked
+from ldpstats.channels.structured import Bits, Dense, Uniformised
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
@@ -39,7 +41,6 @@ from ldpstats.errors import (
 )
 from ldpstats.inference.effects import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import (
     KRAPPOR,
     KRR,
@@ -70,7 +71,8 @@ from ldpstats.models.dictionary import DictionaryModel
 from ldpstats.models.frequency import FrequencyModel, two_sample_test
 from ldpstats.models.personalized import PersonalizedModel
 from ldpstats.personalized_results import PersonalizedResults
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
 
 __version__ = "0.1.0"

@@ -13,16 +13,16 @@ import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, positive_integer
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
-from ldpstats.covariances import Covariance
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
-from ldpstats.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import effects, intervals, multiplicity, tables
 from ldpstats.inference.effects import Effect
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import Uncertain, number_from_json, number_to_json
+from ldpstats.problems.simplex import project_simplex
 from ldpstats.results import FrequencyResults
-from ldpstats.simplex import project_simplex
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

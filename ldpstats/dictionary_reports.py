@@ -13,7 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.grams import GramLayout
-from ldpstats.reports import Reports
+from ldpstats.reports.single import Reports
 
 __all__ = ["DictionaryReports"]
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of, positive_integer, probability
-from ldpstats.covariances import Covariance
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.discovery.detection import (
     detectable,
@@ -20,11 +19,12 @@ from ldpstats.discovery.detection import (
     pair_stage,
     string_stage,
 )
-from ldpstats.estimates import Uncertain, Unexplained, number_from_json, number_to_json
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import Uncertain, Unexplained, number_from_json, number_to_json
 from ldpstats.results import FrequencyResults
 
 if TYPE_CHECKING:

@@ -14,7 +14,8 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_series
-from ldpstats.channels import Dense
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
@@ -30,8 +31,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
-from ldpstats.privacy import Audit
-from ldpstats.reports import Reports
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words, system_words
 

@@ -14,12 +14,12 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.estimates import Uncertain
 from ldpstats.hypotheses import linear_hypothesis
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
-from ldpstats.problems import nats_to_gain
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.problem import nats_to_gain
 
 if TYPE_CHECKING:
     from ldpstats.contrasts import ContrastLaw

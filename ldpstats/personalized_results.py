@@ -14,11 +14,11 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import BoundaryWarning, NotAvailable
-from ldpstats.estimates import Uncertain
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import intervals, multiplicity, personalized
 from ldpstats.inference.personalized import Mixture, mixture
 from ldpstats.inference.tests import z_test
+from ldpstats.problems.estimates import Uncertain
 from ldpstats.results import FrequencyResults
 
 if TYPE_CHECKING:

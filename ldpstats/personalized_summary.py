@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 
-from ldpstats.problems import ill_conditioned
+from ldpstats.problems.problem import ill_conditioned
 from ldpstats.summary import COVARIANCE, decimals, one_line, protection_notes, tabulated
 
 __all__ = ["personalized_summary"]

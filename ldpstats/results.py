@@ -18,7 +18,13 @@ from ldpstats.errors import (
     InvalidArgument,
     NotAvailable,
 )
-from ldpstats.estimates import (
+from ldpstats.fitted_results import FittedResults
+from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tails import continuity, skewed_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.problems.estimates import (
     ExactForm,
     ReportLaw,
     Tallies,
@@ -27,12 +33,6 @@ from ldpstats.estimates import (
     number_from_json,
     number_to_json,
 )
-from ldpstats.fitted_results import FittedResults
-from ldpstats.inference import intervals, multiplicity
-from ldpstats.inference import tests as tests_
-from ldpstats.inference.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.inference.tests import TestResult
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

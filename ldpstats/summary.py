@@ -14,7 +14,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-from ldpstats.problems import ill_conditioned
+from ldpstats.problems.problem import ill_conditioned
 
 __all__ = [
     "COVARIANCE",

@@ -16,7 +16,6 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from ldpstats.covariances import Covariance, multinomial
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference import tables
 from ldpstats.inference.association import linear_trend, pearson, score, smallest_expected
@@ -28,6 +27,7 @@ from ldpstats.inference.permutation import (
     permuted_table_scores,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

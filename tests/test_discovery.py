@@ -24,7 +24,7 @@ from ldpstats.discovery.search import grow
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.grams import GramLayout
 from ldpstats.inference.selection import selected_intervals
-from ldpstats.reports import Reports
+from ldpstats.reports.single import Reports
 
 Array = npt.NDArray[Any]
 

@@ -18,7 +18,6 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from ldpstats.covariances import Covariance, multinomial
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference import effects, ratio
 from ldpstats.inference.effects import (
@@ -32,6 +31,7 @@ from ldpstats.inference.effects import (
     risk_ratio,
 )
 from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

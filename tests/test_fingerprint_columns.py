@@ -18,7 +18,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats import io
 from ldpstats.cli import main
-from ldpstats.fingerprints import check_fingerprints
+from ldpstats.reports.fingerprints import check_fingerprints
 
 TEXT = (".csv", ".csv.gz")
 FORMATS = (*TEXT, ".parquet")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.channels import Bits
+from ldpstats.channels.structured import Bits
 from ldpstats.estimators import Lasso
 from ldpstats.mechanisms.hashed_bits import most_different
 

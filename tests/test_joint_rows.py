@@ -11,7 +11,7 @@ import pytest
 
 import ldpstats.estimators.mle as mle_module
 import ldpstats.estimators.sampled as sampled_module
-import ldpstats.joint_rows as module
+import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.ascent import LAST_STEP
@@ -19,9 +19,9 @@ from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import _cholesky, _least_squares, _pivoted, model_step, newton
 from ldpstats.estimators.sampled import joint_start, sampled, spread_out
-from ldpstats.joint_rows import Factor, JointRows
-from ldpstats.operators import DenseRows, StackedRows
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.joint import Factor, JointRows
 
 Array = npt.NDArray[Any]
 

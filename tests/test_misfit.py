@@ -25,7 +25,7 @@ from ldpstats.io import write_mechanism
 from ldpstats.models.misfit import MISFIT, impossible
 from ldpstats.models.uncertainty import goodness_of_fit
 from ldpstats.privacy import uldp
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

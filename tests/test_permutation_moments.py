@@ -16,7 +16,6 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotIdentified
 from ldpstats.inference import permutation_moments, tables
 from ldpstats.inference.association import linear_trend, pearson, score
@@ -37,7 +36,8 @@ from ldpstats.inference.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 

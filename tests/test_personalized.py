@@ -16,8 +16,8 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import utility
-from ldpstats.covariances import Covariance
 from ldpstats.inference import intervals, personalized
+from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 

@@ -720,7 +720,7 @@ def test_realised_epsilon_of_krr(k, epsilon):
     assert close(found, own / other)
     # the threshold is within a unit of a float that carries a few roundings
     p = keep / ONE
-    assert abs(realised - epsilon) < (p * 2**-50 + 2**-64) * k / (1 - p) + 1e-14 * epsilon
+    assert abs(found - epsilon) < (p * 2**-50 + 2**-64) * k / (1 - p) + 1e-14 * epsilon
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.arguments import labels
-from ldpstats.channels import Bits, Channel, Dense
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Bits, Dense
 from ldpstats.mechanisms import LumpedUnary
 from ldpstats.mechanisms.hashed_bits import most_different
 from ldpstats.privacy import uldp

@@ -20,11 +20,11 @@ from ldpstats.estimators.ascent import LAST_STEP, STEP, certified_gap, line_sear
 from ldpstats.estimators.closed_form import water_filling
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.newton import newton
-from ldpstats.estimators.packed import PackedRows
 from ldpstats.estimators.proximal import DiagonalModel, proximal_newton
 from ldpstats.estimators.structured import prepared
 from ldpstats.kernels.bits import bit_mix, bit_sums
-from ldpstats.operators import (
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import (
     DenseRows,
     FixedEntry,
     Rows,
@@ -32,7 +32,7 @@ from ldpstats.operators import (
     UnaryRows,
     UniformRows,
 )
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems.rows.packed import PackedRows
 
 Array = npt.NDArray[Any]
 

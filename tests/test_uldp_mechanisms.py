@@ -15,13 +15,13 @@ from grid import distribution, expected_counts, hidden, packed, patterns, report
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.channels import Uniformised
-from ldpstats.covariances import uniformised, uniformised_fpe16
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import BoundaryWarning
 from ldpstats.estimators.mle import MLE
 from ldpstats.io import read_counts
 from ldpstats.mechanisms import lump
 from ldpstats.privacy import uldp
+from ldpstats.problems.covariance import uniformised, uniformised_fpe16
 
 JOBS = ("nurse", "teacher", "driver", "cook", "clerk")
 LEVELS = {"cook": 0.5, "nurse": 2.0}

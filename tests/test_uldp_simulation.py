@@ -36,11 +36,11 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimates import PooledTallies, Tallies
 from ldpstats.estimators.thresholded import null_standard_errors
 from ldpstats.inference import intervals, multiplicity, tests
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.problems.estimates import PooledTallies, Tallies
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -26,7 +26,7 @@ from scipy.linalg import cho_factor, cho_solve
 
 import ldpstats as ldp
 from ldpstats import utility
-from ldpstats.designs import HashDesign
+from ldpstats.problems.hash_design import HashDesign
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--full", action="store_true", help="recompute the stored grid (30 minutes)")

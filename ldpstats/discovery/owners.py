@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.designs import HashDesign
 from ldpstats.mechanisms.hashing import distinct_cells, hash_strings, keys
+from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["OwnedCells"]
 

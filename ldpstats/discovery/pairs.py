@@ -15,9 +15,9 @@ from ldpstats.discovery.screening import ScreenedGrams
 from ldpstats.mechanisms.base import Enumerated, Mechanism
 from ldpstats.mechanisms.hashed import CandidateMap
 from ldpstats.mechanisms.lumped import lump
-from ldpstats.other import rows_of_law
-from ldpstats.reports import Counts, Reports
-from ldpstats.simplex import project_simplex, project_subsimplex
+from ldpstats.problems.rows.other import rows_of_law
+from ldpstats.problems.simplex import project_simplex, project_subsimplex
+from ldpstats.reports.single import Counts, Reports
 
 __all__ = ["PairTable", "pair_tables"]
 

@@ -10,7 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.cohorts import CohortSource
 from ldpstats.discovery.detection import critical_z
 from ldpstats.discovery.owners import OwnedCells
 from ldpstats.errors import NotIdentified
@@ -18,7 +17,8 @@ from ldpstats.grams import GramLayout
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_excess
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["ScreenedGrams", "screen"]
 

@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import real_number
 from ldpstats.errors import ConvergenceWarning, InvalidArgument
-from ldpstats.operators import Rows
-from ldpstats.problems import Likelihood, Solution, nats_to_gain
+from ldpstats.problems.problem import Likelihood, Solution, nats_to_gain
+from ldpstats.problems.rows.base import Rows
 
 __all__ = [
     "Ascent",

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators.ascent import Ascent, certified_gap
-from ldpstats.operators import UniformRows
+from ldpstats.problems.rows.base import UniformRows
 
 __all__ = ["water_filling"]
 

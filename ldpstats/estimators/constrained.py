@@ -17,7 +17,7 @@ from ldpstats.estimators.ascent import (
     line_search,
     require_possible,
 )
-from ldpstats.operators import Rows
+from ldpstats.problems.rows.base import Rows
 
 if TYPE_CHECKING:
     import cvxpy

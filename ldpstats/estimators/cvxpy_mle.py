@@ -21,8 +21,8 @@ from ldpstats.estimators.ascent import (
 )
 from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.mle import maximise
-from ldpstats.operators import Rows, UniformRows
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows, UniformRows
 
 __all__ = ["CvxpyMLE"]
 

@@ -23,9 +23,9 @@ from ldpstats.estimators.base import LikelihoodEstimator
 from ldpstats.estimators.merged import maximise_merged
 from ldpstats.estimators.proximal import DiagonalModel
 from ldpstats.estimators.structured import prepared
-from ldpstats.operators import Rows
-from ldpstats.problems import Likelihood, Solution
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["EM", "em_step"]
 

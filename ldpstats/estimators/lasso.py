@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from ldpstats.arguments.checks import one_of, real_number
-from ldpstats.cohort_moments import CohortMoments
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import SelectingEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Lasso"]
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.proximal import DiagonalModel
-from ldpstats.operators import Rows, StackedRows
+from ldpstats.problems.rows.base import Rows, StackedRows
 
 __all__ = ["LowRankModel"]
 

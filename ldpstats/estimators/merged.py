@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from ldpstats.estimators.ascent import Ascent, certified_gap
 from ldpstats.estimators.structured import prepared
-from ldpstats.operators import Rows
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["maximise_merged"]
 

@@ -29,9 +29,9 @@ from ldpstats.estimators.newton import newton
 from ldpstats.estimators.proximal import STALE, DiagonalModel, Model, proximal_newton
 from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sampled
 from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.operators import Rows, StackedRows, UniformRows
-from ldpstats.problems import Likelihood, Solution
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows, StackedRows, UniformRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 if TYPE_CHECKING:
     import cvxpy

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
 from ldpstats.estimators.proximal import DiagonalModel
-from ldpstats.operators import Rows
+from ldpstats.problems.rows.base import Rows
 
 __all__ = ["model_step", "newton"]
 

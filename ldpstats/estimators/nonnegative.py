@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
+from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["NonnegativeFit", "nonnegative_lasso", "penalty_level", "sweep"]
 

@@ -9,7 +9,8 @@ import numpy as np
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["OneStep"]
 

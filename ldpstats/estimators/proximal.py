@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
-from ldpstats.operators import Rows, UniformRows
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.problems.rows.base import Rows, UniformRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
 

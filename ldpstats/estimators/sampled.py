@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from ldpstats.estimators.newton import model_step
 from ldpstats.estimators.proximal import proximal_newton
-from ldpstats.joint_rows import Factor, JointRows
-from ldpstats.operators import DenseRows, Rows, StackedRows
+from ldpstats.problems.rows.base import DenseRows, Rows, StackedRows
+from ldpstats.problems.rows.joint import Factor, JointRows
 
 __all__ = [
     "SampledModel",

@@ -8,12 +8,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.designs import HashDesign, least_squares
-from ldpstats.estimators.packed import PackedRows
 from ldpstats.estimators.sampled import joint_start
-from ldpstats.hashed_rows import BloomRows, LabelRows
-from ldpstats.joint_rows import JointRows
-from ldpstats.operators import (
+from ldpstats.problems.hash_design import HashDesign, least_squares
+from ldpstats.problems.rows.base import (
     DenseRows,
     FixedEntry,
     Rows,
@@ -21,8 +18,11 @@ from ldpstats.operators import (
     UnaryRows,
     UniformRows,
 )
-from ldpstats.sensitive_rows import SensitiveRows
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.rows.hashed import BloomRows, LabelRows
+from ldpstats.problems.rows.joint import JointRows
+from ldpstats.problems.rows.packed import PackedRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["empirical_start", "is_structured", "prepared"]
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import level
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Equations, Moments, Solution
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Thresholded", "null_standard_errors"]
 

@@ -23,10 +23,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.moments import CrossMoments, Whitening, count_table, unvarying, weighted
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.problems.covariance import finite_array
 
 __all__ = [
     "CrossMoments",

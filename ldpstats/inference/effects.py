@@ -26,11 +26,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import level
-from ldpstats.covariances import Covariance, finite_array
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimates import number_from_json, number_to_json
 from ldpstats.inference.ratio import fieller_within, odds_profile
 from ldpstats.inference.tails import normal_critical
+from ldpstats.problems.covariance import Covariance, finite_array
+from ldpstats.problems.estimates import number_from_json, number_to_json
 
 __all__ = [
     "Effect",
@@ -242,7 +242,7 @@ def conditional(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(conditional(P, multinomial(np.ravel(P), n=400), 0, 1, 1))
     P(Y = 1 | X = 1): 0.8, 95% interval [0.7443, 0.8557]
@@ -295,7 +295,7 @@ def conditionals(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> estimate, lower, upper, unbounded = conditionals(P, multinomial(np.ravel(P), n=400))
     >>> estimate, lower.round(4)
@@ -359,7 +359,7 @@ def risk_difference(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(risk_difference(P, multinomial(np.ravel(P), n=400), 0, 1, 0))
     P(Y = 0 | X = 0) - P(Y = 0 | X = 1): 0.4, 95% interval [0.3123, 0.4877]
@@ -386,7 +386,7 @@ def risk_ratio(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(risk_ratio(P, multinomial(np.ravel(P), n=400), 0, 1, 0))
     P(Y = 0 | X = 0) / P(Y = 0 | X = 1): 3, 95% interval [2.282, 4.217]
@@ -436,7 +436,7 @@ def odds_ratio(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(odds_ratio(P, multinomial(np.ravel(P), n=400), (0, 1), (0, 1)))
     odds ratio of Y = 0 against Y = 1, X = 0 against X = 1: 6, 95% interval [3.836, 9.384]
@@ -508,7 +508,7 @@ def cramers_v(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> print(cramers_v(P, multinomial(np.ravel(P), n=400)))
     Cramer's V of X and Y: 0.4055, 95% interval [0.3263, 0.5036]
@@ -613,7 +613,7 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = [[0.3, 0.2], [0.1, 0.4]]
     >>> departure, se = departures(P, multinomial(np.ravel(P), n=400))
     >>> departure.round(4), se.round(4)

@@ -20,9 +20,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_integer
-from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tests import count_array
+from ldpstats.problems.covariance import finite_array
 
 __all__ = ["CrossMoments", "Whitening", "count_table", "unvarying", "weighted"]
 

@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_integer
-from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.moments import CrossMoments, Whitening, count_table
+from ldpstats.problems.covariance import finite_array
 
 __all__ = [
     "all_table_scores",

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.intervals import wald
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.inference.tests import binomial_deficit, binomial_excess
+from ldpstats.problems.covariance import Covariance
 
 __all__ = ["Mixture", "intervals", "mixture", "mover", "presence"]
 
@@ -45,7 +45,7 @@ class Mixture:
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> r = np.array([0.2, 0.3, 0.5])   # two categories and a bot
     >>> mix = mixture(r, np.array([[0.9, 0.1]]), np.array([True, True]))
     >>> mix.estimate(r)
@@ -212,7 +212,7 @@ def intervals(r: Array, ends: Array, mix: Mixture, V: Covariance, alpha: float) 
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> from ldpstats.inference.intervals import exact_binomial
     >>> r, given = np.array([0.5, 0.1, 0.4]), np.array([[0.0, 1.0]])   # 20 reports: 10, 2, 8
     >>> mix = mixture(r, given, np.array([True, True]))

@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import finite_array
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import normal_critical
+from ldpstats.problems.covariance import finite_array
 
 __all__ = ["FiellerInterval", "fieller", "fieller_within", "odds_profile"]
 

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import Covariance, finite_array
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.inference.information import checked_inverse
+from ldpstats.problems.covariance import Covariance, finite_array
 
 __all__ = [
     "conditional_independence",
@@ -61,7 +61,7 @@ def wald_nonlinear(g: npt.ArrayLike, G: npt.ArrayLike, covariance: Covariance) -
     --------
     Are two frequencies in the ratio of one to two?
 
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> p = [0.2, 0.5, 0.3]
     >>> statistic, df = wald_nonlinear([2 * p[0] - p[1]], [[2, -1, 0]], multinomial(p, n=100))
     >>> round(statistic, 4), df
@@ -111,7 +111,7 @@ def wald_independence(P: npt.ArrayLike, covariance: Covariance) -> tuple[float, 
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> P = np.array([[0.3, 0.2], [0.2, 0.3]])
     >>> statistic, df = wald_independence(P, multinomial(P.ravel(), n=100))
     >>> round(statistic, 4), df
@@ -214,7 +214,7 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> p = np.array([[[0.2, 0.1], [0.1, 0.1]], [[0.1, 0.1], [0.2, 0.1]]])
     >>> statistic, df, note = conditional_independence(p, multinomial(p.ravel(), n=100))
     >>> round(statistic, 4), df, note
@@ -278,7 +278,7 @@ def homogeneity(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> p = np.array([[[0.2, 0.1], [0.1, 0.1]], [[0.1, 0.1], [0.2, 0.1]]])
     >>> statistic, df = homogeneity(p, multinomial(p.ravel(), n=1000))
     >>> round(statistic, 4), df

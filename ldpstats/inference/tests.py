@@ -18,11 +18,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import numbers, real_number
-from ldpstats.covariances import Covariance, finite_array, probabilities
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
 from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.problems.covariance import Covariance, finite_array, probabilities
 
 __all__ = [
     "TestResult",
@@ -304,7 +304,7 @@ def wald(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> p = [0.5, 0.3, 0.2]
     >>> statistic, df = wald([[1, -1, 0], [1, 1, 1]], [0, 1], p, multinomial(p, n=100))
     >>> round(statistic, 4), df
@@ -380,7 +380,7 @@ def quadratic(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> statistic, df = quadratic([0.1, -0.1, 0.0], multinomial([0.5, 0.3, 0.2], n=100))
     >>> round(float(statistic), 4), df
     (5.3333, 2)
@@ -434,7 +434,7 @@ def given_distribution(
 
     Examples
     --------
-    >>> from ldpstats.covariances import uniformised
+    >>> from ldpstats.problems.covariance import uniformised
     >>> p0 = [0.5, 0.5]
     >>> statistic, df = given_distribution([0.6, 0.4], uniformised(p0, 0.5, 0.25, n=100), p0)
     >>> round(float(statistic), 4), df
@@ -552,7 +552,7 @@ def two_sample_wald(
 
     Examples
     --------
-    >>> from ldpstats.covariances import uniformised
+    >>> from ldpstats.problems.covariance import uniformised
     >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
     >>> statistic, df = two_sample_wald([0.6, 0.4], [0.4, 0.6], V, V)
     >>> round(float(statistic), 4), df

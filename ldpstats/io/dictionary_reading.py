@@ -16,7 +16,6 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
-from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn, read_fingerprints, stored_text
 from ldpstats.io.surveys import check_survey
@@ -29,7 +28,8 @@ from ldpstats.io.tables import (
     table_chunks,
 )
 from ldpstats.io.values import missing_texts, present, refuse_missing
-from ldpstats.reports import Reports
+from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.reports.single import Reports
 
 __all__ = ["COLUMNS", "FINGERPRINT", "FINGERPRINTS", "read_dictionary_reports"]
 

@@ -16,7 +16,7 @@ from ldpstats.io.google_fields import check_rappor, header_of, rows_of, wholes, 
 from ldpstats.io.tables import Advance
 from ldpstats.mechanisms import RAPPOR
 from ldpstats.mechanisms.bits import format_bits
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = [
     "read_rappor_counts",

@@ -18,9 +18,9 @@ from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import present
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports import Reports
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
 
 __all__ = ["read_joint_counts"]
 

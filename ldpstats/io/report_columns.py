@@ -13,7 +13,6 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
-from ldpstats.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.io.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
 from ldpstats.io.values import (
@@ -28,7 +27,8 @@ from ldpstats.io.values import (
 )
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.base import Enumerated
-from ldpstats.reports import Reports
+from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.single import Reports
 
 __all__ = [
     "FINGERPRINT",

@@ -25,16 +25,17 @@ from ldpstats.arguments.labels import (
     sensitive_codes,
     whole,
 )
-from ldpstats.channels import Channel
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.device import plain
 from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
-from ldpstats.covariances import multinomial
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.privacy import Audit
-from ldpstats.problems import Equations, Likelihood, Moments
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.problems.covariance import multinomial
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing
 from ldpstats.sampling.words import Words, simulation_words, system_words
 

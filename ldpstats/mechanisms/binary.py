@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon, probability
-from ldpstats.channels import Channel, Dense
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.mechanisms.krr import KRR

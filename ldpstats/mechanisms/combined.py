@@ -10,14 +10,14 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.labels import as_labels, sensitive_codes
-from ldpstats.channels import Dense
-from ldpstats.composition import sequential
+from ldpstats.channels.certificate import uldp
+from ldpstats.channels.processing import sequential
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.mechanisms.base import Enumerated, Mechanism
 from ldpstats.mechanisms.bits import format_bits
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.reports import Reports
-from ldpstats.uldp import uldp
+from ldpstats.reports.single import Reports
 
 __all__ = ["paired", "withhold"]
 

@@ -8,7 +8,8 @@ from typing import Any
 import numpy.typing as npt
 
 from ldpstats.arguments.labels import as_labels
-from ldpstats.channels import Channel, Dense
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Enumerated
 from ldpstats.sampling import realised, samplers

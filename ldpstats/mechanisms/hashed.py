@@ -20,10 +20,9 @@ from ldpstats.arguments.checks import (
     whole_below,
 )
 from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
-from ldpstats.channels import Channel, Stacked
-from ldpstats.cohort_moments import CohortMoments
-from ldpstats.cohorts import CohortSource, Noise
-from ldpstats.designs import HashDesign, undetermined
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.base import Channel
+from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashing import (
@@ -34,8 +33,10 @@ from ldpstats.mechanisms.hashing import (
     own_cells,
     permuted_cells,
 )
-from ldpstats.privacy import Audit
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.problems.hash_design import HashDesign, undetermined
+from ldpstats.problems.hashed.cohorts import CohortSource, Noise
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words
 

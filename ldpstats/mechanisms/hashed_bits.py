@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import counts_vector, positive_integer
-from ldpstats.channels import Bits
-from ldpstats.cohorts import BitNoise
+from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument
-from ldpstats.hashed_rows import BloomRows
 from ldpstats.mechanisms.bits import format_bits, parse_bits
 from ldpstats.mechanisms.hashed import Hashed
-from ldpstats.operators import Rows, StackedRows
-from ldpstats.problems import Likelihood
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.hashed.cohorts import BitNoise
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import Rows, StackedRows
+from ldpstats.problems.rows.hashed import BloomRows
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 

@@ -11,14 +11,16 @@ import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, positive_epsilon, positive_integer
 from ldpstats.arguments.labels import encode, whole
-from ldpstats.channels import Channel, Mapped, Uniformised
-from ldpstats.cohorts import LabelNoise
+from ldpstats.channels.base import Channel
+from ldpstats.channels.combined import Mapped
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
-from ldpstats.hashed_rows import LabelRows
 from ldpstats.mechanisms.hashed import Hashed
 from ldpstats.mechanisms.krr import KRR
-from ldpstats.problems import Likelihood
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.hashed.cohorts import LabelNoise
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.hashed import LabelRows
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words
 
 __all__ = ["ORR"]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
-from ldpstats.channels import Mapped
+from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import Budget, opened_budget
 from ldpstats.clients.device import in_all
 from ldpstats.clients.secrecy import HIDDEN, bare, secretive
@@ -22,7 +22,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.mechanisms.urap import URAP
 from ldpstats.mechanisms.urr import URR
-from ldpstats.reports import Reports
+from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["PUM", "PUMClient"]

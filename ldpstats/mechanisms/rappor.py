@@ -16,12 +16,12 @@ import pandas as pd
 
 from ldpstats.arguments.checks import boolean, one_of, probability
 from ldpstats.arguments.labels import labels_to_json
+from ldpstats.channels.audit import Audit
 from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
 from ldpstats.mechanisms.hashing import hash_strings, md5_cells
 from ldpstats.mechanisms.rappor_client import RAPPORClient, opened_client
-from ldpstats.privacy import Audit
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import system_words
 

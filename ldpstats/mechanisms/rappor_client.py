@@ -46,7 +46,7 @@ from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.reports import Reports
+from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words
 

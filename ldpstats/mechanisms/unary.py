@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
-from ldpstats.channels import Bits
-from ldpstats.covariances import independent_bits
+from ldpstats.channels.structured import Bits
 from ldpstats.mechanisms.base import Mechanism, without_cohort
 from ldpstats.mechanisms.bits import (
     check_theta,
@@ -20,8 +19,9 @@ from ldpstats.mechanisms.bits import (
     parse_bits,
     sums_of_bits,
 )
-from ldpstats.problems import Equations, Moments
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.problems.covariance import independent_bits
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 

@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
-from ldpstats.bit_scores import BitScores, unary_scores
-from ldpstats.channels import Bits, Channel, OutputClasses, n_patterns
-from ldpstats.covariances import independent_bits
+from ldpstats.channels.base import Channel, OutputClasses, n_patterns
+from ldpstats.channels.bit_scores import BitScores, unary_scores
+from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism, without_cohort
 from ldpstats.mechanisms.bits import (
@@ -23,12 +23,13 @@ from ldpstats.mechanisms.bits import (
     parse_bits,
     sums_of_bits,
 )
-from ldpstats.operators import Rows, UnaryRows
-from ldpstats.problems import Equations, Moments
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.problems.covariance import independent_bits
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.rows.base import Rows, UnaryRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing, realised, samplers
 from ldpstats.sampling.words import Words
-from ldpstats.sensitive_rows import SensitiveRows
 
 __all__ = ["URAP"]
 

@@ -13,13 +13,13 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labels
-from ldpstats.channels import Uniformised
-from ldpstats.covariances import multinomial
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Enumerated
-from ldpstats.privacy import Audit
-from ldpstats.problems import Equations, Moments
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.covariance import multinomial
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 

@@ -13,14 +13,12 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.association_results import AssociationResults
-from ldpstats.covariances import Covariance
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.estimates import Uncertain
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.ascent import gap_target, observed, report
 from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
@@ -30,7 +28,6 @@ from ldpstats.inference.association import CrossMoments
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_moments import JointMoments, unbiased_map, without_rounding
 from ldpstats.models import independence
 from ldpstats.models.frequency import FrequencyModel, settings_of
 from ldpstats.models.joint_data import JointGroup, Scores
@@ -43,11 +40,14 @@ from ldpstats.models.joint_variables import (
 )
 from ldpstats.models.misfit import misfit, warn_of_doubts
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
-from ldpstats.operators import DenseRows, StackedRows
-from ldpstats.other import other_rows
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.joint import JointMoments, unbiased_map, without_rounding
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.other import other_rows
+from ldpstats.problems.simplex import project_simplex, project_subsimplex
 from ldpstats.results import FrequencyResults
-from ldpstats.simplex import project_simplex, project_subsimplex
 
 __all__ = ["AssociationModel"]
 

@@ -14,7 +14,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
-from ldpstats.cohort_moments import LARGEST_DENSE
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.dictionary_results import DictionaryResults
 from ldpstats.discovery.evidence import SEARCHES, candidates, edges, least_frequency
@@ -26,7 +25,8 @@ from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.models.frequency import FrequencyModel
 from ldpstats.models.misfit import MISFIT, impossible, shown, warn_of_doubts
 from ldpstats.models.uncertainty import goodness_of_fit
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.hashed.moments import LARGEST_DENSE
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.results import FrequencyResults
 
 __all__ = ["DictionaryModel"]

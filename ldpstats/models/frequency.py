@@ -14,8 +14,6 @@ import pandas as pd
 
 from ldpstats.arguments.checks import boolean, distribution, one_of, replicates
 from ldpstats.arguments.labels import align
-from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments
-from ldpstats.covariances import Covariance
 from ldpstats.errors import (
     IncompleteListWarning,
     InvalidArgument,
@@ -23,7 +21,6 @@ from ldpstats.errors import (
     NotAvailable,
     NotIdentified,
 )
-from ldpstats.estimates import ReportLaw, Tallies, Uncertain, Unexplained
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators.base import (
     Estimator,
@@ -56,9 +53,13 @@ from ldpstats.models.uncertainty import (
     too_few_cohorts,
     unexplained_share,
 )
-from ldpstats.operators import FixedEntry, StackedRows
-from ldpstats.problems import Equations, Likelihood, Moments, Solution
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain, Unexplained
+from ldpstats.problems.hashed.moments import LARGEST_DENSE, CohortMoments
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import FixedEntry, StackedRows
+from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.results import FrequencyResults
 
 __all__ = ["FrequencyModel", "settings_of", "two_sample_test"]

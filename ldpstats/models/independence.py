@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of, replicates
-from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import association, permutation, tables
 from ldpstats.inference.moments import CrossMoments, Whitening, unvarying
@@ -24,12 +23,13 @@ from ldpstats.inference.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_data import JointGroup, Scores
 from ldpstats.models.uncertainty import LARGEST_INFORMATION
-from ldpstats.reports import Counts
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.rows.joint import Factor, JointRows
+from ldpstats.problems.simplex import project_simplex
+from ldpstats.reports.single import Counts
 from ldpstats.sampling.words import simulation_words
-from ldpstats.simplex import project_simplex
 
 if TYPE_CHECKING:
     from ldpstats.association_results import AssociationResults

@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.association import CrossMoments
-from ldpstats.joint_moments import Alphabet, FeatureMap, Listing, Stratum, linear_features
-from ldpstats.joint_reports import JointCounts
-from ldpstats.joint_rows import Factor, JointRows
 from ldpstats.models.joint_variables import VariableSpec
-from ldpstats.operators import DenseRows, Rows
-from ldpstats.reports import Counts
+from ldpstats.problems.joint import Alphabet, FeatureMap, Listing, Stratum, linear_features
+from ldpstats.problems.rows.base import DenseRows, Rows
+from ldpstats.problems.rows.joint import Factor, JointRows
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Counts
 
 __all__ = ["JointGroup", "Scores"]
 

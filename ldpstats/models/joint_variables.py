@@ -18,9 +18,9 @@ from ldpstats.errors import (
     MechanismMismatch,
     NotAvailable,
 )
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms.lumped import lump
-from ldpstats.reports import Reports
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
 
 __all__ = ["VariableSpec", "per_variable", "prepared", "respondents", "variable_names"]
 

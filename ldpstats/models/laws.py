@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.channels import Channel
-from ldpstats.covariances import Covariance
-from ldpstats.estimates import PathLaw, ReportLaw, ReportPart
+from ldpstats.channels.base import Channel
 from ldpstats.inference.information import observed_tangent_inverse
-from ldpstats.problems import Equations, Likelihood, Moments, precisions
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, Moments, precisions
+from ldpstats.problems.estimates import PathLaw, ReportLaw, ReportPart
+from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["OneStep", "effective_counts", "path_law", "report_law"]
 

@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohort_moments import CohortMoments, merged
 from ldpstats.errors import LDPWarning, MisfitWarning, NotAvailable
 from ldpstats.estimators.ascent import gap_target
 from ldpstats.estimators.mle import maximise
 from ldpstats.inference import goodness
 from ldpstats.inference.tests import TestResult
-from ldpstats.operators import DenseRows
-from ldpstats.problems import Equations, Moments, ill_conditioned
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.hashed.moments import CohortMoments, merged
+from ldpstats.problems.problem import ill_conditioned
+from ldpstats.problems.rows.base import DenseRows
 from ldpstats.results import FrequencyResults
 
 __all__ = [

@@ -17,7 +17,7 @@ from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency import FrequencyModel
 from ldpstats.models.misfit import warn_of_doubts
 from ldpstats.personalized_results import PersonalizedResults
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["PersonalizedModel"]
 

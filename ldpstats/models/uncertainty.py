@@ -10,18 +10,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.channels import Uniformised
-from ldpstats.cohort_moments import LARGEST_DENSE, CohortMoments, merged
-from ldpstats.covariances import Covariance, block_diagonal, uniformised, uniformised_fpe16
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
 from ldpstats.inference import goodness, information
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.misfit import HOMOGENEITY, NEGATIVE, NULL, dense_fit
-from ldpstats.operators import Rows, UniformRows
-from ldpstats.problems import Equations, Likelihood, Moments, pool, precisions
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.covariance import Covariance, block_diagonal, uniformised, uniformised_fpe16
+from ldpstats.problems.equations import Equations, Moments, pool, precisions
+from ldpstats.problems.estimates import ExactForm, PooledTallies, Uncertain, Unexplained
+from ldpstats.problems.hashed.moments import LARGEST_DENSE, CohortMoments, merged
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import Rows, UniformRows
+from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = [
     "all_candidates",

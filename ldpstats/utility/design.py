@@ -24,12 +24,12 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import distribution, one_of
 from ldpstats.arguments.labels import align
-from ldpstats.cohort_moments import CohortMoments
-from ldpstats.cohorts import LabelNoise
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed import Hashed
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.hashed.cohorts import LabelNoise
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.utility.rates import Loss, probabilities, sample_size
 
 __all__ = ["expected_loss", "random_design_loss"]

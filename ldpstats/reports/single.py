@@ -24,7 +24,7 @@ from ldpstats.arguments.checks import (
 )
 from ldpstats.arguments.labels import check_column
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
 __all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
 

@@ -1,6 +1,6 @@
 """Likelihoods of hashed reports: labels and Bloom filters in cohorts, over candidate strings.
 
-Both are rows W in the sense of `ldpstats.operators`, one a distinct report and a column a
+Both are rows W in the sense of `ldpstats.problems.rows.base`, one a distinct report and a column a
 candidate, in memory that does not grow with their product.
 """
 
@@ -13,9 +13,9 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
-from ldpstats.operators import Rows, log_noise
+from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.rows.base import Rows, log_noise
 
 __all__ = ["BloomRows", "LabelRows"]
 

@@ -15,7 +15,7 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.reports import BitCounts, Counts, Reports, Source, check_mechanism
+from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]
 

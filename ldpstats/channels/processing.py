@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import as_array, distribution, numbers
-from ldpstats.channels import Channel, Dense
+from ldpstats.channels.base import Channel
+from ldpstats.channels.certificate import ULDP, Guarded, as_channel, uldp
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.uldp import ULDP, Guarded, as_channel, uldp
 
 __all__ = ["post_process", "sequential"]
 

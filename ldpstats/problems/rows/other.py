@@ -16,11 +16,11 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import distribution, one_of
 from ldpstats.arguments.labels import encode
-from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.operators import Rows
-from ldpstats.reports import Counts, Reports
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.simplex import project_simplex
+from ldpstats.reports.single import Counts, Reports
 
 __all__ = ["WithOther", "other_law", "other_rows", "rows_of_law"]
 
@@ -49,7 +49,7 @@ class WithOther(Rows):
 
     Examples
     --------
-    >>> from ldpstats.operators import DenseRows
+    >>> from ldpstats.problems.rows.base import DenseRows
     >>> rows = WithOther(DenseRows(np.array([[3.0], [0.5]])), np.ones(2))
     >>> rows.dense()
     array([[3. , 1. ],

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.operators import Rows
+from ldpstats.problems.rows.base import Rows
 
 __all__ = ["Factor", "JointRows"]
 

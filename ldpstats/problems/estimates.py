@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import level
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable
+from ldpstats.problems.covariance import Covariance
 
 __all__ = [
     "ExactForm",

@@ -12,7 +12,8 @@ import pandas as pd
 
 from ldpstats.arguments.checks import as_array
 from ldpstats.arguments.labels import sensitive_codes
-from ldpstats.channels import Channel, Dense
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 __all__ = ["ULDP", "Guarded", "as_channel", "uldp"]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.operators import UnaryRows
+from ldpstats.problems.rows.base import UnaryRows
 
 __all__ = ["PackedRows"]
 

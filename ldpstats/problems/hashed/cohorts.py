@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.designs import HashDesign
+from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["BitNoise", "CohortSource", "LabelNoise", "Noise"]
 

@@ -23,14 +23,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohort_moments import CohortMoments
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.joint_rows import JointRows
-from ldpstats.operators import DenseRows
-from ldpstats.problems import Equations, Moments
-from ldpstats.reports import Counts
-from ldpstats.simplex import project_simplex, project_subsimplex
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.joint import JointRows
+from ldpstats.problems.simplex import project_simplex, project_subsimplex
+from ldpstats.reports.single import Counts
 
 __all__ = [
     "Alphabet",

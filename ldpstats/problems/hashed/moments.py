@@ -1,6 +1,7 @@
 """The linear estimate of hashed candidates, its covariance, and whether the candidates fit.
 
-The equations are those of `ldpstats.cohorts`; the normal equations of several mechanisms add up.
+The equations are those of `problems.hashed.cohorts`; the normal equations of several mechanisms add
+up.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohorts import CohortSource
-from ldpstats.covariances import Covariance
-from ldpstats.designs import is_identified, least_squares, mirrored
 from ldpstats.errors import NotAvailable, NotIdentified
-from ldpstats.estimates import OwnTally
-from ldpstats.problems import Equations, Moments
-from ldpstats.simplex import project_simplex, project_subsimplex
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.estimates import OwnTally
+from ldpstats.problems.hash_design import is_identified, least_squares, mirrored
+from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.problems.simplex import project_simplex, project_subsimplex
 
 __all__ = ["LARGEST_DENSE", "CohortMoments", "Misfit", "merged"]
 
