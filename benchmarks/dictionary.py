@@ -23,7 +23,7 @@ from ldpstats.discovery.pairs import PairTable, pair_tables
 from ldpstats.discovery.screening import ScreenedGrams, screen
 from ldpstats.discovery.search import Pair, grow
 from ldpstats.grams import GramLayout
-from ldpstats.mechanisms.hashing import distinct_cells
+from ldpstats.mechanisms.hashed.hashing import distinct_cells
 from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["dictionary"]

@@ -39,7 +39,7 @@ from ldpstats.errors import (
     NotIdentified,
     UnknownCategory,
 )
-from ldpstats.inference.effects import Effect
+from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import (
     KRAPPOR,

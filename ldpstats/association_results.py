@@ -15,9 +15,11 @@ from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, p
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.fitted_results import FittedResults
-from ldpstats.inference import effects, intervals, multiplicity, tables
-from ldpstats.inference.effects import Effect
+from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.skewness import CellLaw
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, number_from_json, number_to_json

@@ -40,7 +40,7 @@ from ldpstats.cli_discover import add_discover, add_survey
 from ldpstats.errors import MOST_CHARACTERS, InvalidArgument, LDPError, LDPWarning, cut
 from ldpstats.io.google_fields import header_of
 from ldpstats.io.interrupts import cleaning_up, remove_unfinished
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
 
 __all__ = ["main"]

@@ -12,7 +12,7 @@ from ldpstats.arguments.checks import EPSILON_RANGE, one_of, positive_epsilon
 from ldpstats.errors import InvalidArgument
 from ldpstats.grams import GramLayout
 from ldpstats.mechanisms import KRAPPOR, KRR, ORR, RAPPOR, Mechanism
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms.hashed.base import Hashed
 
 __all__ = [
     "GRAM_MECHANISMS",

@@ -21,7 +21,7 @@ from ldpstats.errors import (
 from ldpstats.fitted_results import FittedResults
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.estimates import (

@@ -10,9 +10,10 @@ import numpy.typing as npt
 import pytest
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.estimators import EM, MLE, structured
-from ldpstats.estimators.ascent import STEP
-from ldpstats.estimators.structured import empirical_start, is_structured, prepared
+from ldpstats.estimators import EM, MLE
+from ldpstats.estimators.solvers import structured
+from ldpstats.estimators.solvers.ascent import STEP
+from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
 from ldpstats.problems import hash_design as designs
 from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
 from ldpstats.problems.problem import Likelihood

@@ -8,8 +8,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.estimators.low_rank import LowRankModel
-from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.estimators.solvers.low_rank import LowRankModel
+from ldpstats.estimators.solvers.proximal import DiagonalModel
 from ldpstats.kernels.bits import listed
 from ldpstats.problems.rows.base import StackedRows, UnaryRows
 from ldpstats.problems.rows.packed import PackedRows

@@ -17,10 +17,11 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.errors import NotIdentified
-from ldpstats.inference import permutation_moments, tables
-from ldpstats.inference.association import linear_trend, pearson, score
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables import permutation_moments
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import linear_trend, pearson, score
+from ldpstats.inference.tables.permutation import (
     all_table_scores,
     exact_pvalue,
     log_probability,
@@ -28,7 +29,7 @@ from ldpstats.inference.permutation import (
     permuted_scores,
     permuted_table_scores,
 )
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables.permutation_moments import (
     Cumulants,
     Spread,
     blocks_of,

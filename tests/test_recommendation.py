@@ -13,7 +13,7 @@ import pytest
 import ldpstats as ldp
 from ldpstats import utility
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.mechanisms.hashing import hash_strings, hashed_cells
+from ldpstats.mechanisms.hashed.hashing import hash_strings, hashed_cells
 from ldpstats.utility.recommendation import _beyond_doubt
 
 LOSSES = ("l1", "l2")

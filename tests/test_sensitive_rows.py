@@ -12,10 +12,10 @@ from scipy import optimize
 import ldpstats as ldp
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Dense, Uniformised
-from ldpstats.estimators.closed_form import water_filling
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.nnls import NNLS
-from ldpstats.estimators.structured import prepared
+from ldpstats.estimators.solvers.closed_form import water_filling
+from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.equations import Equations, pool
 from ldpstats.problems.problem import Likelihood

@@ -19,7 +19,7 @@ from ldpstats.arguments import labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Bits, Dense
 from ldpstats.mechanisms import LumpedUnary
-from ldpstats.mechanisms.hashed_bits import most_different
+from ldpstats.mechanisms.hashed.bits import most_different
 from ldpstats.privacy import uldp
 
 K = 300_000_000

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.mechanisms.hashing import distinct_cells, hash_strings, keys
+from ldpstats.mechanisms.hashed.hashing import distinct_cells, hash_strings, keys
 from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["OwnedCells"]
@@ -88,7 +88,7 @@ class OwnedCells:
 
 
 def _is_known(mechanism: Any) -> bool:
-    """Whether strings are hashed as `ldpstats.mechanisms.hashing` specifies."""
+    """Whether strings are hashed as `ldpstats.mechanisms.hashed.hashing` specifies."""
     return getattr(mechanism, "hashing", "ldpstats") == "ldpstats"
 
 

@@ -12,8 +12,9 @@ import pandas as pd
 
 from ldpstats.dictionary_reports import DictionaryReports
 from ldpstats.discovery.screening import ScreenedGrams
-from ldpstats.mechanisms.base import Enumerated, Mechanism
-from ldpstats.mechanisms.hashed import CandidateMap
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.mechanisms.hashed.base import CandidateMap
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.problems.rows.other import rows_of_law
 from ldpstats.problems.simplex import project_simplex, project_subsimplex

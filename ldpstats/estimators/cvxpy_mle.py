@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
-from ldpstats.estimators.ascent import (
+from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.mle import maximise
+from ldpstats.estimators.solvers.ascent import (
     Ascent,
     certified_gap,
     check_tol,
@@ -19,8 +21,6 @@ from ldpstats.estimators.ascent import (
     report,
     require_possible,
 )
-from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.mle import maximise
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows, UniformRows
 

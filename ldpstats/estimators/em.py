@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_integer
-from ldpstats.estimators.ascent import (
+from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.solvers.ascent import (
     STEP,
     Ascent,
     certified_gap,
@@ -19,10 +20,9 @@ from ldpstats.estimators.ascent import (
     report,
     require_possible,
 )
-from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.merged import maximise_merged
-from ldpstats.estimators.proximal import DiagonalModel
-from ldpstats.estimators.structured import prepared
+from ldpstats.estimators.solvers.merged import maximise_merged
+from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.sensitive import SensitiveRows

@@ -73,7 +73,7 @@ class Lasso(SelectingEstimator):
         NotIdentified
             Where the selected candidates cannot be told apart.
         """
-        from ldpstats.estimators.nonnegative import nonnegative_lasso, penalty_level
+        from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso, penalty_level
 
         if not isinstance(problem, CohortMoments):
             raise NotAvailable(

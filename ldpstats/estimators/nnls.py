@@ -58,7 +58,7 @@ class NNLS(MomentsEstimator):
 
 def _of_cohorts(problem: CohortMoments) -> Solution:
     """The same over hashed candidates, by coordinate descent."""
-    from ldpstats.estimators.nonnegative import nonnegative_lasso
+    from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso
 
     problem.require_identified()
     source = problem.single("nnls")

@@ -31,7 +31,7 @@ from ldpstats.io.values import (
     refuse_missing,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 
 __all__ = ["Answers", "check_labels", "chunks_of", "filled"]
 

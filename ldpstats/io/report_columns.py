@@ -26,7 +26,7 @@ from ldpstats.io.values import (
     whole_counts,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.reports.single import Reports
 

@@ -18,7 +18,7 @@ from ldpstats.io.report_columns import stored_fingerprint
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.single import Reports
 

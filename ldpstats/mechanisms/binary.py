@@ -17,7 +17,7 @@ from ldpstats.arguments.checks import positive_epsilon, probability
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words

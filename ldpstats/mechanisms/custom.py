@@ -11,7 +11,7 @@ from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 

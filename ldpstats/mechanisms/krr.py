@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.structured import Uniformised
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts

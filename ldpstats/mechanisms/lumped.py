@@ -20,10 +20,11 @@ from ldpstats.arguments.labels import as_labels, encode
 from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Enumerated, Mechanism, without_cohort
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.hashed_bits import HashedBits
+from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
+from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows, UnaryRows

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.structured import Bits
-from ldpstats.mechanisms.base import Mechanism, without_cohort
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import (
     check_theta,
     format_bits,
@@ -19,6 +19,7 @@ from ldpstats.mechanisms.bits import (
     parse_bits,
     sums_of_bits,
 )
+from ldpstats.mechanisms.enumerated import without_cohort
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts, Reports

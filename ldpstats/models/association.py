@@ -20,13 +20,13 @@ from ldpstats.errors import (
     NotIdentified,
 )
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.estimators.ascent import gap_target, observed, report
 from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.one_step import OneStep
-from ldpstats.inference.association import CrossMoments
+from ldpstats.estimators.solvers.ascent import gap_target, observed, report
 from ldpstats.inference.information import fpe16, observed_tangent_inverse
 from ldpstats.inference.skewness import CellLaw, path_cumulants
+from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.inference.tests import TestResult
 from ldpstats.models import independence
 from ldpstats.models.frequency import FrequencyModel, settings_of

@@ -29,8 +29,8 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.structured import prepared
-from ldpstats.inference import intervals
+from ldpstats.estimators.solvers.structured import prepared
+from ldpstats.inference import intervals, pearson
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
 from ldpstats.inference.tests import TestResult
@@ -495,11 +495,11 @@ class FrequencyModel:
         ):
             law = group_sums(problem.offset + problem.A * p0, group)
             seen = group_sums(np.rint(problem.t * problem.nobs), group)
-            outcome = tests_.pearson_given(seen, law / law.sum())
+            outcome = pearson.pearson_given(seen, law / law.sum())
             method = "Pearson chi-square of the privatised reports"
         else:
             sums, null_p = group_sums(estimate, group), group_sums(p0, group)
-            outcome = tests_.given_distribution(sums, V.merged(group), null_p)
+            outcome = pearson.given_distribution(sums, V.merged(group), null_p)
         return chi_square(null, outcome, method, together(group))
 
     def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
@@ -717,7 +717,7 @@ def two_sample_test(
         assert isinstance(a, Counts) and isinstance(b, Counts)
         seen = np.array([a.vector(), b.vector()])
         group = rare_groups(seen.sum(axis=0) * min(a.nobs, b.nobs) / (a.nobs + b.nobs))
-        table = tests_.two_sample_pearson(*(group_sums(row, group) for row in seen))
+        table = pearson.two_sample_pearson(*(group_sums(row, group) for row in seen))
         how = "Pearson chi-square of the privatised reports"
         return chi_square(null, table, how, together(group))
     pooled = both._plug_in
@@ -739,5 +739,5 @@ def two_sample_test(
         group = rare_categories([model._problems for model in models], pooled)
     first_sums, second_sums = (group_sums(estimate, group) for estimate in estimates)
     V = [v.merged(group) for v in V]
-    outcome = tests_.two_sample_wald(first_sums, second_sums, *V)
+    outcome = pearson.two_sample_wald(first_sums, second_sums, *V)
     return chi_square(null, outcome, "Wald, covariance pooled under the null", together(group))

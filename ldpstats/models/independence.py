@@ -12,9 +12,11 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of, replicates
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference import association, permutation, tables
-from ldpstats.inference.moments import CrossMoments, Whitening, unvarying
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables import independence as association
+from ldpstats.inference.tables import permutation
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening, unvarying
+from ldpstats.inference.tables.permutation_moments import (
     Blocks,
     Cumulants,
     Spread,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.association import CrossMoments
+from ldpstats.inference.tables.independence import CrossMoments
 from ldpstats.models.joint_variables import VariableSpec
 from ldpstats.problems.joint import Alphabet, FeatureMap, Listing, Stratum, linear_features
 from ldpstats.problems.rows.base import DenseRows, Rows

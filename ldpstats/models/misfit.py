@@ -10,8 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import LDPWarning, MisfitWarning, NotAvailable
-from ldpstats.estimators.ascent import gap_target
 from ldpstats.estimators.mle import maximise
+from ldpstats.estimators.solvers.ascent import gap_target
 from ldpstats.inference import goodness
 from ldpstats.inference.tests import TestResult
 from ldpstats.problems.equations import Equations, Moments

@@ -26,7 +26,7 @@ from ldpstats.arguments.checks import distribution, one_of
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.reports.single import BitCounts, Counts

@@ -20,8 +20,8 @@ from ldpstats.arguments.checks import (
     positive_integer,
 )
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.mechanisms.orappor import ORAPPOR
-from ldpstats.mechanisms.orr import ORR
+from ldpstats.mechanisms.hashed.orappor import ORAPPOR
+from ldpstats.mechanisms.hashed.orr import ORR
 from ldpstats.utility.design import expected_loss, random_design_loss
 from ldpstats.utility.hashing import distinguishable_probability, identification_rank
 

@@ -27,7 +27,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import level
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.ratio import fieller_within, odds_profile
+from ldpstats.inference.tables.ratio import fieller_within, odds_profile
 from ldpstats.inference.tails import normal_critical
 from ldpstats.problems.covariance import Covariance, finite_array
 from ldpstats.problems.estimates import number_from_json, number_to_json

@@ -14,9 +14,10 @@ from ldpstats.channels.certificate import uldp
 from ldpstats.channels.processing import sequential
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
-from ldpstats.mechanisms.base import Enumerated, Mechanism
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import format_bits
 from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.single import Reports
 
 __all__ = ["paired", "withhold"]

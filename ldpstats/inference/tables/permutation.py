@@ -1,8 +1,8 @@
 """Permutation tests of independence of privatised variables, exact at any number of reports.
 
 Under independence the reports of Y could have come with those of X in any order (within a stratum,
-see `ldpstats.inference.association`). Permutations change the mean cross-product of features alone,
-so each costs a gather and a small matrix product in coordinates that are computed once.
+see `independence`). Permutations change the mean cross-product of features alone, so each costs a
+gather and a small matrix product in coordinates that are computed once.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.moments import CrossMoments, Whitening, count_table
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening, count_table
 from ldpstats.problems.covariance import finite_array
 
 __all__ = [
@@ -104,7 +104,7 @@ def permuted_scores(
     Raises
     ------
     NotIdentified, NotAvailable, InvalidArgument
-        As `ldpstats.inference.association.score`.
+        As `ldpstats.inference.tables.independence.score`.
 
     Examples
     --------
@@ -154,7 +154,7 @@ def permuted_table_scores(
     Raises
     ------
     NotIdentified, NotAvailable, InvalidArgument
-        As `ldpstats.inference.association.score`.
+        As `ldpstats.inference.tables.independence.score`.
 
     References
     ----------
@@ -214,7 +214,7 @@ def all_table_scores(
     Raises
     ------
     NotIdentified, NotAvailable, InvalidArgument
-        As `ldpstats.inference.association.score`.
+        As `ldpstats.inference.tables.independence.score`.
 
     Examples
     --------

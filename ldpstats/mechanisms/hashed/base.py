@@ -25,7 +25,7 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashing import (
+from ldpstats.mechanisms.hashed.hashing import (
     distinct_cells,
     hash_strings,
     hashed_cells,

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
-from ldpstats.estimators.ascent import (
+from ldpstats.estimators.solvers.ascent import (
     LAST_STEP,
     STEP,
     Ascent,

@@ -12,7 +12,7 @@ from ldpstats.arguments.checks import counts_vector, positive_integer
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.bits import format_bits, parse_bits
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.cohorts import BitNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import Rows, StackedRows

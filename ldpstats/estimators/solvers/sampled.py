@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.newton import model_step
-from ldpstats.estimators.proximal import proximal_newton
+from ldpstats.estimators.solvers.newton import model_step
+from ldpstats.estimators.solvers.proximal import proximal_newton
 from ldpstats.problems.rows.base import DenseRows, Rows, StackedRows
 from ldpstats.problems.rows.joint import Factor, JointRows
 

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
-from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
+from ldpstats.estimators.solvers.proximal import DiagonalModel
 from ldpstats.problems.rows.base import Rows
 
 __all__ = ["model_step", "newton"]

@@ -15,7 +15,7 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.hashed import Hashed
+from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.problem import Likelihood
@@ -34,7 +34,7 @@ class ORR(Hashed):
 
     Each respondent is in one of `n_cohorts` cohorts, uniformly, and knows it; her cohort's hash
     takes her answer to one of `n_outputs` labels, and she reports that label through k-RR. A report
-    is her cohort and the label. The hash is specified in `ldpstats.mechanisms.hashing`.
+    is her cohort and the label. The hash is specified in `ldpstats.mechanisms.hashed.hashing`.
 
     Parameters
     ----------

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.sampled import joint_start
+from ldpstats.estimators.solvers.sampled import joint_start
 from ldpstats.problems.hash_design import HashDesign, least_squares
 from ldpstats.problems.rows.base import (
     DenseRows,

@@ -20,8 +20,8 @@ from ldpstats.clients.device import in_all
 from ldpstats.clients.secrecy import HIDDEN, bare, secretive
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
 from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
-from ldpstats.mechanisms.urap import URAP
-from ldpstats.mechanisms.urr import URR
+from ldpstats.mechanisms.sensitive.urap import URAP
+from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words, simulation_words
 

@@ -8,9 +8,8 @@ so that no boundary matters.
 
 Where both variables of a respondent share a cohort, or a group with its own mechanisms, reports
 are independent within each of these strata only, and the tests centre within strata.
-`ldpstats.inference.permutation_moments` gives p-values that hold on sparse tables too, and
-`ldpstats.inference.permutation` exact ones where n is small; `ldpstats.inference.tables` has
-the tests that start from an estimated table.
+`permutation_moments` gives p-values that hold on sparse tables too, and `permutation` exact ones
+where n is small; `wald` has the tests that start from an estimated table.
 """
 
 from __future__ import annotations
@@ -24,7 +23,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.moments import CrossMoments, Whitening, count_table, unvarying, weighted
+from ldpstats.inference.tables.cross_moments import (
+    CrossMoments,
+    Whitening,
+    count_table,
+    unvarying,
+    weighted,
+)
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.problems.covariance import finite_array
 
@@ -90,7 +95,7 @@ def score(
     -------
     ScoreTest
         With the p-value of the chi-square law, which is doubtful on sparse tables;
-        `ldpstats.inference.permutation_moments` has one that is not.
+        `ldpstats.inference.tables.permutation_moments` has one that is not.
 
     Raises
     ------
@@ -110,7 +115,7 @@ def score(
     References
     ----------
     The score test of FPE16's hypothesis of no association (section III-D), whose own statistic
-    is `ldpstats.inference.tables.fpe16`.
+    is `ldpstats.inference.tables.wald.fpe16`.
 
     Examples
     --------

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators.ascent import Ascent, certified_gap
+from ldpstats.estimators.solvers.ascent import Ascent, certified_gap
 from ldpstats.problems.rows.base import UniformRows
 
 __all__ = ["water_filling"]

@@ -32,7 +32,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.moments import CrossMoments, Whitening
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
 from ldpstats.inference.tails import skewed_pvalue
 
 __all__ = ["Cumulants", "Spread", "blocks_of", "moments", "score_cumulants"]

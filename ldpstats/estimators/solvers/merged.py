@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.ascent import Ascent, certified_gap
-from ldpstats.estimators.structured import prepared
+from ldpstats.estimators.solvers.ascent import Ascent, certified_gap
+from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.sensitive import SensitiveRows
 

@@ -15,7 +15,7 @@ from ldpstats.channels.base import Channel, OutputClasses, n_patterns
 from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.base import Mechanism, without_cohort
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import (
     check_theta,
     format_bits,
@@ -23,6 +23,7 @@ from ldpstats.mechanisms.bits import (
     parse_bits,
     sums_of_bits,
 )
+from ldpstats.mechanisms.enumerated import without_cohort
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows, UnaryRows

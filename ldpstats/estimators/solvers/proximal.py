@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.ascent import Ascent, certified_gap, require_possible, search
+from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
 from ldpstats.problems.rows.base import Rows, UniformRows
 from ldpstats.problems.rows.sensitive import SensitiveRows
 

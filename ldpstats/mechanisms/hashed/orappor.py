@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldpstats.arguments.checks import positive_epsilon
-from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
+from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
 from ldpstats.sampling import samplers
 
 __all__ = ["ORAPPOR"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.proximal import DiagonalModel
+from ldpstats.estimators.solvers.proximal import DiagonalModel
 from ldpstats.problems.rows.base import Rows, StackedRows
 
 __all__ = ["LowRankModel"]

@@ -19,9 +19,9 @@ from ldpstats.arguments.labels import labels_to_json
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.limits import check_audit, check_cohorts
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.mechanisms.hashed_bits import HashedBits, most_different
-from ldpstats.mechanisms.hashing import hash_strings, md5_cells
-from ldpstats.mechanisms.rappor_client import RAPPORClient, opened_client
+from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
+from ldpstats.mechanisms.hashed.hashing import hash_strings, md5_cells
+from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient, opened_client
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import system_words
 
@@ -57,9 +57,9 @@ class RAPPOR(HashedBits):
     alphabet : int or sequence of labels, optional
         All possible answers; permutations then take the place of hashes.
     hashing : {"ldpstats", "google", "given"}
-        The hash: that of `ldpstats.mechanisms.hashing`; or the MD5 of google/rappor's Python client
-        (at most 16 hashes and 256 bits; its C++ client agrees up to 256 cohorts); or one that is
-        not known here, for reports of other clients: candidates are then a `CandidateMap`.
+        The package's own hash; or the MD5 of google/rappor's Python client (at most 16
+        hashes and 256 bits; its C++ client agrees up to 256 cohorts); or one that is not known
+        here, for reports of other clients: candidates are then a `CandidateMap`.
 
     Notes
     -----

@@ -16,7 +16,7 @@ from ldpstats.arguments.labels import as_labels, sensitive_codes, sensitive_labe
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
