@@ -21,7 +21,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tables import ratio
 from ldpstats.inference.tables.effects import Effect
-from ldpstats.models.association import AssociationModel
+from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 Results = Any

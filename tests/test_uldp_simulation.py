@@ -39,7 +39,7 @@ import ldpstats as ldp
 from ldpstats.estimators.thresholded import null_standard_errors
 from ldpstats.inference import intervals, multiplicity, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.problems.estimates import PooledTallies, Tallies
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so

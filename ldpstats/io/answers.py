@@ -15,10 +15,10 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
-from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.kept import KeptColumns
 from ldpstats.io.secrecy import privatized
 from ldpstats.io.specifications import specification_text
+from ldpstats.io.storage.files import FilePath, checked_path, refusal
 from ldpstats.io.tables import check_spreadsheet_safe, names, table_chunks
 from ldpstats.io.values import (
     LabelOf,

@@ -11,8 +11,8 @@ import pandas as pd
 
 from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
 from ldpstats.io.values import whole_counts
 from ldpstats.mechanisms import Mechanism

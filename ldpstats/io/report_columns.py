@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
-from ldpstats.io.files import FilePath
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
 from ldpstats.io.values import (
     LabelOf,
