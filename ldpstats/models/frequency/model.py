@@ -53,8 +53,10 @@ from ldpstats.models.frequency.fit_checks import (
 )
 from ldpstats.models.frequency.laws import OneStep, effective_counts, path_law, report_law
 from ldpstats.models.frequency.misfit import condition_of, misfit, warn_of_doubts
+from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.tallies import joined_exact_form, pooled_tallies
+from ldpstats.models.shared.fit import Fit, is_partial
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain, Unexplained
@@ -311,32 +313,40 @@ class FrequencyModel:
             solution, V, kind = self._solve(estimator, problem, linear, cov_type)
             fitted = Uncertain(solution.p, V)
         unexplained = unexplained_share(problem, linear)
+        mechanisms = tuple(counts.mechanism.to_dict() for counts in self.sources)
         return FrequencyResults(
-            categories=self.categories,
-            fitted=fitted,
-            linear=linear,
-            method=estimator.name,
-            cov_type=kind,
-            settings=settings_of(estimator),
-            nobs=self.nobs,
-            n_missing=self._n_missing,
-            llf=self._loglike(solution),
-            gap=solution.gap,
-            n_iter=solution.n_iter,
-            converged=solution.converged,
-            message=solution.message,
-            mechanisms=tuple(counts.mechanism.to_dict() for counts in self.sources),
-            sources=tuple(str(counts.mechanism) for counts in self.sources),
-            epsilon=max(counts.mechanism.epsilon for counts in self.sources),
-            exact=joined_exact_form(self._problems),
-            goodness_of_fit=fit,
-            tally=tally,
-            law=law,
-            linear_method="one step" if isinstance(problem, OneStep) else "inversion",
-            unexplained=unexplained,
-            dispersion=problem.dispersion if isinstance(problem, CohortMoments) else 1.0,
-            condition=condition_of(self._problems, self.moments()),
-            caution=self._caution(problem, unexplained, fit),
+            Fit(
+                fitted=fitted,
+                linear=linear,
+                method=estimator.name,
+                settings=settings_of(estimator),
+                cov_type=kind,
+                nobs=self.nobs,
+                n_missing=self._n_missing,
+                epsilon=max(counts.mechanism.epsilon for counts in self.sources),
+                sources=tuple(str(counts.mechanism) for counts in self.sources),
+                is_partial=is_partial(mechanisms),
+                llf=self._loglike(solution),
+                gap=solution.gap,
+                n_iter=solution.n_iter,
+                converged=solution.converged,
+                message=solution.message,
+            ),
+            self.categories,
+            mechanisms,
+            Laws(
+                exact=joined_exact_form(self._problems),
+                tally=tally,
+                law=law,
+                linear_method="one step" if isinstance(problem, OneStep) else "inversion",
+            ),
+            Checks(
+                goodness_of_fit=fit,
+                unexplained=unexplained,
+                dispersion=problem.dispersion if isinstance(problem, CohortMoments) else 1.0,
+                condition=condition_of(self._problems, self.moments()),
+                caution=self._caution(problem, unexplained, fit),
+            ),
         )
 
     def _evidence(self, estimator: Estimator[Any]) -> Moments:
