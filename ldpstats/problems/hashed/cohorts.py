@@ -30,6 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.moments import CellBounds
 
 __all__ = ["BitNoise", "CohortSource", "LabelNoise", "Noise"]
 
@@ -177,6 +178,13 @@ class CohortSource:
         means, n = self.cell_means(p), self.reports[:, None].astype(np.float64)
         third = means * (1.0 - means) * (1.0 - 2.0 * means)
         return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
+
+    def bounds(self) -> CellBounds:
+        """What shares of the reports any answers whatever could set of the cells."""
+        design = self.design
+        low = self.offset - design.slope * design.background
+        most = None if self.is_labels else min(design.cells.shape[2], design.n_cells)
+        return CellBounds(self.ones, self.reports, low, low + design.slope, most)
 
     def information(self, p: Array) -> Array:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
