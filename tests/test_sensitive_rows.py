@@ -17,7 +17,8 @@ from ldpstats.estimators.nnls import NNLS
 from ldpstats.estimators.solvers.closed_form import water_filling
 from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations, pool
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.pooled import pool
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import DenseRows, FixedEntry, StackedRows, UniformRows
 from ldpstats.problems.rows.sensitive import SensitiveRows

@@ -1,0 +1,133 @@
+"""What the reports of one variable say of its frequencies, in every form that a model needs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.estimators.mle import MLE
+from ldpstats.estimators.solvers.structured import prepared
+from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
+from ldpstats.models.frequency.one_step import OneStep
+from ldpstats.problems.moments import Moments
+from ldpstats.problems.pooled import joined
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import StackedRows
+from ldpstats.reports.single import BitCounts, Counts
+
+__all__ = ["Evidence"]
+
+Array = npt.NDArray[Any]
+
+LARGEST_PLUG_IN = 256  # categories up to which a likelihood is maximised for the sake of variances
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """The counts of every mechanism, their equations and their likelihood.
+
+    Parameters
+    ----------
+    sources : tuple of Counts or BitCounts
+        One a mechanism, over the same categories.
+    candidates : sequence of str, CandidateMap or None
+        As for `FrequencyModel`.
+    incomplete : bool
+        Whether others than the candidates are known to be held.
+    problems : tuple of Moments
+        The linear equations of each source.
+    """
+
+    sources: tuple[Counts | BitCounts, ...]
+    candidates: Any
+    incomplete: bool
+    problems: tuple[Moments, ...]
+
+    @cached_property
+    def moments(self) -> Moments:
+        """The linear equations that the counts satisfy on average."""
+        return self.problems[0] if len(self.problems) == 1 else joined(self.problems)
+
+    @cached_property
+    def inference(self) -> Moments:
+        """The equations that tests rest on: those that allow for others where there are any."""
+        return self.moments.for_inference(self.incomplete)
+
+    @property
+    def has_patterns(self) -> bool:
+        """Whether whole reports were counted, and not only the sums of their bits."""
+        return all(counts.has_patterns for counts in self.sources)
+
+    @cached_property
+    def likelihoods(self) -> list[Likelihood]:
+        """The exact likelihood of each source."""
+        if not self.has_patterns:
+            raise NotAvailable(
+                "sums of bits do not determine the likelihood of the reports: use "
+                "method='inversion', or keep the patterns with reports.tally()"
+            )
+        return [c.mechanism.likelihood(c, self.candidates) for c in self.sources]
+
+    @cached_property
+    def likelihood(self) -> Likelihood:
+        """The exact likelihood of all reports."""
+        return _stacked(self.likelihoods)
+
+    @cached_property
+    def maximum(self) -> Solution:
+        """Where the likelihood is largest."""
+        return MLE().solve(self.likelihood)
+
+    def loglike(self, p: Array) -> float:
+        """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
+        if not (np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self.has_patterns):
+            return float("nan")
+        fast = [Likelihood(prepared(part.W), part.n) for part in self.likelihoods]
+        return sum(part.loglike(p) for part in fast)
+
+    @cached_property
+    def one_step(self) -> OneStep | None:
+        """The unconstrained estimate from the likelihood of bits; None without their patterns."""
+        made_by = [counts.mechanism for counts in self.sources]
+        bits = any(m.n_bits for m in made_by) and not any(m.n_cohorts for m in made_by)
+        if not (bits and self.has_patterns and self.problems[0].k <= LARGEST_INFORMATION):
+            return None
+        likelihood = _stacked([Likelihood(prepared(q.W), q.n) for q in self.likelihoods])
+        channels = tuple(mechanism.channel() for mechanism in made_by)
+        reports = tuple(counts.nobs for counts in self.sources)
+        one_step = OneStep(channels, reports, likelihood, self.moments.plug_in())
+        try:
+            one_step.covariance()
+        except (NotAvailable, NotIdentified):  # inversion has the milder demands
+            return None
+        return one_step
+
+    @cached_property
+    def reference(self) -> Array | None:
+        """Frequencies at which the law of the linear estimate is evaluated; None for its plug-in.
+
+        An ill-conditioned channel takes the projected linear estimate far from the reports that
+        were seen, and variances with it; the maximum of the likelihood stays with them.
+        """
+        labels = self.has_patterns and not any(c.mechanism.n_bits for c in self.sources)
+        if labels and self.moments.is_dense and self.moments.k <= LARGEST_PLUG_IN:
+            return self.maximum.p
+        return None
+
+    @property
+    def plug_in(self) -> Array:
+        """The same frequencies, shape (k,), whichever they are."""
+        return self.moments.plug_in() if self.reference is None else self.reference
+
+
+def _stacked(parts: list[Likelihood]) -> Likelihood:
+    """The likelihood of independent sources together."""
+    if len(parts) == 1:
+        return parts[0]
+    W = StackedRows(tuple(part.W for part in parts))
+    return Likelihood(W, np.concatenate([part.n for part in parts]))
