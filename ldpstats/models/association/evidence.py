@@ -44,6 +44,10 @@ class Evidence:
     specs: tuple[VariableSpec, ...]
     names: tuple[str, ...]
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and stored: the reports, not what was computed from them."""
+        return {"groups": self.groups, "specs": self.specs, "names": self.names}
+
     @property
     def nobs(self) -> int:
         """Number of respondents."""
