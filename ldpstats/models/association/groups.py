@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.tables.independence import CrossMoments
+from ldpstats.inference.tables.cross_moments import CrossMoments
 from ldpstats.models.association.variables import VariableSpec
-from ldpstats.problems.joint import Alphabet, FeatureMap, Listing, Stratum, linear_features
+from ldpstats.problems.joint.features import FeatureMap, linear_features
+from ldpstats.problems.joint.stratum import Alphabet, Listing, Stratum
 from ldpstats.problems.rows.base import DenseRows, Rows
 from ldpstats.problems.rows.joint import Factor, JointRows
 from ldpstats.reports.joint import JointCounts
@@ -351,7 +352,13 @@ class Scores:
 
     def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
         """Moments of the scores less one of two variables, in each stratum."""
+        if (v, w) == (0, 1):
+            return self._first_two
         return [self._cross(v, w, part) for part in self.group.slices]
+
+    @cached_property
+    def _first_two(self) -> list[CrossMoments]:
+        return [self._cross(0, 1, part) for part in self.group.slices]
 
     def _cross(self, v: int, w: int, part: slice) -> CrossMoments:
         group, everything = self.group, slice(None)
