@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import as_array, level, numbers, positive_integer
+from ldpstats.arguments.checks import as_array, numbers, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.frequency.summary import one_line
+from ldpstats.models.dictionary.record import Searched, Tested
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.shared.axes import axes_of, axis_labels, plain
+from ldpstats.models.shared.fit import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,61 +41,33 @@ _SHARED = "0.5"  # edges that several of the drawn strings have
 
 
 def plot_dictionary(
-    results: Any, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None, most: int = 25
+    fit: Fit,
+    survey: DictionarySurvey,
+    tested: Tested,
+    found: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    truth: Any,
+    most: int,
 ) -> Axes:
     """Draw the frequencies of the strings that were found, and of those that were not.
 
-    The figure is that of FPE16 (6 and 10), with intervals.
-
-    Parameters
-    ----------
-    results : DictionaryResults
-    ax : matplotlib Axes, optional
-        A new figure where it is None.
-    alpha : float
-        One minus the coverage of the intervals.
-    truth : Series, optional
-        True frequencies by string, where they are known. The most frequent strings are drawn then,
-        and any that were accepted though nobody holds them. Strings that are alike as far as the
-        survey reads them are one string.
-    most : int
-        Strings to draw at most, the most frequent first.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InvalidArgument
-        For a truth that is no Series of frequencies by string, or an `ax` that is no Axes.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import ldpstats as ldp
-    >>> survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
-    >>> reports = survey.privatize(["abca", "cc"] * 1_000, np.random.default_rng(1))
-    >>> ax = plot_dictionary(ldp.DictionaryModel(reports).fit(), truth={"abca": 0.5, "cc": 0.5})
-    >>> [label.get_text() for label in ax.get_yticklabels()]
-    ['abca', 'cc']
+    The figure is that of FPE16 (6 and 10), with intervals. Where the `truth` is known the most
+    frequent strings are drawn, and any that were accepted though nobody holds them. Strings that
+    are alike as far as the survey reads them are one string.
     """
-    alpha = level(alpha)
-    most = positive_integer("most", most)
-    found = results.summary_frame(alpha)
-    true = None if truth is None else _truth(results, truth)
+    true = None if truth is None else _truth(survey, truth)
     rows, hidden = _rows(found, true, most)
-    ax = _axes(ax, (7.0, 1.9 + 0.25 * len(rows)))
+    ax = axes_of(ax, 7.0, 1.9 + 0.25 * len(rows))
     _draw_rows(ax, rows, f"{100 * (1 - alpha):g}% interval", true is not None)
     ax.set_xlabel("\n".join(["frequency", *hidden]))
-    ax.set_title(_title(results), fontsize="medium")
+    ax.set_title(_title(fit, tested), fontsize="medium")
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(frameon=False, loc="best")
     return ax
 
 
-def _truth(results: Any, truth: Any) -> pd.Series[float]:
+def _truth(survey: DictionarySurvey, truth: Any) -> pd.Series[float]:
     """True frequencies by string as the survey reads it, the most frequent first."""
     remedy = "must be a Series of frequencies, whose index are strings"
     if isinstance(truth, pd.Series):
@@ -107,7 +82,6 @@ def _truth(results: Any, truth: Any) -> pd.Series[float]:
         raise InvalidArgument("truth", truth, remedy)
     if not np.isfinite(given).all() or (given < 0.0).any() or given.sum() > 1.0 + 1e-6:
         raise InvalidArgument("truth", truth, "must be frequencies: in [0, 1], one in all")
-    survey = results._survey
     padded = survey.layout.strings("truth", given.index.tolist(), survey.replace)
     read = given.groupby(survey.layout.unpadded(padded)).sum()
     return read[read > 0.0].sort_values(ascending=False, kind="stable")
@@ -141,7 +115,7 @@ def _draw_rows(ax: Axes, rows: pd.DataFrame, interval: str, is_known: bool) -> N
         ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C3", label=label)
     if is_known:
         ax.plot(rows["truth"], at, "d", color="C1", mfc="none", label="true frequency")
-    labels = _labels(rows.index)
+    labels = axis_labels(rows.index, _LONGEST_LABEL)
     labels = [t if f else f"{t}  (missed)" for t, f in zip(labels, is_found, strict=True)]
     ax.set_yticks(at, labels)
     for text, was_found in zip(ax.get_yticklabels(), is_found, strict=True):
@@ -171,7 +145,15 @@ class _Nodes:
     paths: list[list[tuple[int, str]]]
 
 
-def plot_graph(results: Any, ax: Axes | None = None, max_strings: int | None = None) -> Axes:
+def plot_graph(
+    fit: Fit,
+    survey: DictionarySurvey,
+    tested: Tested,
+    searched: Searched,
+    params: pd.Series[float],
+    ax: Axes | None,
+    max_strings: int | None,
+) -> Axes:
     """Draw the graph of grams (FPE16 Figure 5), with the accepted strings as paths through it.
 
     Positions are columns, grams are nodes whose area is their frequency, lines are edges as wide as
@@ -179,61 +161,38 @@ def plot_graph(results: Any, ax: Axes | None = None, max_strings: int | None = N
     another, dashed where a pair is no edge. Beside the grams of the strings the most frequent
     others are drawn, and in light grey the most frequent edges (of neighbouring positions alone, if
     there are more than five); how many are left out is written below.
-
-    Parameters
-    ----------
-    results : DictionaryResults
-    ax : matplotlib Axes, optional
-        A new figure where it is None.
-    max_strings : int, optional
-        Accepted strings to draw, the most frequent first; ten by default.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InvalidArgument
-        If the number of strings is not a positive integer, or `ax` is not an Axes.
-
-    Examples
-    --------
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> import ldpstats as ldp
-    >>> survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
-    >>> reports = survey.privatize(["abca", "cc"] * 1_000, np.random.default_rng(1))
-    >>> ax = plot_graph(ldp.DictionaryModel(reports).fit())
-    >>> sorted(text.get_text().split()[0] for text in ax.texts[:2])
-    ['abca', 'cc']
     """
     most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
-    strings = results.params.iloc[:most]
-    nodes = _nodes(results, list(strings.index))
-    columns = len(results._survey.layout.starts)
+    strings = params.iloc[:most]
+    nodes = _nodes(survey, searched.grams, list(strings.index))
+    columns = len(survey.layout.starts)
     height = 2.0 + 0.42 * max(float(nodes.grams["y"].max()) + 1.0 if len(nodes.grams) else 1.0, 3.0)
-    ax = _axes(ax, (2.6 + 1.05 * columns, height))
-    present = _present_edges(results)
+    ax = axes_of(ax, 2.6 + 1.05 * columns, height)
+    present = _present_edges(searched.edges)
     n_edges = _draw_edges(ax, nodes, present)
     _draw_paths(ax, nodes, strings, present)
-    _draw_nodes(ax, nodes, results)
-    _name_columns(ax, results, nodes, n_edges, len(strings))
+    _draw_nodes(ax, nodes, survey.pad)
+    hidden = {
+        "strings": len(params) - len(strings),
+        "grams": len(searched.grams) - len(nodes.grams),
+        "edges": searched.n_edges - n_edges,
+    }
+    _name_columns(ax, survey.layout.starts, nodes, hidden, any_strings=len(strings) > 0)
+    ax.set_title(_title(fit, tested), fontsize="medium")
     return ax
 
 
-def _present_edges(results: Any) -> pd.Series[float]:
+def _present_edges(edges: pd.DataFrame) -> pd.Series[float]:
     """Joint frequencies of all edges, by start and gram of both ends."""
     ends = ["start_1", "gram_1", "start_2", "gram_2"]
-    edges: pd.Series[float] = results.edges.set_index(ends)["estimate"]
-    return edges
+    present: pd.Series[float] = edges.set_index(ends)["estimate"]
+    return present
 
 
-def _nodes(results: Any, strings: list[str]) -> _Nodes:
+def _nodes(survey: DictionarySurvey, known: pd.DataFrame, strings: list[str]) -> _Nodes:
     """The grams to draw, with their places."""
-    layout = results._survey.layout
+    layout = survey.layout
     padded = layout.strings("strings", strings) if strings else np.empty(0, dtype="<U1")
-    known = results.grams
     columns, parts = [], []
     for a, start in enumerate(layout.starts):
         own = layout.grams_at(padded, a).tolist() if strings else []
@@ -317,7 +276,7 @@ def _draw_paths(
         styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
         how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
         ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
-        label = f"{_labels(pd.Index([string]))[0]}  {strings.iloc[i]:.3f}"
+        label = f"{axis_labels([string], _LONGEST_LABEL)[0]}  {strings.iloc[i]:.3f}"
         ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
 
 
@@ -327,10 +286,10 @@ def _colour(i: int, n: int) -> Any:
     return f"C{i}" if n <= _MOST_STRINGS else matplotlib.colormaps["turbo"]((i + 0.5) / n)
 
 
-def _draw_nodes(ax: Axes, nodes: _Nodes, results: Any) -> None:
+def _draw_nodes(ax: Axes, nodes: _Nodes, pad: str) -> None:
     from matplotlib.patheffects import withStroke
 
-    frame, pad = nodes.grams, results._survey.pad
+    frame = nodes.grams
     if not len(frame):
         ax.text(0.5, 0.5, "no gram stood out", transform=ax.transAxes, ha="center", color="0.4")
         return
@@ -358,17 +317,13 @@ def _draw_nodes(ax: Axes, nodes: _Nodes, results: Any) -> None:
 def _visible(gram: str, pad: str) -> str:
     """A gram with its pads to be seen, and without mathematics."""
     shown = gram.replace(pad, "\u2423") if not pad.isprintable() or pad.isspace() else gram
-    return "".join(c if c.isprintable() else "?" for c in shown).replace("$", r"\$")
+    return plain("".join(c if c.isprintable() else "?" for c in shown))
 
 
-def _name_columns(ax: Axes, results: Any, nodes: _Nodes, n_edges: int, n_strings: int) -> None:
-    starts = results._survey.layout.starts
+def _name_columns(
+    ax: Axes, starts: Sequence[int], nodes: _Nodes, hidden: Mapping[str, int], any_strings: bool
+) -> None:
     ax.set_xticks(range(len(starts)), [str(start + 1) for start in starts])
-    hidden = {
-        "strings": results.k - n_strings,
-        "grams": len(results.grams) - len(nodes.grams),
-        "edges": results.n_edges - n_edges,
-    }
     rest = ", ".join(f"{n:,} {what}" for what, n in hidden.items() if n > 0)
     notes = ["first character of the gram", *([f"not drawn: {rest}"] if rest else [])]
     ax.set_xlabel("\n".join(notes))
@@ -376,34 +331,13 @@ def _name_columns(ax: Axes, results: Any, nodes: _Nodes, n_edges: int, n_strings
     ax.tick_params(length=0)
     ax.spines[:].set_visible(False)
     lowest = float(nodes.grams["y"].max()) if len(nodes.grams) else 0.0
-    ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if n_strings else 0.0))
+    ax.set_xlim(-0.5, len(starts) - 0.5 + (1.6 if any_strings else 0.0))
     ax.set_ylim(lowest + 0.6, -1.0)
-    ax.set_title(_title(results), fontsize="medium")
 
 
 # -- both ----------------------------------------------------------------------------------
 
 
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    import matplotlib.axes
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, matplotlib.axes.Axes):
-        raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
-    return ax
-
-
-def _labels(index: pd.Index[Any]) -> list[str]:
-    """Strings on one line, shortened unless that makes two of them equal."""
-    labels = [one_line(label, _LONGEST_LABEL) for label in index]
-    if len(set(labels)) < len(labels):
-        labels = [one_line(label, 2 * _LONGEST_LABEL) for label in index]
-    # two dollar signs would set what is between them as mathematics
-    return [label.replace("$", r"\$") for label in labels]
-
-
-def _title(results: Any) -> str:
-    found = f"{results.k} strings found of {results.n_tested} tested"
-    return f"{found}; n = {results.nobs:,}, epsilon = {results.epsilon:.4g}"
+def _title(fit: Fit, tested: Tested) -> str:
+    found = f"{tested.accepted.size} strings found of {tested.n_tested} tested"
+    return f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"

@@ -258,7 +258,9 @@ class FrequencyResults(FittedResults):
         if which.covariance is None:
             raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
         if scheffe:
-            return own_intervals.around(which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1))
+            return own_intervals.around(
+                which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1)
+            )
         return own_intervals.around(which, partial(intervals.wald, alpha=alpha))
 
     @property
@@ -509,6 +511,4 @@ class FrequencyResults(FittedResults):
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
         categories = labels_from_json("categories", document["categories"])
-        return cls(
-            record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d)
-        )
+        return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

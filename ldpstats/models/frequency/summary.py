@@ -172,6 +172,6 @@ def _dispersion_notes(fit: Fit, checks: Checks) -> list[str]:
     which = "the candidates" if fit.linear.at is None else "the selected"
     return [
         "NOTE: standard errors of the unconstrained estimate are "
-        f"{np.sqrt(checks.dispersion):.3g} times those from the reports alone, to allow for answers "
-        f"that are not among {which}; cohorts are weighted accordingly."
+        f"{np.sqrt(checks.dispersion):.3g} times those from the reports alone, to allow for "
+        f"answers that are not among {which}; cohorts are weighted accordingly."
     ]

@@ -28,6 +28,7 @@ __all__ = ["FittedResults"]
 
 Array = npt.NDArray[Any]
 
+
 @dataclass(frozen=True, eq=False)
 class FittedResults(Stored, ABC):
     """Estimated frequencies and their uncertainty.

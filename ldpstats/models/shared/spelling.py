@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from numbers import Real
 from typing import ParamSpec, TypeVar
 
 from ldpstats.errors import InvalidArgument
@@ -23,7 +22,7 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
         for name in ("level", "conf_level", "confidence", "confidence_level"):
             if name in kwargs:
                 level, alpha = kwargs[name], 0.05
-                if isinstance(level, Real) and 0.0 < level < 1.0:
+                if isinstance(level, int | float) and 0.0 < level < 1.0:
                     alpha = round(1.0 - float(level), 12)
                 remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
                 raise InvalidArgument(name, level, remedy)

@@ -84,7 +84,7 @@ class Stored(ABC):
     @classmethod
     def _check(cls, document: object) -> None:
         """Refuse a document with another head, or that lacks a field."""
-        head = ()
+        head: tuple[Any, ...] = ()
         if isinstance(document, dict):
             head = document.get("format"), document.get("version")
         if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
