@@ -218,7 +218,7 @@ finish(ax.figure, "graph")
 # %%
 few = ldp.DictionaryModel(reports.select(np.arange(n) < 300)).fit()
 notes = few.summary().as_text().splitlines()
-print(next(line for line in notes if "TOO FEW RESPONDENTS" in line))
+print(next(line for line in notes if "too few respondents" in line))
 assert few.k == 0
 
 # %% [markdown]

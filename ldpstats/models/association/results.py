@@ -153,7 +153,7 @@ class AssociationResults(FittedResults):
     evidence = Part[Evidence | None]("tests", "Tallies of the reports, where they are few.")
 
     _format = "ldpstats-association-results"
-    _fields = frozenset(
+    _required = frozenset(
         {*_PLAIN, *_NUMBERS, "fitted", "linear", "labels", "margin_fits", "independence"}
     )
 

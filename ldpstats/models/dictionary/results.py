@@ -128,7 +128,7 @@ class DictionaryResults(FittedResults):
     critical = Part[float]("searched", "The z from which a gram is kept.")
 
     _format = "ldpstats-dictionary-results"
-    _fields = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
+    _required = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
 
     def __repr__(self) -> str:
         return (
@@ -143,6 +143,11 @@ class DictionaryResults(FittedResults):
     @cached_property
     def _survey(self) -> DictionarySurvey:
         return DictionarySurvey.from_dict(self.survey)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of positions: edges that a string has at most."""
+        return len(self._survey.layout.pairs)
 
     # -- inference ---------------------------------------------------------------------------
 
@@ -224,15 +229,12 @@ class DictionaryResults(FittedResults):
             critical = max(critical, float(self._smallest_z[full].max()))
         se = kept["se"].median()
         mass = self.grams[["estimate", "se"]].max(axis=1).groupby(self.grams["start"]).sum()
-        layout = self._survey.layout
-        positions = layout.n_positions
+        positions = self._survey.layout.n_positions
         if not n_tested or len(se) < positions:
             return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
         stages = {
             "grams": gram_stage(float(se.max()), critical, positions),
-            "pairs": pair_stage(
-                self.pair_se, len(self._survey.layout.pairs), log_rivals(mass.to_numpy()), n_tested
-            ),
+            "pairs": pair_stage(self.pair_se, self.n_pairs, log_rivals(mass.to_numpy()), n_tested),
             "test": string_stage(self.test_se, self.alpha, n_tested),
         }
         found = {name: float(value) for name, value in detectable(stages, power).items()}

@@ -159,9 +159,9 @@ def _recall_notes(
         causes += ["the filter excluded them"] if searched.n_excluded else []
         causes += ["max_grams, max_candidates or width cut them off"] if bounded else []
         notes.append(
-            f"WARNING: incomplete: about {100 * rest:.0f}% of the respondents hold strings that "
-            f"were not found, because {', or '.join(causes)}. To find strings half as frequent "
-            "takes four times as many respondents."
+            f"WARNING: about {100 * rest:.0f}% of the respondents hold strings that were not "
+            f"found, because {', or '.join(causes)}. To find strings half as frequent takes four "
+            "times as many respondents."
         )
     return notes
 

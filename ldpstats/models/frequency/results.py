@@ -146,7 +146,7 @@ class FrequencyResults(FittedResults):
     caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
 
     _format = "ldpstats-frequency-results"
-    _fields = frozenset({"categories", *_PLAIN, *_NUMBERS, *_PARTS})
+    _required = frozenset({"categories", *_PLAIN, *_NUMBERS, *_PARTS})
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"

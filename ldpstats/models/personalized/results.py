@@ -93,10 +93,14 @@ class PersonalizedResults(FittedResults):
     intermediate: FrequencyResults
 
     tags = Part["pd.Index[Any]"]("assumed", "The tags that reports may name, in order.")
+    given = Part["Array"](
+        "assumed", "Distribution behind each tag; a row of nan where there is none."
+    )
+    others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
     exact = Part[bool]("assumed", "Whether the background is the truth.")
 
     _format = "ldpstats-personalized-results"
-    _fields = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
+    _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
 
     def __repr__(self) -> str:
         tags = ", ".join(f"{tag} ({case})" for tag, case in self.case.items())

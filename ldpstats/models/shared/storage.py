@@ -37,12 +37,12 @@ def record(kind: type[T], given: Mapping[str, Any]) -> T:
 class Stored(ABC):
     """What is written as a JSON document, and read again.
 
-    A class names its document by `_format`, and the fields that it must have by `_fields`.
+    A class names its document by `_format`, and the fields that it must have by `_required`.
     """
 
     _format: ClassVar[str]
     _version: ClassVar[int] = 1
-    _fields: ClassVar[frozenset[str]]
+    _required: ClassVar[frozenset[str]]
 
     @abstractmethod
     def _stored(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ class Stored(ABC):
                 document,
                 f'must have "format": "{cls._format}", "version": {cls._version}',
             )
-        if lacking := cls._fields - set(document):
+        if lacking := cls._required - set(document):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
 
     def to_json(self) -> str:
