@@ -119,6 +119,17 @@ class AssociationResults(FittedResults):
         Tallies of the reports, where at most 4,096 combinations are possible and all categories are
         known: the other tests rest on them. No more of the reports is kept, here or in `to_dict`.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    margins, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
+        Margins, conditional frequencies and effects, with their intervals.
+    test_independence, test_conditional_independence, test_homogeneity, test_trend
+        Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp

@@ -160,11 +160,11 @@ def _dispersion_notes(cells: Cells) -> list[str]:
 def _test_notes(test: TestResult | None) -> list[str]:
     if test is None:
         return ["Independence of all variables was not tested: test pairs of them."]
-    note = f" NOTE: {test.note}." if test.note else ""
-    return [
+    notes = [
         f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-        f"p = {test.pvalue:.3g}.{note}"
+        f"p = {test.pvalue:.3g}."
     ]
+    return [*notes, f"NOTE: {test.note}."] if test.note else notes
 
 
 def _list_notes(fit: Fit, variables: Variables, is_doubtful: bool) -> list[str]:

@@ -105,6 +105,17 @@ class DictionaryResults(FittedResults):
         it searched twice these are the strings of the second search, and the larger number.
     caution : str
         Why the family-wise error may be above `alpha`; empty where it is not.
+
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot, plot_graph
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detectable_at
+        From which frequency on strings are found.
+    t_test, wald_test
+        Tests of contrasts of the accepted strings.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
     """
 
     survey: dict[str, Any]

@@ -51,11 +51,11 @@ class Checks:
     caution: str = ""
 
     def assume_complete(self, method: str) -> bool:
-        """Whether an estimate over candidates takes them for all answers: it sums to one."""
+        """Whether an estimate assumes that there are no answers but the candidates."""
         return self.unexplained is not None and method in _COMPLETE
 
     def contradict(self, method: str) -> bool:
-        """Whether an estimate takes candidates for all answers, and the reports differ.
+        """Whether an estimate assumes that, and the reports contradict it.
 
         They do where the unexplained share exceeds two standard errors, or the goodness of fit is
         below .01.

@@ -119,6 +119,15 @@ class FrequencyResults(FittedResults):
     caution : str
         Why tests of an incomplete list may not keep their level; empty where they do.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detected, presence_pvalues, t_test, wald_test, difference, ratio
+        Which frequencies are above zero; tests and intervals of contrasts.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -265,12 +274,12 @@ class FrequencyResults(FittedResults):
 
     @property
     def assumes_complete(self) -> bool:
-        """Whether the estimate takes candidates for all answers: its frequencies sum to one."""
+        """Whether the estimate assumes that there are no answers but the candidates."""
         return self.checks.assume_complete(self.method)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the estimate takes candidates for all answers, and the reports differ."""
+        """Whether the estimate assumes that, and the reports contradict it."""
         return self.checks.contradict(self.method)
 
     def _warn_boundary(self, method: str) -> None:
@@ -278,8 +287,8 @@ class FrequencyResults(FittedResults):
 
         if self.is_incomplete:
             warnings.warn(
-                f"method={method!r} takes the candidates for all answers, and the reports say that "
-                "they are not; the default interval does not",
+                f"method={method!r} assumes that the candidates are the only possible answers, but "
+                "the reports indicate others; the default interval assumes no such thing",
                 IncompleteListWarning,
                 stacklevel=4,
             )

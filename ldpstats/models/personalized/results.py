@@ -72,6 +72,17 @@ class PersonalizedResults(FittedResults):
     llf, gap : float
         Log-likelihood of the reports in nats, and its certificate: those of `intermediate`.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detected, presence_pvalues, t_test, wald_test
+        Which frequencies are above zero; tests of contrasts.
+    loss_bound
+        The expected l1 error, and what an error of the background adds at most.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp

@@ -54,14 +54,16 @@ def test_a_level_is_told_that_it_is_alpha(kind: str, method: str, name: str) -> 
 
 @pytest.mark.parametrize("kind", ["frequency", "personalized", "dictionary"])
 def test_a_plot_by_name_is_told_that_it_needs_axes(kind: str) -> None:
-    with pytest.raises(ldp.InvalidArgument, match="^ax='bar': must be matplotlib Axes, .*no name$"):
+    with pytest.raises(
+        ldp.InvalidArgument, match=r"^ax='bar': must be matplotlib Axes, .*no name$"
+    ):
         RESULTS[kind].plot("bar")
-    with pytest.raises(ldp.InvalidArgument, match="^ax=3: must be .*, for example .*$"):
+    with pytest.raises(ldp.InvalidArgument, match=r"^ax=3: must be .*, for example .*$"):
         RESULTS[kind].plot(3)
 
 
 def test_a_plot_of_a_table_names_its_kinds() -> None:
-    with pytest.raises(ldp.InvalidArgument, match="^kind='bar': must be one of 'heatmap'"):
+    with pytest.raises(ldp.InvalidArgument, match=r"^kind='bar': must be one of 'heatmap'"):
         RESULTS["association"].plot("bar")
 
 
