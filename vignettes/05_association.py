@@ -175,12 +175,12 @@ def collect(scene, rng, label=""):
 
 # %%
 (x, y), top = collect("hashed", np.random.default_rng(5))
-fits = {}
+fits, models = {}, {}
 for other in (False, True, "fpe16"):
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         model = ldp.AssociationModel(x, y, candidates=top, other=other, names=("X", "Y"))
-        fits[other] = model.fit()
+        models[other], fits[other] = model, model.fit()
     print(*(f"other={other}, warning: {warning.message}" for warning in caught), sep="\n")
     expected = ldp.IncompleteListWarning if other else ldp.MisfitWarning
     assert [warning.category for warning in caught] == [expected]
@@ -539,7 +539,7 @@ assert slopes.loc["product"].between(0.97, 1.03).all()
 # %%
 mle = fits[True]
 for name, method in {"one_step": "one_step", "and a Newton step": OneStep(newton=1)}.items():
-    difference = (mle.model.fit(method).params - mle.params).abs() / mle.bse
+    difference = (models[True].fit(method).params - mle.params).abs() / mle.bse
     print(f"{name}: at most {difference.max():.2g} standard errors from the maximum")
     assert difference.max() < (0.3 if method == "one_step" else 0.01)
 spread = {m: rms(of("hashed", m, "mean") - truth["hashed"]) for m in ("product", "one_step")}
@@ -581,7 +581,8 @@ rng = np.random.default_rng(3)
 person = rng.choice(population.size, size=n, p=population.to_numpy().ravel())
 x = many.privatize(population.index.take(person // 2), rng)
 y = boolean.privatize(population.columns.take(person % 2), rng)
-results = ldp.AssociationModel(x, y, names=names).fit()
+model = ldp.AssociationModel(x, y, names=names)
+results = model.fit()
 print(results.summary(max_rows=12))
 print(results.test_independence())
 
@@ -637,7 +638,7 @@ found = {}
 for test in ("score", "wald", "lr", "fpe16"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.BoundaryWarning)
-        result = results.test_independence(test)
+        result = model.test_independence(results, test)
     found[test] = {"statistic": result.statistic, "df": result.df, "p": result.pvalue}
 print(
     pd.DataFrame(found).T.to_string(formatters={"p": "{:.2g}".format, "statistic": "{:.1f}".format})
@@ -709,15 +710,15 @@ def test_once(name, p, rng, extra):
     *mechanisms, _, _, n = TABLES[name]
     codes = np.divmod(rng.choice(p.size, size=n, p=p.ravel()), p.shape[1])
     reports = [m.privatize(x, rng) for m, x in zip(mechanisms, codes, strict=True)]
-    fitted = ldp.AssociationModel(*reports).fit()
-    found = {}
+    model = ldp.AssociationModel(*reports)
+    fitted, found = model.fit(), {}
     for test in [*TESTS, *extra]:
         how = {"permuted": {"method": "score", "rng": rng, "n_permutations": 199}}
         how["bootstrap"] = {"method": "bootstrap", "rng": rng, "n_boot": 99}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ldp.BoundaryWarning)
-                result = fitted.test_independence(**how.get(test, {"method": test}))
+                result = model.test_independence(fitted, **how.get(test, {"method": test}))
             found[test] = result.statistic, result.pvalue
         except (ldp.NotAvailable, ldp.NotIdentified):
             found[test] = np.nan, np.nan
@@ -804,9 +805,10 @@ assert abs(size.loc["few respondents", "permuted"] - 0.05) < 0.02
 rng = np.random.default_rng(100)
 people = [rng.choice(5, size=100, p=margin) for margin in (r, c)]
 few = [m.privatize(own, rng) for m, own in zip(mechanisms, people, strict=True)]
-fitted = ldp.AssociationModel(*few).fit()
+model = ldp.AssociationModel(*few)
+fitted = model.fit()
 print(fitted.test_independence())
-print(fitted.test_independence(rng=rng))
+print(model.test_independence(fitted, rng=rng))
 assert fitted.test_independence().pvalue < 1.0
 
 # %% [markdown]
