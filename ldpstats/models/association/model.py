@@ -264,7 +264,9 @@ class AssociationModel:
             n_strata=sum(len(group.slices) for group in evidence.groups),
             margin_fits=margin_fits,
             sources=self.sources,
-            epsilon=max(group.epsilon for group in evidence.groups),
+            epsilon=max(
+                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
+            ),
             n_missing=self._n_missing,
             dispersion=estimates.dispersion(evidence),
             smallest_expected=smallest_expected(evidence),
