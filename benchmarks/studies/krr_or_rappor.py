@@ -1,7 +1,7 @@
 """k-RR against k-RAPPOR over k and epsilon: the simulations behind vignettes/02_krr_or_rappor.py.
 
-    python benchmarks/studies/krr_or_rappor.py           recompute a small part, and compare
-    python benchmarks/studies/krr_or_rappor.py --full    recompute and store the grid (20 minutes)
+    python -m benchmarks.studies.krr_or_rappor           recompute a small part, and compare
+    python -m benchmarks.studies.krr_or_rappor --full    recompute and store the grid (20 minutes)
 
 No respondent is simulated. The true counts of n respondents are multinomial. Of the N_x respondents
 in category x, k-RR keeps a binomial number and spreads the rest evenly over all k categories. Bit x
@@ -11,7 +11,6 @@ n - N_x others; the k bit sums are independent given the N_x. Every row of an ar
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +18,7 @@ import pandas as pd
 from scipy import stats
 
 import ldpstats as ldp
+from benchmarks.studies.stored import save, wanted
 from ldpstats import utility
 
 STORED = Path(__file__).with_suffix(".csv")
@@ -170,8 +170,7 @@ def store():
     grid = simulate_grid(POWERS, POWERS, evaluations=10_000, seed=1602)
     short = {name: grid[name].map("{:.2g}".format) for name in grid if name.endswith("_se")}
     text = grid.assign(**short).to_csv(float_format="%.5g", lineterminator="\n")
-    header = "# Made by: python benchmarks/studies/krr_or_rappor.py --full\n"
-    STORED.write_text(header + text, encoding="utf-8", newline="\n")
+    save(STORED, text)
 
 
 def check(evaluations=500):
@@ -338,9 +337,7 @@ def other_laws(seed=7):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="recompute and store the grid")
-    if parser.parse_args().full:
+    if wanted(__doc__):
         store()
     check()
 

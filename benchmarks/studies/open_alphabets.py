@@ -1,7 +1,7 @@
 """O-RR against O-RAPPOR: the simulations behind vignettes/03_open_alphabets.py.
 
-    python benchmarks/studies/open_alphabets.py           recompute a small part, and compare
-    python benchmarks/studies/open_alphabets.py --full    recompute and store the grid (30 minutes)
+    python -m benchmarks.studies.open_alphabets           recompute a small part, and compare
+    python -m benchmarks.studies.open_alphabets --full    recompute and store the grid (30 minutes)
 
 No respondent is simulated, whether there are 10^6 or 10^8. True counts are multinomial, and so is
 their division among the cohorts. Of the respondents who own a label under O-RR a binomial number
@@ -33,7 +33,6 @@ comparison. C = 1, h = 1 and k = S over a closed alphabet are k-RR and k-RAPPOR.
 
 from __future__ import annotations
 
-import argparse
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -43,6 +42,7 @@ import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 
 import ldpstats as ldp
+from benchmarks.studies.stored import save, wanted
 from ldpstats.designs import HashDesign
 
 STORED = Path(__file__).with_suffix(".csv")
@@ -280,8 +280,7 @@ def store():
     whole.loc[whole["samples"] < 50, ["l1_low", "l1_high"]] = np.nan  # for figures only
     whole["l1_se"] = whole["l1_se"].map("{:.2g}".format)
     text = whole.to_csv(float_format="%.4g", lineterminator="\n")
-    header = "# Made by: python benchmarks/studies/open_alphabets.py --full\n"
-    STORED.write_text(header + text, encoding="utf-8", newline="\n")
+    save(STORED, text)
 
 
 def check(samples=30):
@@ -366,9 +365,7 @@ def needed(best):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--full", action="store_true", help="recompute and store the grid")
-    if parser.parse_args().full:
+    if wanted(__doc__):
         store()
     check()
 
