@@ -75,7 +75,7 @@ for other in (False, True, "fpe16"):
     expected = ldp.IncompleteListWarning if other else ldp.MisfitWarning
     assert [warning.category for warning in caught] == [expected]
 with_other, without, as_printed = (models[o][1].table.to_numpy() for o in (True, False, "fpe16"))
-print(f"the cell (1, 1): {100 * with_other[0, 0]:.2f}, ignoring Other {100 * without[0, 0]:.2f}")
+print("as table II, in per cent:", (100 * models[True][1].table).round(3), sep="\n")
 assert np.abs(as_printed[:5, :5] - without).max() < 1e-6 and as_printed[5].max() < 1e-6
 assert np.abs(100 * with_other - true)[:5, :5].max() < 1.0 and without[0, 0] > 0.06
 
@@ -96,9 +96,10 @@ assert covered >= 30
 # %% [markdown]
 # ## Bias
 #
-# Is the estimate unbiased, as FPE16 has it, if X and Y are independent, and if they are not? In 100
-# surveys of each hashed kind and 1,000 of each with a bit per category, 30 % of the respondents
-# have Y = X (*diagonal*), or Y 50 categories away (*shift*): common X then go with rare Y.
+# Is the estimate unbiased, as FPE16 has it, if X and Y are independent, and if they are not? Two
+# kinds of dependence are tried: 30 % of the respondents have Y = X (*diagonal*), or Y 50 categories
+# away (*shift*), so that common X go with rare Y. There are 100 surveys of hashed reports and 1,000
+# with a bit per category (*basic*).
 #
 # Ignoring "Other" adds one to four points to cells of less than nine. Exact lumping is unbiased,
 # whatever the dependence. The product of bits is unbiased if X and Y are independent, and under the
@@ -152,9 +153,9 @@ assert slopes.loc["product"].between(0.97, 1.03).all()
 #
 # FPE16 wishes for a decoder that does without a pass over all reports in every iteration of EM.
 # `one_step` is one: with the scores a and b of each report at the two marginal fits, and their
-# information $J_X$ and $J_Y$, the table is $J_X^{-1}\, \overline{a b'}\, J_Y^{-1}$. The mean adds up
-# over chunks. Near independence it is as good as the maximum likelihood estimate; a Newton step
-# brings it there in any case.
+# information $J_X$ and $J_Y$, the table is $J_X^{-1}\, \overline{a b'}\, J_Y^{-1}$. Means add up over
+# chunks. Near independence it is as good as the maximum likelihood estimate; a Newton step brings
+# it there in any case.
 
 # %%
 model, mle = models[True]
