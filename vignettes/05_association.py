@@ -153,9 +153,8 @@ assert slopes.loc["product"].between(0.97, 1.03).all()
 #
 # FPE16 wishes for a decoder that does without a pass over all reports in every iteration of EM.
 # `one_step` is one: with the scores a and b of each report at the two marginal fits, and their
-# information $J_X$ and $J_Y$, the table is $J_X^{-1}\, \overline{a b'}\, J_Y^{-1}$. Means add up over
-# chunks. Near independence it is as good as the maximum likelihood estimate; a Newton step brings
-# it there in any case.
+# information $J_X$ and $J_Y$, the table is $J_X^{-1}\, \overline{a b'}\, J_Y^{-1}$. Means add up
+# over chunks. Near independence it is as good as the maximum; a Newton step brings it there anyway.
 
 # %%
 model, mle = models[True]
