@@ -133,8 +133,8 @@ print(fits["III"].summary(max_rows=8))
 print(fits["I"].intermediate.params.loc[["home", "work"]].round(4).to_string())
 
 # %% [markdown]
-# With exact knowledge 95 % intervals cover the map. Otherwise they allow for the noise of the reports
-# alone: cells to which the tags were spread wrongly are missed. The summary bounds the damage.
+# With exact knowledge 95 % intervals cover the map. Otherwise they allow for the noise of the
+# reports alone: cells to which tags were spread wrongly are missed. The summary bounds the damage.
 
 # %%
 for case, results in fits.items():
@@ -297,4 +297,4 @@ if figures is not None:
 # | below epsilon = 1 all cases are the same | yes | from .3 on they differ |
 #
 # What to remember: whoever reports an ordinary cell tells that she is there, and that it is not her
-# home. Trust the intervals of p where pi is exact; elsewhere read the bound that the summary prints.
+# home. Trust the intervals of p where pi is exact; elsewhere read the bound of the summary.
