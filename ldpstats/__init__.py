@@ -18,11 +18,7 @@ from importlib import import_module
 from types import ModuleType
 
 from ldpstats import errors, privacy
-from ldpstats.association_results import AssociationResults
-from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
-from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.dictionary_results import DictionaryResults
-from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
+from ldpstats.channels import structured as channels
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -37,9 +33,8 @@ from ldpstats.errors import (
     NotIdentified,
     UnknownCategory,
 )
-from ldpstats.inference.effects import Effect
+from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import (
     KRAPPOR,
     KRR,
@@ -53,6 +48,7 @@ from ldpstats.mechanisms import (
     Client,
     Collector,
     CustomMechanism,
+    Enumerated,
     ForcedResponse,
     Mangat,
     Mechanism,
@@ -65,13 +61,18 @@ from ldpstats.mechanisms import (
     paired,
     withhold,
 )
-from ldpstats.models.association import AssociationModel
-from ldpstats.models.dictionary import DictionaryModel
-from ldpstats.models.frequency import FrequencyModel, two_sample_test
-from ldpstats.models.personalized import PersonalizedModel
-from ldpstats.personalized_results import PersonalizedResults
-from ldpstats.reports import BitCounts, Counts, Reports
-from ldpstats.results import FrequencyResults
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.dictionary.model import DictionaryModel
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.results import DictionaryResults
+from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.model import FrequencyModel, two_sample_test
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.personalized.model import PersonalizedModel
+from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __version__ = "0.1.0"
 
@@ -87,34 +88,30 @@ __all__ = [
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
-    "Bits",
     "BoundaryWarning",
     "BudgetSpent",
     "CandidateMap",
-    "Channel",
     "Client",
     "Collector",
     "ConvergenceWarning",
     "Counts",
     "CustomMechanism",
-    "Dense",
     "DictionaryClient",
     "DictionaryModel",
     "DictionaryReports",
     "DictionaryResults",
     "DictionarySurvey",
     "Effect",
+    "Enumerated",
     "ForcedResponse",
     "FrequencyModel",
     "FrequencyResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
-    "Kronecker",
     "LDPError",
     "LDPWarning",
     "Mangat",
-    "Mapped",
     "Mechanism",
     "MechanismMismatch",
     "MisfitWarning",
@@ -125,25 +122,47 @@ __all__ = [
     "PersonalizedResults",
     "RAPPORClient",
     "Reports",
-    "Stacked",
     "TestResult",
-    "Uniformised",
     "UnknownCategory",
     "UnrelatedQuestion",
     "Warner",
+    "channels",
+    "datasets",
     "errors",
+    "inference",
+    "io",
     "lump",
     "mechanism_from_dict",
     "paired",
+    "planning",
     "privacy",
     "two_sample_test",
     "withhold",
 ]
 
-_ON_DEMAND = ("datasets", "io", "plots", "utility")  # imported when they are first named
+_ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+
+_ELSEWHERE = {  # names that the field uses, and ours
+    "GRR": "generalised randomised response is KRR(categories, epsilon)",
+    "RR": "randomised response is KRR(categories, epsilon), for two answers too",
+    "SUE": "symmetric unary encoding (basic RAPPOR) is KRAPPOR(categories, epsilon)",
+    "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
+    "OLH": "optimised local hashing is ORR(n_outputs, n_cohorts, epsilon) with n_outputs near "
+    "exp(epsilon) + 1",
+    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
+    **{
+        name: f"channels are in ldpstats.channels.structured: ldpstats.channels.structured.{name}"
+        for name in channels.__all__
+    },
+}
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
-    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}")
+    hint = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -22,7 +22,7 @@ import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 
 here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
 sys.path.append(str(here.resolve().parent))  # the repository: its studies are not installed
@@ -68,7 +68,7 @@ assert 0.8 < np.sqrt((scores**2).mean(axis=None)) < 1.2  # as many small ones as
 
 # %%
 crossover = pd.DataFrame({"k": [8, 16, 64, 256, 1024]}).set_index("k")
-crossover["epsilon*"] = [utility.crossover_epsilon(k) for k in crossover.index]
+crossover["epsilon*"] = [planning.crossover_epsilon(k) for k in crossover.index]
 crossover["2/3 ln k"] = 2 / 3 * np.log(crossover.index)
 crossover["ln(k/2)"] = np.log(crossover.index / 2)
 print(crossover.round(2).to_string())
@@ -94,10 +94,10 @@ assert (places["1.2 epsilon*"] < -study.LIMIT).all()
 # %%
 k, n = 100, 1_000
 slides = (k - 1) * (np.sqrt(k) - 1) ** 2 / ((k - 1) * (np.sqrt(k) - 1) ** 2 + k**2 * k)
-paper = utility.effective_sample_size("krappor", k, np.log(k), 1)
+paper = planning.effective_sample_size("krappor", k, np.log(k), 1)
 by_bits, uniform = ldp.KRAPPOR(k, np.log(k)), np.full(k, 1 / k)
 loss = (study.errors(by_bits, uniform, n, np.random.default_rng(6)) ** 2).sum(axis=1)
-least = utility.nonprivate_worst_l2(k, n)
+least = planning.nonprivate_worst_l2(k, n)
 print(f"share left: paper {paper:.4f}, slides {slides:.4f}, simulated {least / loss.mean():.4f}")
 assert round(paper, 4) == 0.0742 and round(slides, 4) == 0.0080
 assert abs(study.compare(loss, least / paper)[1]) < study.LIMIT
@@ -119,7 +119,7 @@ left.set_title("Propositions 3 and 4", fontsize="medium")
 left.legend(frameon=False, fontsize="small", loc="upper center", ncols=2)
 left.set_ylim(0.9, 1.12)
 many = np.unique(np.geomspace(6, 4096, 100).round().astype(int))
-exact = [utility.crossover_epsilon(k) for k in many]
+exact = [planning.crossover_epsilon(k) for k in many]
 right.semilogx(many, exact, "k-", base=2, label=r"$\epsilon^*$: the mechanisms cross")
 right.semilogx(many, 2 / 3 * np.log(many), "k:", base=2, label=r"$\frac{2}{3}\,\ln k$")
 right.semilogx(many, np.log(many / 2), "C0--", base=2, label=r"$\ln(k/2)$: Proposition 5")

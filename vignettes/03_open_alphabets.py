@@ -20,7 +20,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from ldpstats import utility
+from ldpstats import planning
 
 here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
 sys.path.append(str(here.resolve().parent))  # the repository: its studies are not installed
@@ -169,7 +169,7 @@ def draw_losses(ax, alphabet, size, n):
             ax.plot(loss, color=COLOURS[name], ls="--", label=NAMES[name])
     p, grey = study.geometric(size), {"color": "0.4", "lw": 0.9}
     ax.axhline(study.l1(p, 1.0 / size), ls=":", label="uniform guess", **grey)
-    sampling = utility.nonprivate_l1(p, n)
+    sampling = planning.nonprivate_l1(p, n)
     ax.axhline(sampling, ls="-.", label="sampling error (see text)", **grey)
     ax.set_title(f"{alphabet.title()}, S = {size:,}, n = {n:,}")
     tidy(ax, yscale="log", xlabel=r"$\epsilon$ (nats)", ylabel="median l1 loss")

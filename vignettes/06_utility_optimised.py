@@ -154,7 +154,7 @@ assert (weak < mixed).all() and (mixed < strong).all() and mixed[1] > 1.5 * mixe
 # epsilon above $\frac23 \ln S$, approximately.
 #
 # MK19 leaves open which theta, the probability that a respondent's own bit is set, is best for
-# uRAP, and takes $e^{\epsilon/2} / (1 + e^{\epsilon/2})$. `utility.best_theta` finds it. At small
+# uRAP, and takes $e^{\epsilon/2} / (1 + e^{\epsilon/2})$. `planning.best_theta` finds it. At small
 # epsilon the paper's is as good. At large epsilon the best is smaller: it loses some own bits and
 # gets rid of many more that others set. At $\epsilon = 3$ that takes 25 to 40 % off the worst-case
 # squared l2 loss in three tables of the paper's kind.

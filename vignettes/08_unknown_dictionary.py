@@ -24,7 +24,7 @@ import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 
 here = Path(__file__).parent if "__file__" in globals() else Path()  # a notebook has no file
 sys.path.append(str(here.resolve().parent))  # the repository: its studies are not installed
@@ -84,7 +84,7 @@ print(truth.head(3).round(4).to_string(), "...", truth.tail(2).round(4).to_strin
 # which a string passes all of them with probability .8.
 
 # %%
-plan = utility.plan_dictionary(length=12, alphabet=LETTERS, epsilon=epsilon, n=n)
+plan = planning.plan_dictionary(length=12, alphabet=LETTERS, epsilon=epsilon, n=n)
 print(plan)
 assert plan.best["found"] < 0.5 * plan.comparison["found"]["paper"]
 

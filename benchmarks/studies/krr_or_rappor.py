@@ -19,7 +19,7 @@ from scipy import stats
 
 import ldpstats as ldp
 from benchmarks.studies.stored import save, wanted
-from ldpstats import utility
+from ldpstats import planning
 
 STORED = Path(__file__).with_suffix(".csv")
 KEYS = ["distribution", "n", "k", "odds"]
@@ -33,8 +33,8 @@ ESTIMATES = [f"{m}_{d}" for m, decoders in DECODERS.items() for d in decoders] +
 METRICS = [f"{name}_{loss}" for name in ESTIMATES for loss in ("l1", "l2")]
 SURVEYS, LIMIT = 2_000, 4.5  # 96 comparisons: one beyond 4.5 standard errors has chance .0007
 FORMULAS = {
-    ldp.KRR: (utility.krr_l2, utility.krr_l1),
-    ldp.KRAPPOR: (utility.krappor_l2, utility.krappor_l1),
+    ldp.KRR: (planning.krr_l2, planning.krr_l1),
+    ldp.KRAPPOR: (planning.krappor_l2, planning.krappor_l1),
 }
 
 
@@ -231,7 +231,7 @@ def crossings(sizes, seed=5):
     rng = np.random.default_rng(seed)
     places = pd.DataFrame()
     for k in sizes:
-        star = utility.crossover_epsilon(k)
+        star = planning.crossover_epsilon(k)
         for factor in (0.8, 1.0, 1.2):
             p, epsilon = geometric(k), factor * star
             by_krr, by_rappor = (
@@ -292,7 +292,7 @@ def rules(choice, helpful):
     """How often and how badly three rules for k-RR err, given both losses of `choice`."""
     cells = choice["l1"].index
     k, odds = cells.get_level_values("k"), cells.get_level_values("odds")
-    star = np.array([utility.crossover_epsilon(int(x)) for x in k])
+    star = np.array([planning.crossover_epsilon(int(x)) for x in k])
     use = {
         "epsilon > epsilon*": np.log(odds) > star,
         "epsilon >= ln(k/2)": odds >= k / 2,

@@ -36,8 +36,8 @@ import pandas as pd
 
 import ldpstats as ldp
 from benchmarks.studies import stored
-from ldpstats import utility
-from ldpstats.discovery.evidence import printed_threshold
+from ldpstats import planning
+from ldpstats.models.dictionary.search.evidence import printed_threshold
 
 STORED = Path(__file__).with_suffix(".csv")
 STORED_STRINGS = STORED.with_name("unknown_dictionary_strings.csv")
@@ -163,7 +163,7 @@ def experiment(scene, law, length, gram, run, arms, thresholds=(None,)):
             elif arm == "ours, same reports":
                 row, strings = decoded(true, reports)
             else:
-                planned = utility.plan_dictionary(length, LETTERS, survey.epsilon, N, grams=gram)
+                planned = planning.plan_dictionary(length, LETTERS, survey.epsilon, N, grams=gram)
                 row, strings = decoded(true, planned.survey().privatize(answers, rng))
             labels = {"scene": scene, "law": law, "length": length, "gram": gram, "arm": arm}
             row = labels | {"threshold": times, "run": run} | row
@@ -197,7 +197,7 @@ def host_experiment(run):
         made.append((f"{arm}, delta as used", 2, *decoded(true, reports, **used)))
         if arm == "paper":
             made.append(("ours, same reports", 2, *decoded(true, reports)))
-    planned = utility.plan_dictionary(20, HOST_LETTERS, total, answers.size)
+    planned = planning.plan_dictionary(20, HOST_LETTERS, total, answers.size)
     reports = planned.survey().privatize(answers, rng)
     made.append(("ours, planned", int(planned.best["gram"]), *decoded(true, reports)))
     for arm, q in (("trigrams", q_of(total / 3.0)), ("trigrams, q as printed", 0.32)):

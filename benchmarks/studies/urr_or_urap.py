@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import optimize
 
-from ldpstats import utility
+from ldpstats import planning
 
 TABLES = {"location": (625, 16), "census": (400, 76), "gss": (800, 480)}  # k, sensitive
 
@@ -25,9 +25,9 @@ def shape(k, size, share):
 def urap_less_urr(epsilon, k, size, share, best=False):
     """Difference of the expected squared l2 losses of one respondent."""
     p, first = shape(k, size, share), np.arange(size)
-    theta = float(utility.best_theta(k, size, epsilon, p=p)) if best else None
-    urr_loss = utility.urr_l2(p, first, epsilon, 1)
-    return float(utility.urap_l2(p, first, epsilon, 1, theta=theta) - urr_loss)
+    theta = float(planning.best_theta(k, size, epsilon, p=p)) if best else None
+    urr_loss = planning.urr_l2(p, first, epsilon, 1)
+    return float(planning.urap_l2(p, first, epsilon, 1, theta=theta) - urr_loss)
 
 
 def crossing(size, k=2_000, share=0.15, best=False):
@@ -52,7 +52,7 @@ def gains():
     for name, (k, size) in TABLES.items():
         for epsilon in (0.1, 1.0, 3.0, np.log(k)):
             column = "ln k" if epsilon == np.log(k) else epsilon
-            best = utility.best_theta(k, size, epsilon)
+            best = planning.best_theta(k, size, epsilon)
             found.setdefault(column, {})[name] = {"gain": best.gain, "theta": best.theta}
     return pd.concat({column: pd.DataFrame(each).T for column, each in found.items()}, axis=1)
 
@@ -62,17 +62,17 @@ def worst_ratios():
     rows = {}
     for name, (k, size) in TABLES.items():
         epsilon = np.log(k)
-        l1, l2 = utility.nonprivate_worst_l1(k, 1), utility.nonprivate_worst_l2(k, 1)
+        l1, l2 = planning.nonprivate_worst_l1(k, 1), planning.nonprivate_worst_l2(k, 1)
         rows[name] = {
-            "uRR": utility.urr_worst_l1(k, size, epsilon, 1) / l1,
+            "uRR": planning.urr_worst_l1(k, size, epsilon, 1) / l1,
             "1+S/(k-1)": 1.0 + size / (k - 1),
-            "uRAP": utility.urap_worst_l1(k, size, epsilon, 1) / l1,
+            "uRAP": planning.urap_worst_l1(k, size, epsilon, 1) / l1,
             "1+S/k^.75": 1.0 + size / k**0.75,
-            "RR": utility.krr_worst_l1(k, epsilon, 1) / l1,
-            "RAPPOR": utility.krappor_worst_l1(k, epsilon, 1) / l1,
+            "RR": planning.krr_worst_l1(k, epsilon, 1) / l1,
+            "RAPPOR": planning.krappor_worst_l1(k, epsilon, 1) / l1,
             "k^.25": k**0.25,
-            "RR, l2": utility.krr_worst_l2(k, epsilon, 1) / l2,
-            "RAPPOR, l2": utility.krappor_worst_l2(k, epsilon, 1) / l2,
+            "RR, l2": planning.krr_worst_l2(k, epsilon, 1) / l2,
+            "RAPPOR, l2": planning.krappor_worst_l2(k, epsilon, 1) / l2,
             "k^.5": k**0.5,
         }
     return pd.DataFrame(rows, dtype=float).T
@@ -97,17 +97,17 @@ def draw_losses(ax, k=400, size=76):
     """Expected squared l2 loss by epsilon where 76 of 400 categories are sensitive."""
     p, first = shape(k, size, 0.15), np.arange(size)
     grid = np.geomspace(0.1, 10.0, 60)
-    thetas = [float(utility.best_theta(k, size, epsilon, p=p)) for epsilon in grid]
+    thetas = [float(planning.best_theta(k, size, epsilon, p=p)) for epsilon in grid]
     best = [
-        float(utility.urap_l2(p, first, epsilon, 1, theta=theta))
+        float(planning.urap_l2(p, first, epsilon, 1, theta=theta))
         for epsilon, theta in zip(grid, thetas, strict=True)
     ]
     curves = {
-        "uRR": (utility.urr_l2(p, first, grid, 1), "C0-"),
-        "uRAP": (utility.urap_l2(p, first, grid, 1), "C2-"),
+        "uRR": (planning.urr_l2(p, first, grid, 1), "C0-"),
+        "uRAP": (planning.urap_l2(p, first, grid, 1), "C2-"),
         "uRAP with the best theta": (best, "C2--"),
-        "RR": (utility.krr_l2(p, grid, 1), "C3-"),
-        "RAPPOR": (utility.krappor_l2(p, grid, 1), "C1-"),
+        "RR": (planning.krr_l2(p, grid, 1), "C3-"),
+        "RAPPOR": (planning.krappor_l2(p, grid, 1), "C1-"),
         "no privacy": (np.full(grid.size, 1.0 - p @ p), "k-"),
     }
     for label, (loss, style) in curves.items():

@@ -8,7 +8,7 @@ import pytest
 
 import ldpstats as ldp
 from benchmarks.studies import krr_or_rappor as study
-from ldpstats import utility
+from ldpstats import planning
 
 
 @pytest.fixture(scope="module")
@@ -43,12 +43,12 @@ def test_a_part_computed_again_agrees_with_what_is_stored() -> None:
 
 def test_the_excess_ratio_of_proposition_5_is_least_where_the_vignette_says() -> None:
     sizes = np.arange(3, 5001)
-    at_half = np.array([utility.excess_ratio(k, np.log(k / 2)) for k in sizes])
-    at_full = np.array([utility.excess_ratio(k, np.log(k)) for k in sizes])
+    at_half = np.array([planning.excess_ratio(k, np.log(k / 2)) for k in sizes])
+    at_full = np.array([planning.excess_ratio(k, np.log(k)) for k in sizes])
     assert at_half.min() > 1.0
     assert sizes[at_half.argmin()] == 11 and round(at_half.min(), 3) == 1.443
     assert sizes[at_full.argmin()] == 8 and round(at_full.min(), 4) == 2.1536
-    assert all(utility.excess_ratio(k, 0.01) > 1.0 for k in (2, 3, 4, 5))
+    assert all(planning.excess_ratio(k, 0.01) > 1.0 for k in (2, 3, 4, 5))
 
 
 def test_the_squared_loss_of_the_grid_is_what_theory_says(grid: pd.DataFrame) -> None:
@@ -58,7 +58,7 @@ def test_the_squared_loss_of_the_grid_is_what_theory_says(grid: pd.DataFrame) ->
     """
     tall = grid.query("k >= 256")
     by_theory = [
-        utility.krappor_l2(np.full(k, 1 / k), np.log(e), n) - utility.nonprivate_worst_l2(k, n)
+        planning.krappor_l2(np.full(k, 1 / k), np.log(e), n) - planning.nonprivate_worst_l2(k, n)
         for _, n, k, e in tall.index
     ]
     assert (tall["krappor_empirical_l2"] ** 2 / by_theory).between(0.995, 1.001).all()

@@ -9,7 +9,7 @@ import pytest
 from benchmarks.studies import urr_or_urap
 from benchmarks.studies import utility_optimised as study
 from benchmarks.studies.utility_optimised import KINDS, METHODS, TABLES, alone, by_size, of
-from ldpstats import utility
+from ldpstats import planning
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_slips_of_the_paper_in_worst_cases() -> None:
     ratios = urr_or_urap.worst_ratios()
     assert (ratios["RAPPOR"] / ratios["k^.25"] - 1.0).abs().max() < 0.1
     assert (ratios["RAPPOR, l2"] / ratios["k^.5"] - 1.0).abs().max() < 0.2
-    near_zero = utility.krappor_l2(np.full(10, 0.1), 1e-4, 1) * 1e-8
+    near_zero = planning.krappor_l2(np.full(10, 0.1), 1e-4, 1) * 1e-8
     assert abs(near_zero - 40.0) < 0.1  # Table 4: 36
 
 
@@ -48,10 +48,10 @@ def test_its_expected_losses_are_those_of_the_package() -> None:
     for epsilon in (0.1, 1.0, np.log(800)):
         of_sensitive = (p, sensitive, epsilon, n)
         by_formula = {
-            "RR": (utility.krr_l1(p, epsilon, n), utility.krr_l2(p, epsilon, n)),
-            "RAPPOR": (utility.krappor_l1(p, epsilon, n), utility.krappor_l2(p, epsilon, n)),
-            "uRR": (utility.urr_l1(*of_sensitive), utility.urr_l2(*of_sensitive)),
-            "uRAP": (utility.urap_l1(*of_sensitive), utility.urap_l2(*of_sensitive)),
+            "RR": (planning.krr_l1(p, epsilon, n), planning.krr_l2(p, epsilon, n)),
+            "RAPPOR": (planning.krappor_l1(p, epsilon, n), planning.krappor_l2(p, epsilon, n)),
+            "uRR": (planning.urr_l1(*of_sensitive), planning.urr_l2(*of_sensitive)),
+            "uRAP": (planning.urap_l1(*of_sensitive), planning.urap_l2(*of_sensitive)),
         }
         for kind, (l1, l2) in by_formula.items():
             expected = study.expected(kind, p, sensitive, epsilon, n)

@@ -1,0 +1,227 @@
+"""Checks of single arguments, each with the message a caller needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from decimal import Decimal
+from difflib import get_close_matches
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = [
+    "EPSILON_RANGE",
+    "as_array",
+    "counts_vector",
+    "distribution",
+    "level",
+    "listed",
+    "numbers",
+    "one_of",
+    "positive_epsilon",
+    "positive_integer",
+    "probability",
+    "real_number",
+    "replicates",
+    "reports_in_all",
+    "whole_below",
+]
+
+Array = npt.NDArray[Any]
+
+EPSILON_RANGE = (1e-6, 50.0)
+_LEAST_LEVEL = 1e-300
+_MOST_REPLICATES = 10_000_000
+
+
+def real_number(name: str, value: object, remedy: str) -> float:
+    """Return a real number, infinity and NaN included, as a float; text and truth are none."""
+    # numpy's durations count as integers
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
+        raise InvalidArgument(name, value, remedy)
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def positive_epsilon(name: str, value: object) -> float:
+    """Return an epsilon as a float, in the range in which channels are exact in double precision.
+
+    Below it no report says anything, above it no report protects anything.
+    """
+    low, high = EPSILON_RANGE
+    remedy = f"must be a number from {low:g} to {high:g} (in nats), for example 1.0"
+    number = real_number(name, value, remedy)
+    if not low <= number <= high:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def positive_number(name: str, value: object, bounds: tuple[float, float]) -> float:
+    """Return a finite number within bounds."""
+    low, high = bounds
+    remedy = f"must be a number from {low:g} {'on' if high == np.inf else f'to {high:g}'}"
+    number = real_number(name, value, remedy)
+    if not (low <= number <= high and number < np.inf):
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def probability(name: str, value: object, *, zero: bool = True, one: bool = True) -> float:
+    """Return a probability; `zero` and `one` say whether the ends are allowed."""
+    bounds = f"{'[' if zero else '('}0, 1{']' if one else ')'}"
+    remedy = f"must be a probability in {bounds}"
+    number = real_number(name, value, remedy)
+    inside = (number > 0.0 or (zero and number == 0.0)) and (
+        number < 1.0 or (one and number == 1.0)
+    )
+    if not inside:
+        raise InvalidArgument(name, value, remedy)
+    return number + 0.0  # -0.0 is 0, in a specification too
+
+
+def level(alpha: object) -> float:
+    """Return a significance level in (0, 1), of which a half is still a number."""
+    remedy = "must lie strictly between 0 and 1, for example 0.05"
+    number = real_number("alpha", alpha, remedy)
+    if not _LEAST_LEVEL <= number < 1.0:
+        raise InvalidArgument("alpha", alpha, remedy)
+    return number
+
+
+def positive_integer(name: str, value: object, least: int = 1) -> int:
+    """Return an integer that is at least `least`."""
+    remedy = f"must be an integer of at least {least}, below 2**63"
+    # numpy's durations count as integers
+    if isinstance(value, bool | np.timedelta64) or not isinstance(value, Integral):
+        raise InvalidArgument(name, value, remedy)
+    number = int(value)
+    if not least <= number < 2**63:
+        raise InvalidArgument(name, value, remedy)
+    return number
+
+
+def replicates(name: str, value: object, least: int = 1) -> int:
+    """Return how often something is drawn at random: not so often that it would take for ever."""
+    number = positive_integer(name, value, least)
+    if number > _MOST_REPLICATES:
+        raise InvalidArgument(name, value, f"must be at most {_MOST_REPLICATES}")
+    return number
+
+
+def boolean(name: str, value: object) -> bool:
+    """Return a truth value, of Python or numpy."""
+    if not isinstance(value, bool | np.bool_):
+        raise InvalidArgument(name, value, "must be True or False")
+    return bool(value)
+
+
+def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return `value` as plain text if it is one of `choices`."""
+    text = str.__str__(value) if isinstance(value, str) else None
+    if text not in choices:
+        alike = get_close_matches(text.casefold(), choices, 1) if text else []
+        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        remedy = f"must be one of {', '.join(map(repr, choices))}{hint}"
+        raise InvalidArgument(name, value, remedy)
+    return text
+
+
+def listed(name: str, value: object, remedy: str) -> list[Any]:
+    """Return the elements of an ordered collection that is no text; anything else is refused."""
+    unordered = isinstance(value, str | bytes | set | frozenset | Mapping)
+    if unordered or not isinstance(value, Iterable):
+        raise InvalidArgument(name, value, remedy)
+    try:
+        return list(value)
+    except Exception:  # somebody else's object may raise anything
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def as_array(name: str, value: object, remedy: str) -> Array:
+    """Return an array of a caller's argument; what cannot be made one is refused.
+
+    So is a masked entry, which would count as if it were not masked.
+    """
+    if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
+        raise InvalidArgument(name, value, f"must not be masked: {remedy}")
+    try:
+        return np.asarray(value)
+    except Exception:  # rows of several lengths; and somebody else's object may raise anything
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def numbers(
+    name: str, value: object, remedy: str, shape: tuple[int, ...] | None = None
+) -> npt.NDArray[np.float64]:
+    """Return real numbers as float64, of a shape if one is given; text is no number."""
+    array = as_array(name, value, remedy)
+    if shape is not None and array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+    real = array.dtype.kind in "biuf"
+    if array.dtype == object:
+        real = all(isinstance(number, Real | Decimal) for number in array.flat)
+    if not real:
+        what = f"array of {array.dtype}" if array.ndim and array.dtype != object else value
+        raise InvalidArgument(name, what, remedy)
+    try:
+        with np.errstate(over="ignore"):  # infinite, which is refused where it must be
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArray[np.int64]:
+    """Return non-negative whole counts of the given shape as int64."""
+    remedy = f"must be non-negative whole counts below 2**53 of shape {shape}"
+    array = as_array(name, value, remedy)
+    if array.shape != shape:
+        raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
+    if array.dtype.kind not in "iuf":
+        raise InvalidArgument(name, f"array of {array.dtype}", remedy)
+    if array.dtype == np.float16:  # which ends below 2**53
+        array = array.astype(np.float64)
+    bad = ~np.isfinite(array) | (array < 0) | (array != np.floor(array)) | (array >= 2.0**53)
+    if bad.any():
+        first = tuple(int(i) for i in np.argwhere(bad)[0])
+        at = ", ".join(map(str, first))
+        raise InvalidArgument(f"{name}[{at}]", array[first].item(), remedy)
+    return array.astype(np.int64)
+
+
+def reports_in_all(name: str, n: Array) -> int:
+    """Return the sum of non-negative counts; refused from 2**53 on, where sums are not exact.
+
+    Whole numbers in int64 would wrap around at 2**63.
+    """
+    total = float(np.sum(n, dtype=np.float64))  # exact below 2**53, and no smaller than it above
+    if total >= 2.0**53:
+        remedy = "must be fewer than 2**53 reports in all, beyond which sums are not exact"
+        raise InvalidArgument(name, int(total), remedy)
+    return int(total)
+
+
+def distribution(name: str, value: object, k: int, partial: bool = False) -> Array:
+    """Return a probability vector of shape (k,); a `partial` one may sum to less than one."""
+    total = "at most one" if partial else "one"
+    remedy = f"must be {k} non-negative probabilities that sum to {total} (to 1e-9)"
+    p = numbers(name, value, remedy, (k,))
+    if not np.all(np.isfinite(p)) or p.min() < 0.0:
+        raise InvalidArgument(name, p.tolist(), remedy)
+    if p.sum() > 1.0 + 1e-9 or (not partial and p.sum() < 1.0 - 1e-9):
+        raise InvalidArgument(name, p.tolist(), remedy)
+    return p
+
+
+def whole_below(codes: Array, bound: int) -> bool:
+    """Whether an array holds integers from 0 to bound - 1 only."""
+    if codes.dtype.kind not in "iu":
+        return False
+    codes = codes.astype(np.int64 if codes.dtype.kind == "i" else np.uint64, copy=False)
+    # seen as unsigned, a negative code is a large one: one pass finds both kinds
+    return not codes.size or bool(codes.view(np.uint64).max() < bound)
