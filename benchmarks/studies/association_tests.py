@@ -1,7 +1,7 @@
 """Size and power of tests of independence: the simulations behind vignettes/05_association.py.
 
     python -m benchmarks.studies.association_tests                      some surveys, and compare
-    python -m benchmarks.studies.association_tests --full [TABLE ...]   recompute and store (25 min)
+    python -m benchmarks.studies.association_tests --full [TABLE ...]   recompute and store
 
 FPE16 (appendix A) draws 100 surveys of 10,000 respondents with independent answers, in a table that
 it does not print, and finds the p-values of T uniform (figure 11). Here are five tables: dense,

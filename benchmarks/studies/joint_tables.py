@@ -1,7 +1,7 @@
 """Joint estimates with a category "Other": the simulations behind vignettes/05_association.py.
 
     python -m benchmarks.studies.joint_tables                      a few surveys again, and compare
-    python -m benchmarks.studies.joint_tables --full [SCENE ...]   recompute and store (20 minutes)
+    python -m benchmarks.studies.joint_tables --full [SCENE ...]   recompute and store
 
 Tables I and II of FPE16 (section III): two variables with 100 categories each, of which the five
 commonest are listed, 100,000 respondents, p = .25, q = .75, f = 0. The paper publishes neither the
