@@ -213,20 +213,37 @@ def biases(laws):
     return pd.DataFrame(rows).T
 
 
-def readings(laws):
-    """Table II as a draw from each law: its z values, and those of ten of our estimates.
+def scores(laws, scene, method, surveys=1):
+    """Mean and noise of our estimates, and the z values of table II with them.
 
     Table I is a sample from independent answers, and table II differs from it by the noise of the
     reports only: the sampling variance is taken off ours.
     """
+    name = f"{scene}, mean of 10" if surveys == 10 and method == "product" else scene
+    mean, sd = of(laws, name, method, "mean"), of(laws, name, method, "sd")
+    if name == "basic":
+        sd = sd / np.sqrt(surveys)  # surveys that share no hashes
+    noise = np.sqrt(sd**2 - table_1 * (100 - table_1) / (N * surveys))
+    return mean, noise, (table_2 - mean) / noise
+
+
+def cell_by_cell(laws):
+    """Tables I and II beside our estimates from one survey, for two tails."""
+    cells = {("", "true"): table_1.ravel(), ("", "printed"): table_2.ravel()}
+    for tail, scene in [("flat tail", "hashed"), ("geometric tail", "hashed, geometric")]:
+        for name, table in zip(("mean", "sd", "z"), scores(laws, scene, "product"), strict=True):
+            cells[tail, name] = table.to_numpy().ravel()
+    return pd.DataFrame(cells, pd.MultiIndex.from_product([CELLS, CELLS], names=["X", "Y"]))
+
+
+def readings(laws):
+    """Table II as a draw from each law: its z values, and those of ten of our estimates."""
     rows = {}
     for scene, method, surveys in READINGS:
         name = f"{scene}, mean of 10" if surveys == 10 and method == "product" else scene
         mean, sd = of(laws, name, method, "mean"), of(laws, name, method, "sd")
         own = [rms((of(laws, name, method, run) - mean) / sd) for run in RUNS]
-        if name == "basic":
-            sd = sd / np.sqrt(surveys)  # surveys that share no hashes
-        z = (table_2 - mean) / np.sqrt(sd**2 - table_1 * (100 - table_1) / (N * surveys))
+        *_, z = scores(laws, scene, method, surveys)
         rows[scene, method, surveys] = {
             "rms z": rms(z),
             "largest": z.abs().max(axis=None),

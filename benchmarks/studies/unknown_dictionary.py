@@ -1,7 +1,7 @@
 """Strings that nobody listed: the simulations behind vignettes/08_unknown_dictionary.py.
 
     python -m benchmarks.studies.unknown_dictionary                     a few surveys, and compare
-    python -m benchmarks.studies.unknown_dictionary --full [SCENE ...]  recompute and store (an hour)
+    python -m benchmarks.studies.unknown_dictionary --full [SCENE ...]  recompute (an hour), store
 
 Figures 6 to 10, 12 and 13 of FPE16. The paper's strings are "hashes", drawn at random from 26
 letters, 100 in all, of which 100,000 respondents hold one each. The frequencies are Zipf's (the
