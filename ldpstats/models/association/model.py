@@ -332,7 +332,7 @@ class AssociationModel:
 
 
 def _estimator(method: str | Estimator[Any] | None) -> Any:
-    """The estimator that was asked for, an object or a name."""
+    """The estimator that was asked for; a caller may pass an object, a name, or anything."""
     if isinstance(method, SelectingEstimator):
         raise InvalidArgument("method", method, "selects candidates of one variable only")
     if isinstance(method, Estimator):
