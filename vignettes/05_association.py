@@ -199,7 +199,6 @@ y = boolean.privatize(population.columns.take(person % 2), rng)
 model = ldp.AssociationModel(x, y, names=names)
 results = model.fit()
 print(results.summary(max_rows=8))
-
 rates = results.conditional().xs(columns[1], level=names[1])
 rates["truth"] = population.iloc[:, 1] / population.sum(axis=1)
 cells = results.conf_int().assign(truth=population.stack())
