@@ -255,7 +255,9 @@ class AssociationModel:
             cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(group.epsilon for group in evidence.groups),
+            epsilon=max(
+                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
+            ),
             sources=self.sources,
             is_partial=any(margin.fit.is_partial for margin in margin_fits),
             llf=_loglike(evidence.likelihood, solution.p),
@@ -340,7 +342,7 @@ class AssociationModel:
 
 
 def _estimator(method: str | Estimator[Any] | None) -> Any:
-    """The estimator that was asked for, an object or a name."""
+    """The estimator that was asked for; a caller may pass an object, a name, or anything."""
     if isinstance(method, SelectingEstimator):
         raise InvalidArgument("method", method, "selects candidates of one variable only")
     if isinstance(method, Estimator):

@@ -89,9 +89,13 @@ def trend_test(evidence: Evidence, u: Array, v: Array) -> TestResult:
 
 def _unbiased_maps(evidence: Evidence) -> tuple[Array, Array]:
     """What takes the scores of two variables to features that are unbiased over all strata."""
-    N, strata = evidence.nobs, [(s, part) for s in evidence.scores for part in s.group.slices]
+    strata = [(s, part) for s in evidence.scores for part in s.group.slices]
+    shares = [int(s.group.counts.n[part].sum()) / evidence.nobs for s, part in strata]
     responses = [
-        np.sum([s.group.n_in(part) / N * s.shown(v, part) for s, part in strata], axis=0)
+        np.sum(
+            [share * s.shown(v, part) for share, (s, part) in zip(shares, strata, strict=True)],
+            axis=0,
+        )
         for v in range(2)
     ]
     X, Y = map(unbiased_map, responses, evidence.names)
