@@ -363,7 +363,7 @@ class DictionaryResults(FittedResults):
         InvalidArgument
             If `max_strings` is not a positive integer, or `ax` is not an Axes.
         """
-        from ldpstats.models.dictionary.plots import plot_graph
+        from ldpstats.models.dictionary.graph import plot_graph
 
         return plot_graph(
             self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings
