@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cli.joint import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, document
+from cli.refusal import refused
 
 import ldpstats as ldp
 from ldpstats import cli
@@ -18,12 +20,7 @@ from ldpstats.cli import main
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.independence import METHODS
 
-JOBS, LATE, HOSTS = ("nurse", "teacher", "driver"), ("no", "yes"), ("a.com", "b.com", "c.com")
-JOB, TARDY = ldp.KRR(JOBS, epsilon=2.0), ldp.KRR(LATE, epsilon=2.0)
 HOST = ldp.RAPPOR(12, 2, 4, f=0.0, p=0.2, q=0.8)
-LAW = np.array([[0.35, 0.15], [0.2, 0.1], [0.05, 0.15]])  # of job and late
-
-BOTH = ["--column", "job", "--spec", "job.json", "--column", "late", "--spec", "late.json"]
 
 
 def drawn(n: int = 600) -> tuple[ldp.Reports, ldp.Reports, ldp.Reports]:
@@ -61,14 +58,6 @@ def expected(*places: int, **how: Any) -> ldp.AssociationResults:
     parts = [drawn()[v] for v in places]
     method = how.pop("method", None)
     return ldp.AssociationModel(*parts, names=names, **how).fit(method)
-
-
-def document(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
-    """The JSON that was printed, and nothing else was."""
-    out, err = capsys.readouterr()
-    assert err == "" and out.count("\n") == 1
-    found: dict[str, Any] = json.loads(out)
-    return found
 
 
 def close(found: dict[str, Any], results: ldp.AssociationResults) -> None:
@@ -277,7 +266,7 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     table.to_csv("holes.csv", index=False)
     kept = table.drop(index=[2, 5, 7])
     kept.to_csv("kept.csv", index=False)
-    refused(["holes.csv", *BOTH], "row 3=None: is missing", capsys)
+    refused(["associate", "holes.csv", *BOTH], "row 3=None: is missing", capsys)
     missing = ["--missing", "count", "--na", "?"]
     assert main(["associate", "holes.csv", *BOTH, *missing]) == 0
     out = capsys.readouterr().out
@@ -296,7 +285,7 @@ def test_respondents_of_one_table_only(folder: Path, capsys: pytest.CaptureFixtu
     pd.read_csv("late.csv").query("who != 'r4'").to_csv("fewer.csv", index=False)
     specs = ["--spec", "job.json", "--spec", "late.json", "--name", "job", "--name", "late"]
     both = ["job.csv", "--with", "fewer.csv", "--id", "who", *specs]
-    refused(both, "='r4': is not in fewer.csv", capsys)
+    refused(["associate", *both], "='r4': is not in fewer.csv", capsys)
     assert main(["associate", *both, "--missing", "count"]) == 0
     assert "left out: 1\n" in capsys.readouterr().out
 
@@ -308,105 +297,40 @@ def test_an_estimate_without_a_test(folder: Path, capsys: pytest.CaptureFixture[
     out, err = capsys.readouterr()
     assert "nurse : no" in out and "H0" not in out
     assert err.startswith("ldpstats: warning: no test of independence:") and err.count("\n") == 1
-    refused(["same.csv", *BOTH, "--test", "score"], "do not vary", capsys)
+    refused(["associate", "same.csv", *BOTH, "--test", "score"], "do not vary", capsys)
     assert main(["associate", "same.csv", *BOTH, "--json", "-"]) == 0
     assert json.loads(capsys.readouterr().out)["test"] is None
-
-
-# -- from answers ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def answers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """20,000 answers to two questions with exact shares, as CSV and as Parquet."""
-    monkeypatch.chdir(tmp_path)
-    cells = np.repeat(np.arange(6), (LAW.reshape(-1) * 20_000).round().astype(int))
-    job, late = np.unravel_index(cells, LAW.shape)
-    table = pd.DataFrame({"job": np.array(JOBS)[job], "late": np.array(LATE)[late]})
-    table.insert(0, "who", np.arange(len(table)))
-    table.to_csv("answers.csv", index=False)
-    table.to_parquet("answers.parquet")
-    files.write_mechanism(JOB, "job.json")
-    files.write_mechanism(TARDY, "late.json")
-    return tmp_path
-
-
-def near_the_truth(capsys: pytest.CaptureFixture[str]) -> None:
-    results = ldp.AssociationResults.from_dict(document(capsys))
-    # The client's randomness cannot be fixed here. Each estimate is normal to a good approximation
-    # at this size, so one of the six is off by 7 standard errors with probability 2e-11.
-    z = (results.linear_params.to_numpy() - LAW.reshape(-1)) / results.linear_bse.to_numpy()
-    assert np.abs(z).max() < 7 and results.linear_bse.max() < 0.02
-    # 8 standard errors of association or more: independence is rejected unless a chi-square of
-    # noncentrality above 200 on 2 df falls below 20
-    assert results.independence is not None and results.independence.pvalue < 1e-4
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_two_runs_that_keep_the_respondent(
-    suffix: str, answers: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    for name in ("job", "late"):
-        paths = [f"answers{suffix}", f"{name}s{suffix}"]
-        how = ["--column", name, "--spec", f"{name}.json", "--keep", "who"]
-        assert main(["privatize", *paths, *how]) == 0
-    # in another order: rows do not match, respondents do
-    table = pd.concat(files.read_columns(f"lates{suffix}", ["report", "who"]))[::-1]
-    table.to_csv("reversed.csv", index=False)
-    capsys.readouterr()
-    specs = ["--spec", "job.json", "--spec", "late.json", "--name", "job", "--name", "late"]
-    for second in (f"lates{suffix}", "reversed.csv"):
-        both = [f"jobs{suffix}", "--with", second, "--id", "who"]
-        assert main(["associate", *both, *specs, "--json", "-"]) == 0
-        near_the_truth(capsys)
-
-
-@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
-def test_two_runs_to_one_table(
-    suffix: str, answers: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = [f"answers{suffix}", f"step{suffix}", "--column", "job", "--spec", "job.json"]
-    assert main(["privatize", *first, "--as", "job", "--keep", "late"]) == 0
-    second = [f"step{suffix}", f"reports{suffix}", "--column", "late", "--spec", "late.json"]
-    assert main(["privatize", *second, "--as", "late", "--keep", "job"]) == 0
-    capsys.readouterr()
-    assert main(["associate", f"reports{suffix}", *BOTH, "--json", "-"]) == 0
-    near_the_truth(capsys)
-
-
-def test_a_parquet_file_remembers_its_mechanisms(
-    answers: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    first = ["answers.parquet", "step.parquet", "--column", "job", "--spec", "job.json"]
-    assert main(["privatize", *first, "--as", "job", "--keep", "late"]) == 0
-    second = ["step.parquet", "reports.parquet", "--column", "late", "--spec", "late.json"]
-    assert main(["privatize", *second, "--keep", "job"]) == 0
-    capsys.readouterr()
-    files.write_mechanism(ldp.KRR(JOBS, 1.0), "job1.json")
-    files.write_mechanism(ldp.KRR(LATE, 1.0), "late1.json")
-    columns = ["--column", "job", "--column", "report"]
-    right = ["--spec", "job.json", "--spec", "late.json"]
-    assert main(["associate", "reports.parquet", *columns, *right]) == 0
-    capsys.readouterr()
-    for specs, says in (
-        (["--spec", "job1.json", "--spec", "late.json"], "column 'job' holds reports of"),
-        (["--spec", "job.json", "--spec", "late1.json"], "column 'report' holds reports of"),
-        (["--spec", "late.json", "--spec", "job.json"], "fingerprint"),
-    ):
-        refused(["reports.parquet", *columns, *specs], says, capsys)
 
 
 # -- what is refused -------------------------------------------------------------------------------
 
 
-def refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line on standard error, exit status 2, and no file more or less."""
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    assert main(["associate", *arguments]) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and err.startswith("ldpstats: error: ")
-    assert says in err and "defect" not in err, err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+def test_one_specification_may_serve_two_variables(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    specs = ["--spec", "late.json", "--spec", "./late.json"]
+    table = pd.read_csv("reports.csv")
+    table["again"] = table["late"]
+    table.to_csv("again.csv", index=False)
+    assert main(["associate", "again.csv", "--column", "late", "--column", "again", *specs]) == 0
+    assert capsys.readouterr().err == ""
+
+
+def test_files_are_overwritten_only_on_request(folder: Path) -> None:
+    Path("old.json").write_text("mine")
+    assert main(["associate", "reports.csv", *BOTH, "--json", "old.json", "--force"]) == 0
+    assert json.loads(Path("old.json").read_text())["nobs"] == 600
+
+
+def test_the_help_says_how_tables_come_together(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["associate", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "mle (default)" in text and "score (default), wald, lr" in text
+    assert "matched, whatever their order" in text
+    assert main(["privatize", "--help"]) == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "ldpstats associate matches the tables by it" in text and "--as COLUMN" in text
+    assert cli._EXAMPLES.count("ldpstats associate") == 2
 
 
 ONE, OTHER = "--column job --spec job.json", "--column late --spec late.json"
@@ -519,32 +443,4 @@ def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[
     Path("none_given.csv").write_text("job,late\nnurse,\n,no\n")
     Path("negative.csv").write_text("job,late\n" + "nurse,no\nteacher,no\ndriver,yes\n" * 40)
     arguments, says = REFUSED[name]
-    refused(arguments.split(), says, capsys)
-
-
-def test_one_specification_may_serve_two_variables(
-    folder: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    specs = ["--spec", "late.json", "--spec", "./late.json"]
-    table = pd.read_csv("reports.csv")
-    table["again"] = table["late"]
-    table.to_csv("again.csv", index=False)
-    assert main(["associate", "again.csv", "--column", "late", "--column", "again", *specs]) == 0
-    assert capsys.readouterr().err == ""
-
-
-def test_files_are_overwritten_only_on_request(folder: Path) -> None:
-    Path("old.json").write_text("mine")
-    assert main(["associate", "reports.csv", *BOTH, "--json", "old.json", "--force"]) == 0
-    assert json.loads(Path("old.json").read_text())["nobs"] == 600
-
-
-def test_the_help_says_how_tables_come_together(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["associate", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "mle (default)" in text and "score (default), wald, lr" in text
-    assert "matched, whatever their order" in text
-    assert main(["privatize", "--help"]) == 0
-    text = " ".join(capsys.readouterr().out.split())
-    assert "ldpstats associate matches the tables by it" in text and "--as COLUMN" in text
-    assert cli._EXAMPLES.count("ldpstats associate") == 2
+    refused(["associate", *arguments.split()], says, capsys)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from cli.refusal import refused
 
 import ldpstats as ldp
 from ldpstats import cli, cli_discover
@@ -51,16 +52,6 @@ QUICK = ["--false-grams", "1", "--max-candidates", "20"]
 
 def discover(*arguments: str, table: str = "reports.csv") -> int:
     return main(["discover", table, "--survey", "survey.json", *QUICK, *arguments])
-
-
-def refused(arguments: list[str], says: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """One line on standard error, exit status 2, and no file more or less."""
-    before = {path: path.read_bytes() for path in Path().iterdir()}
-    assert main(arguments) == 2
-    out, err = capsys.readouterr()
-    assert out == "" and err.count("\n") == 1 and err.startswith("ldpstats: error: ")
-    assert says in err and "defect" not in err, err
-    assert {path: path.read_bytes() for path in Path().iterdir()} == before
 
 
 # -- survey ----------------------------------------------------------------------------------------

@@ -1,755 +1,236 @@
-"""Tests of association: identities, references, Jacobians, size, and controls that must fail.
-
-Sizes of 2000 surveys have a Monte Carlo standard error of .0049; they may differ from .05 by four.
-"""
+"""Tests of independence of fitted tables, each by hand."""
 
 from __future__ import annotations
 
-import itertools
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from contextlib import nullcontext
 
 import numpy as np
-import numpy.typing as npt
 import pytest
-import statsmodels.api as sm
+from grid import report_codes
+from models.association.products import (
+    VARIABLES,
+    WORDS,
+    Array,
+    Variable,
+    channels,
+    dense,
+    drawn,
+    krr_table,
+    model_of,
+    shared_counts,
+    survey,
+    variables,
+)
 from scipy import stats
 
-from ldpstats.covariances import Covariance, multinomial
-from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference import tables
-from ldpstats.inference.association import linear_trend, pearson, score, smallest_expected
-from ldpstats.inference.information import tangent_inverse
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
-    permutation_pvalue,
-    permuted_scores,
-    permuted_table_scores,
-)
-from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+import ldpstats as ldp
+from ldpstats.estimators.em import EM
+from ldpstats.estimators.mle import MLE
+from ldpstats.problems import Likelihood
 
-Array = npt.NDArray[Any]
-
-REPS = 2000
-ROWS, COLUMNS = np.array([0.5, 0.3, 0.2]), np.array([0.4, 0.3, 0.2, 0.1])
-WIDE = np.arange(1, 31) ** -0.7 / np.sum(np.arange(1, 31) ** -0.7)
-FIVE = np.array([0.35, 0.25, 0.18, 0.13, 0.09])
+# -- tests -------------------------------------------------------------------------------------
 
 
-def near(size: float, R: int = REPS) -> bool:
-    return abs(size - 0.05) < 4 * np.sqrt(0.05 * 0.95 / R)
+def test_score_and_pearson_are_the_chi_square_of_the_table() -> None:
+    counts = krr_table()
+    results = ldp.AssociationModel(counts).fit()
+    chi = stats.chi2_contingency(counts.table(), correction=False)
+    for method in ("score", "pearson"):
+        test = results.test_independence(method)
+        assert test.statistic == pytest.approx(chi.statistic, rel=1e-9)
+        assert test.df == chi.dof
+        assert test.pvalue == pytest.approx(chi.pvalue, rel=1e-8)
+    assert results.independence is not None
+    assert results.independence.statistic == pytest.approx(chi.statistic, rel=1e-9)
+    assert "x and y are independent" in str(results.test_independence())
 
 
-def krr(k: int, epsilon: float) -> Array:
-    """The channel of k-RR."""
-    b = 1 / (np.exp(epsilon) + k - 1)
-    return np.asarray(np.expm1(epsilon) * b * np.eye(k) + b)
+def test_score_is_the_chi_square_at_the_boundary_too() -> None:
+    # the marginal fit has a zero; scores still span all functions of the report
+    mechanisms = ldp.KRR(3, epsilon=1.0), ldp.KRR(2, epsilon=1.0)
+    table = [[120, 80], [70, 90], [20, 13]]
+    with pytest.warns(ldp.MisfitWarning, match="^x: goodness of fit"):
+        results = ldp.AssociationModel(ldp.JointCounts.from_table(table, mechanisms)).fit()
+    assert results.on_boundary
+    chi = stats.chi2_contingency(table, correction=False)
+    assert results.test_independence().statistic == pytest.approx(chi.statistic, rel=1e-9)
 
 
-def reported(P: Array, channels: Sequence[Array]) -> Array:
-    """Law of the reports of variables with joint law P."""
-    for axis, Q in enumerate(channels):
-        P = np.moveaxis(np.tensordot(P, Q, axes=(axis, 0)), -1, axis)
-    return P
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 2.0, 6.0])
+def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon: float) -> None:
+    # a category that the margin takes for the only one has a score of one, up to rounding
+    krr, rng = ldp.KRR(2, epsilon), np.random.default_rng(6)
+    tables = [rng.multinomial(1000, law) for law in ([0.9, 0.05, 0.04, 0.01], [1, 0, 0, 0])]
+    tables += [[767, 125, 95, 13], [50, 0, 0, 0], [500, 500, 0, 0]]
+    for table in tables:
+        joint = ldp.JointCounts.from_table(np.reshape(table, (2, 2)), (krr, krr))
+        n = np.reshape(table, (2, 2))
+        least = min(n.sum(axis=0).min(), n.sum(axis=1).min())  # the noise alone makes more
+        misfit = 2.0 * stats.binom.cdf(least, n.sum(), krr.channel().b) < 1e-3
+        with pytest.warns(ldp.MisfitWarning) if misfit else nullcontext():
+            results = ldp.AssociationModel(joint).fit("inversion")
+        try:
+            pearson = results.test_independence("pearson")
+        except ldp.NotIdentified:
+            assert results.independence is None
+            continue
+        assert results.independence is not None and results.independence.df == pearson.df
+        assert results.independence.statistic == pytest.approx(pearson.statistic, rel=1e-9)
 
 
-def surveys(P: Array, channels: Sequence[Array], n: int, R: int, seed: int) -> Iterator[Array]:
-    """R tables of n reports each."""
-    law = reported(P, channels)
-    rng = np.random.default_rng([41, seed])
-    for counts in rng.multinomial(n, law.ravel(), size=R):
-        yield counts.reshape(law.shape)
+def test_score_by_hand_for_bits() -> None:
+    x, y = survey()
+    model = ldp.AssociationModel(x, y)
+    r, c = model.references
+    scores = []
+    for reports, p in ((x, r), (y, c)):
+        Q = reports.mechanism.channel().matrix()
+        W = Q.T[report_codes(reports)]
+        scores.append(W / (W @ p)[:, None])
+    a, b = (s - s.mean(axis=0) for s in scores)
+    n = len(x)
+    S = a.T @ b / n
+    pinv = [np.linalg.pinv(s.T @ s / n, rcond=1e-8, hermitian=True) for s in (a, b)]
+    by_hand = n * np.trace(pinv[0] @ S @ pinv[1] @ S.T)
+    test = model.fit("inversion").test_independence()
+    assert test.statistic == pytest.approx(by_hand, rel=1e-6)
+    assert test.df == 4
 
 
-def estimate(counts: Array, channels: Sequence[Array]) -> tuple[Array, Covariance]:
-    """Unconstrained estimate of the joint table, and its covariance with the counts plugged in."""
-    A = np.ones((1, 1))
-    for Q in channels:
-        A = np.kron(A, np.linalg.inv(Q).T)
-    n, m = counts.sum(), counts.ravel() / counts.sum()
-    p = A @ m
-    V = ((A * m) @ A.T - np.outer(p, p)) / n
-    return p.reshape([len(Q) for Q in channels]), Covariance.dense((V + V.T) / 2)
+def test_likelihood_ratio_by_hand() -> None:
+    for names in (("krr", "wide"), ("krappor", "krr"), ("rappor-closed", "warner")):
+        pairs = variables(names)
+        n = drawn(pairs)
+        brute = dense(pairs, n)
+        margins = []
+        for v, Q in enumerate(channels(pairs)):
+            others = tuple(a for a in range(n.ndim) if a != v)
+            margins.append(MLE(tol=1e-12).solve(Likelihood(Q.T, n.sum(axis=others))).p)
+        null = brute.loglike(np.kron(*margins))
+        best = brute.loglike(MLE(tol=1e-12).solve(brute).p)
+        test = model_of(pairs, n).fit().test_independence("lr")
+        # either maximum is certified to 1e-3 nats
+        assert test.statistic == pytest.approx(2.0 * (best - null), abs=5e-3)
+        assert test.df == (margins[0].size - 1) * (margins[1].size - 1)
+        assert test.pvalue == pytest.approx(stats.chi2.sf(test.statistic, test.df), rel=1e-9)
 
 
-def likelihoods(counts: Array, Q: Array) -> Array:
-    """Score features of each output, at the marginal fit that reproduces the frequencies."""
-    return np.asarray((Q / (counts / counts.sum())).T)
+def test_wald_by_hand() -> None:
+    results = ldp.AssociationModel(krr_table()).fit()
+    P, V = results.linear_table.to_numpy(), results.linear_cov.to_numpy()
 
-
-def rejects(tests: Iterator[tuple[float, int]]) -> float:
-    """Share of tests with a p-value below .05."""
-    return float(np.mean([chi2_pvalue(statistic, df) < 0.05 for statistic, df in tests]))
-
-
-def random_table(seed: int, shape: tuple[int, ...], low: int = 5) -> Array:
-    return np.random.default_rng(seed).integers(low, 60, size=shape)
-
-
-def one_hot(table: Array) -> CrossMoments:
-    return CrossMoments.of_table(table, np.eye(table.shape[0]), np.eye(table.shape[1]))
-
-
-# ---- score and Pearson
-
-
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0])
-def test_score_of_krr_is_pearson_of_reports(epsilon: float) -> None:
-    table = random_table(1, (3, 4))
-    ax = likelihoods(table.sum(axis=1), krr(3, epsilon))
-    by = likelihoods(table.sum(axis=0), krr(4, epsilon))
-    reference = stats.chi2_contingency(table, correction=False)
-    for features in ((np.eye(3), np.eye(4)), (ax - 1, by - 1), (ax, by)):
-        result = score([CrossMoments.of_table(table, *features)], expected_ranks=(2, 3))
-        # epsilon .01 has variances 1e-4 of the mean squares of likelihood ratios
-        assert result.statistic == pytest.approx(reference.statistic, rel=1e-9)
-        assert (result.df, result.ranks, result.note) == (reference.dof, (2, 3), "")
-        assert result.pvalue == pytest.approx(reference.pvalue, rel=1e-9)
-    statistic, df, note = pearson(table)
-    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
-    assert (df, note) == (6, "")
-    assert statistic == pytest.approx(sm.stats.Table(table).test_nominal_association().statistic)
-
-
-def test_moments_of_reports_and_of_their_table_agree() -> None:
-    table = random_table(2, (3, 2))
-    i, j = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
-    ax, by = (
-        np.random.default_rng(1).normal(size=(3, 2)),
-        np.random.default_rng(2).normal(size=(2, 4)),
-    )
-    reports, counted = CrossMoments.of_reports(ax[i], by[j]), CrossMoments.of_table(table, ax, by)
-    assert reports.n == counted.n
-    for name in ("cross", "mean_x", "mean_y", "gram_x", "gram_y"):
-        assert getattr(reports, name) == pytest.approx(getattr(counted, name), abs=1e-12)
-    np.testing.assert_allclose(reports.covariance_x(), np.cov(ax[i].T, ddof=0), atol=1e-12)
-
-
-def bloom(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
-    """Features of n dependent reports: correlated, of full rank 4 and of rank 3 of 5."""
-    a = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) + 1
-    b = (rng.normal(size=(n, 3)) + 0.1 * a[:, :3]) @ rng.normal(size=(3, 5))
-    return a, b
-
-
-def test_score_does_not_depend_on_the_basis_or_the_units_of_features() -> None:
-    rng = np.random.default_rng(3)
-    a, b = bloom(rng, 300)
-    first = score([CrossMoments.of_reports(a, b)])
-    assert first.df == 4 * 3
-    units = 10.0 ** np.array([-6, 0, 3, 6])
-    for x, y in (
-        (a * units, b),
-        (a @ rng.normal(size=(4, 4)), b @ rng.normal(size=(5, 5)) + 2),
-        (np.column_stack([a, a[:, 0] - a[:, 2], np.ones(300)]), b),
-    ):
-        other = score([CrossMoments.of_reports(x, y)])
-        assert other.df == first.df
-        assert other.statistic == pytest.approx(first.statistic, rel=1e-7)
-
-
-def brute_force(parts: Sequence[CrossMoments], corrected: bool = True) -> float:
-    """T as `score` defines it, with numpy's pseudo-inverse."""
-    n = sum(part.n for part in parts)
-    S, V = 0.0, 0.0
-    for part in parts:
-        pi = part.n / n
-        S = S + pi * part.covariance().ravel()
-        w = pi * part.n / (part.n - 1) * (n - 1) / n if corrected else pi
-        V = V + w * np.kron(part.covariance_x(), part.covariance_y())
-    return float(n * S @ np.linalg.pinv(V, rcond=1e-9, hermitian=True) @ S)
-
-
-def test_score_is_its_formula_in_one_and_in_several_strata() -> None:
-    rng = np.random.default_rng(4)
-    parts = [CrossMoments.of_reports(*bloom(rng, n)) for n in (40, 90, 300)]
-    for some in (parts, parts[:1], parts[1:]):
-        result = score(some)
-        assert result.statistic == pytest.approx(brute_force(some), rel=1e-8)
-    # in strata of many respondents the correction of the weights is nothing
-    large = [CrossMoments.of_reports(*bloom(rng, n)) for n in (20_000, 30_000)]
-    assert score(large).statistic == pytest.approx(brute_force(large, corrected=False), rel=1e-4)
-
-
-def test_strata_of_two_by_two_tables_are_cochran_mantel_haenszel() -> None:
-    strata = random_table(5, (6, 2, 2))
-    reference = sm.stats.StratifiedTable([t.astype(float) for t in strata])
-    cmh = reference.test_null_odds(correction=False)
-    result = score([one_hot(t) for t in strata])
-    n = strata.sum()
-    assert result.statistic * (n - 1) / n == pytest.approx(cmh.statistic, rel=1e-10)
-    assert result.df == 1
-    # a respondent alone in a stratum says nothing but that N is larger by one
-    alone = one_hot(np.array([[1, 0], [0, 0]]))
-    more = score([*(one_hot(t) for t in strata), alone])
-    assert more.statistic * n / (n + 1) == pytest.approx(cmh.statistic, rel=1e-10)
-
-
-def test_directions_that_vary_in_different_strata_only_are_not_counted() -> None:
-    full = random_table(6, (3, 3))
-    no_row, no_column = full.copy(), full.copy()
-    no_row[2], no_column[:, 2] = 0, 0
-    result = score([one_hot(no_row), one_hot(no_column)], expected_ranks=(2, 2))
-    assert (result.ranks, result.df) == ((2, 2), 3)
-    assert "df 3 instead of 4" in result.note
-    with pytest.raises(NotIdentified, match="wherever the second does"):
-        score([one_hot(np.array([[5, 5], [0, 0]])), one_hot(np.array([[5, 0], [5, 0]]))])
-
-
-def test_outputs_never_seen_lower_the_degrees_of_freedom() -> None:
-    table = random_table(7, (4, 4))
-    table[1], table[:, 3] = 0, 0
-    seen = np.delete(np.delete(table, 1, axis=0), 3, axis=1)
-    reference = stats.chi2_contingency(seen, correction=False)
-    statistic, df, note = pearson(table)
-    assert (df, note) == (4, "1 rows and 1 columns were never seen: df 4 instead of 9")
-    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
-    assert smallest_expected(table) == pytest.approx(reference.expected_freq.min(), rel=1e-12)
-    shares = [(table.sum(axis=axis) + 1) / (table.sum() + 4) for axis in (1, 0)]
-    ax, by = ((krr(4, 1.0) / (m @ krr(4, 1.0))).T for m in shares)
-    for features in ((np.eye(4), np.eye(4)), (ax, by)):
-        result = score([CrossMoments.of_table(table, *features)], expected_ranks=(3, 3))
-        assert result.statistic == pytest.approx(reference.statistic, rel=1e-9)
-        assert (result.df, result.ranks) == (4, (2, 2))
-        assert "df 4 instead of 9" in result.note
-
-
-@pytest.mark.parametrize("table", [[[5, 6], [0, 0]], [[5, 0], [6, 0]], [[5]]])
-def test_a_constant_variable_is_refused(table: list[list[int]]) -> None:
-    counts = np.array(table)
-    with pytest.raises(NotIdentified, match="do not vary"):
-        pearson(counts)
-    # 1/3 is no binary fraction: the variance is rounding, not 0
-    part = CrossMoments.of_table(
-        counts, np.eye(len(counts)) / 3 + 0.1, np.eye(counts.shape[1]) / 3 + 0.1
-    )
-    with pytest.raises(NotIdentified, match="do not vary"):
-        score([part])
-
-
-def test_bad_moments_are_refused() -> None:
-    good = one_hot(random_table(8, (2, 3)))
-    fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
-    for name, value in (
-        ("n", 0),
-        ("mean_x", np.ones(3)),
-        ("gram_y", np.ones((2, 2))),
-        ("cross", np.full((2, 3), np.nan)),
-    ):
-        with pytest.raises(InvalidArgument, match=name):
-            CrossMoments(**{**fields, name: value})
-    with pytest.raises(InvalidArgument, match="same features"):
-        score([good, one_hot(random_table(8, (3, 3)))])
-    with pytest.raises(InvalidArgument, match="same features"):
-        score([])
-    with pytest.raises(InvalidArgument, match="one per respondent"):
-        CrossMoments.of_reports(np.ones((3, 1)), np.ones((4, 1)))
-    with pytest.raises(InvalidArgument, match="shape"):
-        CrossMoments.of_table([[1, 2]], np.eye(2), np.eye(2))
-    for bad in ([[0.5, 1.0]], [[-1, 2]], [[0, 0]], [1, 2]):
-        with pytest.raises(InvalidArgument, match="table"):
-            pearson(bad)
-
-
-def test_more_products_of_features_than_can_be_whitened_are_refused() -> None:
-    labels = np.eye(80)[np.repeat(np.arange(80), 2)]
-    part = CrossMoments.of_reports(labels, labels[::-1])
-    assert score([part]).df == 79**2
-    with pytest.raises(NotAvailable, match="merge categories"):
-        score([part, part])
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_size_of_score_and_a_naive_test(epsilon: float) -> None:
-    channels = [krr(3, epsilon), krr(4, epsilon)]
-    P = np.outer(ROWS, COLUMNS)
-    drawn = list(surveys(P, channels, 10_000, REPS, seed=1))
-    results = [score([one_hot(t)]) for t in drawn]
-    assert near(np.mean([r.pvalue < 0.05 for r in results]))
-
-    def naive(table: Array) -> tuple[float, int]:
-        """Pearson's formula on n times the estimate, as if those were counts."""
-        counts = 10_000 * estimate(table, channels)[0]
-        gap = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / 10_000
-        return float(np.sum(gap**2 / (10_000 * P))), 6
-
-    assert rejects(naive(t) for t in drawn) > (0.9 if epsilon < 2 else 0.3)
-
-
-def test_size_in_shared_strata_and_of_ignoring_them() -> None:
-    """One half answers with epsilon .5, the other with epsilon 3: both variables, the same half."""
-    groups = [(krr(3, e), krr(4, e)) for e in (0.5, 3.0)]
-    P = np.outer(ROWS, COLUMNS)
-    drawn = zip(*(surveys(P, g, 5000, 1000, seed=s) for s, g in enumerate(groups)), strict=True)
-    within, ignoring, shared = [], [], []
-    for pair in drawn:
-        parts = [
-            CrossMoments.of_table(t, (g[0] / (ROWS @ g[0])).T - 1, (g[1] / (COLUMNS @ g[1])).T - 1)
-            for t, g in zip(pair, groups, strict=True)
-        ]
-        within.append(score(parts, expected_ranks=(2, 3)).pvalue)
-        ignoring.append(score([one_hot(pair[0] + pair[1])]).pvalue)
-        shared.append(score([one_hot(t) for t in pair]).pvalue)
-    assert near(np.mean(np.less(within, 0.05)), 1000)
-    assert near(np.mean(np.less(shared, 0.05)), 1000)
-    assert np.mean(np.less(ignoring, 0.05)) > 0.2
-
-
-@pytest.mark.slow
-def test_size_in_many_small_strata(replications: Callable[[int], int]) -> None:
-    """64 cohorts of 10; without the correction of the weights the size is about .065."""
-    R = replications(2000)
-    rng = np.random.default_rng(9)
-    p = rng.dirichlet(np.full(3, 3.0), size=64)
-    q = rng.dirichlet(np.full(4, 3.0), size=64)
-    law = np.einsum("ci,cj->cij", p, q).reshape(64, 12)
-    pvalues = [
-        score([one_hot(t) for t in rng.multinomial(10, law).reshape(64, 3, 4)]).pvalue
-        for _ in range(R)
-    ]
-    assert near(np.mean(np.less(pvalues, 0.05)), R)
-
-
-# ---- permutation
-
-
-def test_permuted_scores_are_the_scores_of_permuted_reports() -> None:
-    """Every value that occurs is one of all 4! 3! permutations of two strata, at its frequency."""
-    rng = np.random.default_rng(10)
-    x = [rng.normal(size=(4, 2)), rng.normal(size=(3, 2))]
-    y = [rng.normal(size=(4, 1)), rng.normal(size=(3, 1))]
-    all_values = [
-        score([CrossMoments.of_reports(a, b[list(i)]) for a, b, i in zip(x, y, order, strict=True)])
-        for order in itertools.product(
-            itertools.permutations(range(4)), itertools.permutations(range(3))
+    def departure(cells: Array) -> Array:
+        table = cells.reshape(3, 4)
+        return np.asarray(
+            (table.sum() * table - np.outer(table.sum(axis=1), table.sum(axis=0)))[:-1, :-1].ravel()
         )
-    ]
-    exact = np.sort([result.statistic for result in all_values])
-    # what the weights of strata are for: the mean over all orders is df N/(N - 1)
-    assert exact.mean() == pytest.approx(2 * 7 / 6, rel=1e-10)
-    draws = permuted_scores(x, y, n_perm=4000, rng=np.random.default_rng(1))
-    nearest = np.abs(draws[:, None] - exact).argmin(axis=1)
-    np.testing.assert_allclose(draws, exact[nearest], rtol=1e-9, atol=1e-12)
-    # 144 equally likely orders
-    counts = np.bincount(nearest, minlength=144)
-    assert stats.chisquare(counts).pvalue > 1e-3
 
-
-def test_random_tables_follow_the_law_of_permutations() -> None:
-    strata = [np.array([[4, 1], [2, 3]]), np.array([[1, 2], [3, 0]])]
-    labels = [np.eye(2)] * 2
-    rng = np.random.default_rng(2)
-    drawn = permuted_table_scores(strata, labels, labels, n_perm=20_000, rng=rng)
-    exact: dict[float, float] = {}
-    for (r, c, n), (s, d, m) in [(((5, 6, 10)), ((3, 4, 6)))]:
-        for i, j in itertools.product(range(0, 6), range(0, 4)):
-            chance = stats.hypergeom(n, r, c).pmf(i) * stats.hypergeom(m, s, d).pmf(j)
-            if chance > 0:
-                tables_ = [
-                    np.array([[i, r - i], [c - i, n - r - c + i]]),
-                    np.array([[j, s - j], [d - j, m - s - d + j]]),
-                ]
-                value = round(score([one_hot(t) for t in tables_]).statistic, 8)
-                exact[value] = exact.get(value, 0.0) + chance
-    values = np.array(sorted(exact))
-    counts = np.array([np.sum(np.abs(drawn - value) < 1e-6) for value in values])
-    assert counts.sum() == 20_000
-    expected = 20_000 * np.array([exact[value] for value in values])
-    big = expected > 5
-    assert (
-        stats.chisquare(
-            [*counts[big], counts[~big].sum()][: big.sum() + (~big).any()],
-            [*expected[big], expected[~big].sum()][: big.sum() + (~big).any()],
-        ).pvalue
-        > 1e-3
-    )
-
-
-def test_permutations_of_reports_and_of_tables_agree() -> None:
-    table = random_table(11, (3, 4), low=1) // 8
-    table[2] = 0  # an output that was never seen
-    i, j = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
-    ax, by = krr(3, 1.0) - 0.2, krr(4, 2.0)
-    kept = ax[:, :2]
-    a = permuted_scores([kept[i]], [by[j]], n_perm=2000, rng=np.random.default_rng(1))
-    b = permuted_table_scores([table], [kept], [by], n_perm=2000, rng=np.random.default_rng(2))
-    assert stats.ks_2samp(a.round(9), b.round(9)).pvalue > 1e-3
-
-
-def test_permutation_pvalue() -> None:
-    assert permutation_pvalue(2.0, [1.0, 2.0, 3.0]) == 3 / 4
-    assert permutation_pvalue(2.0 + 1e-12, [2.0]) == 1.0  # a tie up to rounding
-    assert permutation_pvalue(2.0 + 1e-6, [2.0]) == 0.5
-    for draws in ([], [np.nan], [[1.0]]):
-        with pytest.raises(InvalidArgument, match="draws"):
-            permutation_pvalue(1.0, draws)
-    rng = np.random.default_rng(1)
-    with pytest.raises(InvalidArgument, match="strata"):
-        permuted_scores([np.ones((2, 1))], [], 9, rng)
-    with pytest.raises(InvalidArgument, match="n_perm"):
-        permuted_scores([np.eye(2)], [np.eye(2)], 0, rng)
-    with pytest.raises(NotIdentified, match="first"):
-        permuted_table_scores([[[3, 4], [0, 0]]], [np.eye(2)], [np.eye(2)], 9, rng)
-
-
-def test_permutation_keeps_its_size_where_the_chi_square_law_does_not() -> None:
-    """20 respondents in 2 x 4; the chi-square law is too cautious or too bold there."""
-    P = np.outer([0.85, 0.15], COLUMNS)
-    rng = np.random.default_rng(3)
-    labels = [np.eye(2)], [np.eye(4)]
-    pvalues = []
-    for table in surveys(P, [krr(2, 3.0), krr(4, 3.0)], 20, 1000, seed=4):
-        if not table.any(axis=1).all():
-            continue  # X constant: nothing to test
-        draws = permuted_table_scores([table], *labels, n_perm=99, rng=rng)
-        pvalues.append(permutation_pvalue(score([one_hot(table)]).statistic, draws))
-    size = np.mean(np.less_equal(pvalues, 0.05))
-    assert 0.03 < size < 0.05 + 4 * np.sqrt(0.05 * 0.95 / 1000)  # ties make it lower
-
-
-def test_permuting_across_strata_is_wrong() -> None:
-    """Two strata with opposite margins: dependent together, independent within."""
-    rng = np.random.default_rng(5)
-    laws = np.outer([0.8, 0.2], [0.9, 0.1]), np.outer([0.2, 0.8], [0.1, 0.9])
-    strata = [rng.multinomial(60, law.ravel()).reshape(2, 2) for law in laws]
-    labels = [np.eye(2)] * 2
-    within = permuted_table_scores(strata, labels, labels, 999, rng)
-    across = permuted_table_scores([sum(strata)], labels[:1], labels[:1], 999, rng)
-    assert permutation_pvalue(score([one_hot(t) for t in strata]).statistic, within) > 0.01
-    assert permutation_pvalue(score([one_hot(sum(strata))]).statistic, across) == 0.001
-
-
-# ---- trend
-
-
-def test_trend_of_exact_answers_is_their_correlation() -> None:
-    table = random_table(12, (3, 4))
-    u, v = np.array([1.0, 2.0, 4.0]), np.array([0.0, 1.0, 2.0, 3.0])
-    i, j = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
-    z, covariance, correlation = linear_trend([one_hot(table)], u, v)
-    assert correlation == pytest.approx(np.corrcoef(u[i], v[j])[0, 1], rel=1e-12)
-    assert covariance == pytest.approx(np.cov(u[i], v[j], ddof=0)[0, 1], rel=1e-12)
-    reference = sm.stats.Table(table).test_ordinal_association(u, v)
-    n = table.sum()
-    assert z == pytest.approx(reference.zscore * np.sqrt(n / (n - 1)), rel=1e-10)
-    assert linear_trend([one_hot(table)], -u, v)[0] == pytest.approx(-z, rel=1e-12)
-
-
-def test_trend_does_not_depend_on_where_scores_start() -> None:
-    """The features of single bits do not sum to one, so that this takes centring."""
-    rng = np.random.default_rng(13)
-    parts = [
-        CrossMoments.of_reports(
-            (rng.integers(0, 2, size=(n, 3)) - 0.3) / 0.4,
-            (rng.integers(0, 2, size=(n, 4)) - 0.3) / 0.4,
-        )
-        for n in (300, 500)
-    ]
-    first = linear_trend(parts, [1, 2, 3], [1, 2, 3, 4])
-    years = linear_trend(parts, [2021, 2022, 2023], [10, 20, 30, 40])
-    assert years[0] == pytest.approx(first[0], rel=1e-8)
-    assert years[1] == pytest.approx(10 * first[1], rel=1e-8)
-
-
-def test_size_and_bias_of_trend() -> None:
-    channels = [krr(3, 1.0), krr(4, 1.0)]
-    ax, by = (np.linalg.inv(Q) for Q in channels)
-    u, v = np.arange(3.0), np.arange(4.0)
-    independent = np.outer(ROWS, COLUMNS)
-    z = [
-        linear_trend([CrossMoments.of_table(t, ax, by)], u, v)[0]
-        for t in surveys(independent, channels, 10_000, REPS, seed=5)
-    ]
-    assert near(np.mean(normal_pvalue(z) < 0.05))
-    tilt = np.outer(u - ROWS @ u, v - COLUMNS @ v)
-    P = independent * (1 + 0.35 * tilt)
-    truth = 0.35 * (ROWS @ (u - ROWS @ u) ** 2) * (COLUMNS @ (v - COLUMNS @ v) ** 2)
-    found = [
-        linear_trend([CrossMoments.of_table(t, ax, by)], u, v)
-        for t in surveys(P, channels, 10_000, REPS, seed=6)
-    ]
-    estimates = np.array([covariance for _, covariance, _ in found])
-    assert estimates.mean() == pytest.approx(truth, abs=4 * estimates.std() / np.sqrt(REPS))
-    wide = [score([one_hot(t)]).pvalue for t in surveys(P, channels, 10_000, REPS, seed=6)]
-    power = np.mean(normal_pvalue([z for z, _, _ in found]) < 0.05)
-    assert power > np.mean(np.less(wide, 0.05)) + 0.1  # that is what it is for
-
-
-def test_bad_scores_are_refused() -> None:
-    part = one_hot(random_table(14, (2, 3)))
-    for u, v, name in (
-        ([1, 2, 3], [1, 2, 3], "u"),
-        ([1, 2], [1, 2], "v"),
-        ([1, 2], [1, 1, 1], "v"),
-        ([1, np.nan], [1, 2, 3], "u"),
-    ):
-        with pytest.raises(InvalidArgument, match=name):
-            linear_trend([part], u, v)
-    with pytest.raises(InvalidArgument, match="parts"):
-        linear_trend([], [1, 2], [1, 2])
-    # an estimated variance below 0: there is no correlation
-    noisy = CrossMoments(
-        9, part.cross, np.array([1.1, -0.1]), part.mean_y, 4 * np.eye(2), part.gram_y
-    )
-    assert np.isnan(linear_trend([noisy], [0, 1], [1, 2, 3])[2])
-
-
-# ---- Wald tests
-
-
-def jacobian(f: Callable[[Array], Array], p: Array) -> Array:
-    """By central differences; the functions are polynomials or smooth, the error is about 1e-9."""
-    h = 1e-5
-    steps = h * np.eye(p.size).reshape(p.size, *p.shape)
-    return np.column_stack([(f(p + s) - f(p - s)) / (2 * h) for s in steps])
-
-
-def delta(f: Callable[[Array], Array], p: Array, V: Covariance) -> float:
-    g, G = f(p), jacobian(f, p)
-    return float(g @ np.linalg.solve(V.transform(G), g))
-
-
-def any_covariance(size: int, seed: int) -> Covariance:
-    A = np.random.default_rng(seed).normal(size=(size, size))
-    return Covariance.dense(A @ A.T / size**3)
-
-
-def product_gap(p: Array) -> Array:
-    """t P - r c' of every layer of a table, without the last row and column."""
-    r, c, t = p.sum(axis=1, keepdims=True), p.sum(axis=0, keepdims=True), p.sum(axis=(0, 1))
-    return np.moveaxis(t * p - r * c, -1, 0)[:, :-1, :-1].ravel()
-
-
-def log_odds_differences(p: Array) -> Array:
-    logs = np.log(p)
-    odds = logs[:-1, :-1] + logs[-1:, -1:] - logs[:-1, -1:] - logs[-1:, :-1]
-    return np.asarray(odds[..., :-1] - odds[..., -1:]).ravel()
-
-
-def test_wald_statistics_match_brute_force() -> None:
-    rng = np.random.default_rng(15)
-    P = rng.normal(0.1, 0.1, size=(3, 4))  # neither positive nor of sum one
-    V = any_covariance(12, 1)
-    statistic, df = tables.wald_independence(P, V)
-    assert df == 6
-    assert statistic == pytest.approx(delta(lambda x: product_gap(x[..., None]), P, V), rel=1e-6)
-    p = rng.normal(0.1, 0.1, size=(3, 2, 4))
-    V = any_covariance(24, 2)
-    statistic, df, _ = tables.conditional_independence(p, V)
-    assert df == 8
-    assert statistic == pytest.approx(delta(product_gap, p, V), rel=1e-6)
-    p = rng.uniform(0.03, 0.06, size=(3, 2, 4))
-    V = any_covariance(24, 2).scaled(1e-4)
-    statistic, df = tables.homogeneity(p, V)
-    assert df == 6
-    assert statistic == pytest.approx(delta(log_odds_differences, p, V), rel=1e-5)
-
-
-def test_wald_statistics_do_not_depend_on_the_order_of_categories() -> None:
-    p = np.random.default_rng(16).uniform(0.02, 0.06, size=(3, 3, 3))
-    V = any_covariance(27, 3).scaled(1e-4)
-    order = np.ix_([2, 0, 1], [1, 2, 0], [2, 1, 0])
-    index = np.arange(27).reshape(p.shape)[order].ravel()
-    moved, W = p[order], V.take(index)
-    for test in (tables.conditional_independence, tables.homogeneity):
-        assert test(moved, W)[0] == pytest.approx(test(p, V)[0], rel=1e-8)
-    flat, moved_flat = p.sum(axis=2), moved.sum(axis=2)
-    V2, W2 = (Covariance.dense(c.transform(np.kron(np.eye(9), np.ones(3)))) for c in (V, W))
-    assert tables.wald_independence(moved_flat, W2)[0] == pytest.approx(
-        tables.wald_independence(flat, V2)[0], rel=1e-8
-    )
-
-
-def test_wald_of_exact_answers() -> None:
-    """Classical statistics, where nothing was privatised."""
-    table = random_table(17, (2, 2, 2), low=20)
-    n = table.sum()
-    p = table / n
-    V = multinomial(p.ravel(), n)
-    log_odds = np.log(p[0, 0] * p[1, 1] / (p[0, 1] * p[1, 0]))
-    classical = (log_odds[0] - log_odds[1]) ** 2 / np.sum(1 / table)
-    assert tables.homogeneity(p, V)[0] == pytest.approx(classical, rel=1e-10)
-    # given Z, the layers are independent samples, so that their statistics add up; with gaps of
-    # relative size h, up to terms of that size
-    h = 1e-4
-    p = conditional_law(ROWS_Z[:, :2], COLUMNS_Z[:, :2], LEVELS, h)
-    layers = [
-        tables.wald_independence(q / q.sum(), multinomial((q / q.sum()).ravel(), n * q.sum()))[0]
-        for q in (p[..., 0], p[..., 1])
-    ]
-    statistic, _, _ = tables.conditional_independence(p, multinomial(p.ravel(), n))
-    assert statistic == pytest.approx(sum(layers), rel=10 * h)
-
-
-def test_linear_wald_is_the_score_test_up_to_its_covariance() -> None:
-    """With the covariance of the null, Wald's statistic on the inverted table is Pearson's."""
-    channels = [krr(3, 1.0), krr(4, 1.0)]
-    table = next(surveys(np.outer(ROWS, COLUMNS), channels, 5000, 1, seed=7))
-    P, _ = estimate(table, channels)
-    fitted = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
-    _, null = estimate(fitted, channels)
-    # the Jacobian at P differs from that at the null by O(|d|), and so does the statistic
-    assert tables.wald_independence(P, null)[0] == pytest.approx(pearson(table)[0], rel=0.05)
-
-
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_size_of_wald_independence_and_of_a_wrong_covariance(epsilon: float) -> None:
-    channels = [krr(3, epsilon), krr(4, epsilon)]
-    found = [
-        estimate(t, channels)
-        for t in surveys(np.outer(ROWS, COLUMNS), channels, 10_000, REPS, seed=8)
-    ]
-    assert near(rejects(tables.wald_independence(P, V) for P, V in found))
-    naive = multinomial(np.outer(ROWS, COLUMNS).ravel(), 10_000)  # as if nothing were privatised
-    assert rejects(tables.wald_independence(P, naive) for P, _ in found) > 0.7
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("n", [10_000, 100_000])
-@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
-@pytest.mark.parametrize("margins", [(ROWS, COLUMNS), (FIVE, FIVE), (WIDE, np.array([0.8, 0.2]))])
-def test_size_of_linear_wald(
-    margins: tuple[Array, Array], epsilon: float, n: int, replications: Callable[[int], int]
-) -> None:
-    """Within .0125 of .05, with three Monte Carlo standard errors; 30 x 2 at epsilon 4 has .056."""
-    R = replications(5000)
-    channels = [krr(len(m), epsilon) for m in margins]
-    found = (estimate(t, channels) for t in surveys(np.outer(*margins), channels, n, R, seed=9))
-    size = rejects(tables.wald_independence(P, V) for P, V in found)
-    assert abs(size - 0.05) < 0.0125 + (3 * np.sqrt(0.05 * 0.95 / R) if R < 5000 else 0)
-
-
-def conditional_law(rows: Array, columns: Array, levels: Array, tilt: float) -> Array:
-    """X and Y given Z with one log odds ratio, `tilt` per step, at every level of Z."""
-    steps = np.outer(np.arange(rows.shape[1]), np.arange(columns.shape[1]))
-    law = np.einsum("ki,kj,ij->kij", rows, columns, np.exp(tilt * steps))
-    law /= law.sum(axis=(1, 2), keepdims=True)
-    return np.asarray(np.einsum("kij,k->ijk", law, levels))
-
-
-ROWS_Z = np.array([[0.4, 0.35, 0.25], [0.25, 0.35, 0.4]])
-COLUMNS_Z = np.array([[0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
-LEVELS = np.array([0.55, 0.45])
-
-
-def test_size_of_conditional_independence_and_its_controls() -> None:
-    channels = [krr(3, 1.0), krr(3, 1.0), krr(2, 1.0)]
-    steep = np.array([[0.8, 0.15, 0.05], [0.05, 0.15, 0.8]])
-    P = conditional_law(steep, steep, LEVELS, 0.0)
-    pvalues, noisy = [], []
-    for t in surveys(P, channels, 20_000, 1000, seed=10):
-        statistic, df, note = tables.conditional_independence(*estimate(t, channels))
-        assert (df, note) == (8, "")
-        pvalues.append(chi2_pvalue(statistic, df))
-        noisy.append(score([one_hot(t[..., k]) for k in range(2)]).pvalue)
-    assert near(np.mean(np.less(pvalues, 0.05)), 1000)
-    # given the report of Z, reports of X and Y are dependent: Z' says little of Z
-    assert np.mean(np.less(noisy, 0.05)) > 0.9
-
-
-def test_levels_without_mass_are_noted() -> None:
-    channels = [krr(2, 1.0), krr(2, 1.0), krr(3, 1.0)]
-    P = conditional_law(np.full((3, 2), 0.5), np.full((3, 2), 0.5), np.array([0.6, 0.4, 0.0]), 0.0)
-    results = [
-        tables.conditional_independence(*estimate(t, channels))
-        for t in surveys(P, channels, 10_000, 500, seed=11)
-    ]
-    # P(z > 4) of a standard normal is 3e-5
-    assert all(note.startswith("1 of 3 levels") for _, _, note in results)
-    assert rejects((statistic, df) for statistic, df, _ in results) < 0.05
-
-
-def test_size_of_homogeneity_and_its_controls() -> None:
-    channels = [krr(3, 2.0), krr(3, 3.0), krr(2, 2.0)]
-    P = conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, 0.2)
-    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 1000, seed=12)]
-    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 1000)
-    # X and Y are associated at each level, and that is no violation of homogeneity
-    assert rejects(tables.conditional_independence(p, V)[:2] for p, V in found[:200]) > 0.9
-    naive = multinomial(P.ravel(), 50_000)
-    assert rejects(tables.homogeneity(p, naive) for p, _ in found) > 0.5
-    other = np.stack(
+    step = 1e-6
+    G = np.column_stack(
         [
-            conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, tilt)[..., k]
-            for k, tilt in enumerate((0, 0.5))
-        ],
-        axis=-1,
+            (departure(P.ravel() + step * e) - departure(P.ravel() - step * e)) / (2 * step)
+            for e in np.eye(12)
+        ]
     )
-    power = [estimate(t, channels) for t in surveys(other, channels, 50_000, 200, seed=13)]
-    assert rejects(tables.homogeneity(p, V) for p, V in power) > 0.9
+    d = departure(P.ravel())
+    by_hand = d @ np.linalg.solve(G @ V @ G.T, d)
+    test = results.test_independence("wald")
+    assert test.statistic == pytest.approx(by_hand, rel=1e-6)
+    assert test.df == 6
 
 
-def test_homogeneity_needs_cells_that_stand_out_of_the_noise() -> None:
-    p = np.full((2, 2, 2), 0.125)
-    V = multinomial(p.ravel(), 1000)
-    assert tables.homogeneity(p, V)[0] == pytest.approx(0, abs=1e-20)
-    p[0, 0, 1] = 4.1 * np.sqrt(V.variances()[0])
-    tables.homogeneity(p, V)
-    p[0, 0, 1] = 3.9 * np.sqrt(V.variances()[0])
-    with pytest.raises(NotAvailable, match="1 of 8 cells are below 4 standard errors"):
-        tables.homogeneity(p, V)
+def test_fpe16_by_hand() -> None:
+    results = ldp.AssociationModel(krr_table()).fit(MLE(tol=1e-12))
+    assert not results.on_boundary
+    p = results.fitted.estimate
+    table = results.table.to_numpy()
+    d = (table - np.outer(table.sum(axis=1), table.sum(axis=0))).ravel()
+    pairs: list[Variable] = [(m, None) for m in krr_table().mechanisms]
+    by_hand = d @ dense(pairs, krr_table().table()).information(p) @ d
+    assert results.test_independence("fpe16").statistic == pytest.approx(by_hand, rel=1e-8)
 
 
-def test_bad_tables_are_refused() -> None:
-    V = multinomial(np.full(8, 0.125), 100)
-    for call, remedy in (
-        (lambda: tables.wald_independence(np.ones((1, 8)) / 8, V), "two rows"),
-        (lambda: tables.wald_independence(np.ones((2, 3)) / 6, V), "as its covariance"),
-        (lambda: tables.wald_independence(np.full((2, 4), np.nan), V), "finite"),
-        (lambda: tables.conditional_independence(np.ones((2, 4)) / 8, V), "3 axes"),
-        (lambda: tables.homogeneity(np.ones((4, 2, 1)) / 8, V), "two levels"),
-        (lambda: tables.fpe16(np.ones((2, 4)) / 8, np.eye(4)), "as its covariance"),
-        (lambda: tables.wald_nonlinear([1.0], np.ones((2, 8)), V), "G="),
-    ):
-        with pytest.raises(InvalidArgument, match=remedy):
-            call()
-    # nothing is known to vary in the last category, so that d has a lower rank
-    known = np.array([[0.3, 0.2, 0.0], [0.2, 0.3, 0.0]])
-    with pytest.raises(NotIdentified, match="Merge"):
-        tables.wald_independence(known, multinomial(known.ravel(), 100))
+def test_trend_is_the_correlation_of_unbiased_scores() -> None:
+    counts = krr_table()
+    table = counts.table().astype(float)
+    scores = [np.array([1.0, 2.0, 5.0]), np.array([0.0, 1.0, 2.0, 4.0])]
+    u, v = (
+        np.linalg.inv(m.channel().matrix()) @ s
+        for m, s in zip(counts.mechanisms, scores, strict=True)
+    )
+    N = table.sum()
+    u, v = u - table.sum(axis=1) @ u / N, v - table.sum(axis=0) @ v / N
+    r = u @ table @ v / np.sqrt((table.sum(axis=1) @ u**2) * (table.sum(axis=0) @ v**2))
+    test = ldp.AssociationModel(counts).fit().test_trend(*scores)
+    assert test.statistic == pytest.approx(np.sqrt(N) * r, rel=1e-9)
+    assert test.pvalue == pytest.approx(2 * stats.norm.sf(abs(test.statistic)), rel=1e-9)
+    shifted = ldp.AssociationModel(counts).fit().test_trend(*(3.0 * s - 7.0 for s in scores))
+    assert shifted.statistic == pytest.approx(test.statistic, rel=1e-9)
 
 
-# ---- the statistic of FPE16
+def test_permutation_pvalue_repeats_with_its_seed() -> None:
+    results = ldp.AssociationModel(krr_table()).fit()
+    pvalues = [
+        results.test_independence(
+            "score", rng=np.random.default_rng(seed), n_permutations=199
+        ).pvalue
+        for seed in (1, 1, 2)
+    ]
+    assert pvalues[0] == pvalues[1]
+    chi = results.test_independence().pvalue
+    # binomial error of 199 draws, five standard errors
+    assert abs(pvalues[2] - chi) <= 5 * np.sqrt(max(chi * (1 - chi), 1 / 200) / 199)
 
 
-def joint_information(table: Array, channels: Sequence[Array], p: Array) -> Array:
-    """Observed information, without the constraint, of reports in a table."""
-    Q = np.kron(*channels)
-    return np.asarray((Q * (table.ravel() / (p.ravel() @ Q) ** 2)) @ Q.T)
+def test_bootstrap_repeats_with_its_seed() -> None:
+    x, y = survey(n=200)
+    results = ldp.AssociationModel(x, y).fit()
+    tests = [
+        results.test_independence("bootstrap", rng=np.random.default_rng(1), n_boot=9)
+        for _ in range(2)
+    ]
+    assert tests[0] == tests[1]
+    assert tests[0].pvalue in {i / 10 for i in range(1, 11)}
 
 
-def test_fpe16_uses_either_generalised_inverse() -> None:
-    """At an MLE in the interior, J and a pseudo-inverse of J^-1 - p p'/n give the same T."""
-    channels = [krr(3, 2.0), krr(4, 2.0)]
-    table = next(surveys(np.outer(ROWS, COLUMNS), channels, 20_000, 1, seed=14))
-    p, _ = estimate(table, channels)
-    assert p.min() > 0  # and is then the MLE
-    J = joint_information(table, channels, p)
-    statistic, df = tables.fpe16(p, J)
-    gap = (p - np.outer(p.sum(axis=1), p.sum(axis=0))).ravel()
-    pseudo = np.linalg.pinv(tangent_inverse(J, p.ravel(), table.sum()).matrix(), hermitian=True)
-    assert statistic == pytest.approx(gap @ pseudo @ gap, rel=1e-8)
-    assert df == 6
-    # it rests on the covariance of the alternative, Pearson's on that of the null
-    assert statistic == pytest.approx(pearson(table)[0], rel=0.1)
+def test_fits_that_did_not_converge_do_not_enter_the_likelihood_ratio() -> None:
+    x, y = survey()
+    model = ldp.AssociationModel(x, y)
+    with pytest.warns(ldp.errors.ConvergenceWarning):
+        early = model.fit(EM(max_iter=1))
+    exact = model.fit().test_independence("lr").statistic
+    # both maxima are certified to 1e-3 nats
+    assert early.test_independence("lr").statistic == pytest.approx(exact, abs=5e-3)
 
 
-def test_fpe16_warns_of_zeros_and_refuses_singular_information() -> None:
-    p = np.array([[0.5, 0.0], [0.2, 0.3]])
-    with pytest.warns(BoundaryWarning, match="1 of 4 cells are zero.*score"):
-        tables.fpe16(p, np.eye(4))
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        tables.fpe16(np.full((2, 2), 0.25), np.eye(4))
-    with pytest.raises(NotIdentified, match="singular"):
-        tables.fpe16(np.full((2, 2), 0.25), np.ones((4, 4)))
+def test_trend_within_cohorts_in_which_candidates_collide() -> None:
+    P = np.array([[0.45, 0.05], [0.1, 0.4]])
+    counts, _, _ = shared_counts(P, 5000.0)
+    results = ldp.AssociationModel(counts, candidates=[WORDS, WORDS]).fit()
+    # 2 x 2: the trend is the association, and its z the root of a chi-square near the score test's
+    test = results.test_trend()
+    assert test.statistic > 5.0
 
 
-def test_the_coordinates_are_white() -> None:
-    rng = np.random.default_rng(18)
-    parts = [CrossMoments.of_reports(*bloom(rng, n)) for n in (50, 80)]
-    space = Whitening.of(parts[:1])
-    np.testing.assert_allclose(space.x @ parts[0].covariance_x() @ space.x.T, np.eye(4), atol=1e-9)
-    np.testing.assert_allclose(space.y @ parts[0].covariance_y() @ space.y.T, np.eye(3), atol=1e-9)
-    assert Whitening.of(parts).df == 4 * 5  # each stratum has 3 of the 5 directions, not the same
+def test_trend_of_reports_that_do_not_span_the_scores_is_no_number() -> None:
+    # two patterns of bits: nothing tells three categories apart
+    rng = np.random.default_rng(3)
+    x = ldp.Reports(rng.integers(1, 3, (300, 1)).astype(np.uint8), VARIABLES["krappor"][0])
+    y = ldp.Reports(rng.integers(0, 2, 300), VARIABLES["warner"][0])
+    with pytest.warns(ldp.MisfitWarning):  # as many ones in every report
+        results = ldp.AssociationModel(x, y).fit()
+    with pytest.raises(ldp.errors.NotIdentified):
+        results.test_trend()
+
+
+# -- shared cohorts ----------------------------------------------------------------------------
+
+
+def test_shared_cohorts_have_the_independence_test_within() -> None:
+    # independent within cohorts exactly: the statistic vanishes
+    P = np.outer([0.7, 0.3], [0.4, 0.6])
+    counts, _, _ = shared_counts(P, 1e9)
+    results = ldp.AssociationModel(counts, candidates=[WORDS, WORDS]).fit("inversion")
+    test = results.test_independence()
+    assert test.statistic < 1e-6
+    assert "3 strata" in test.method
