@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tables import rng, text_file
 
 import ldpstats as ldp
 from ldpstats import io
@@ -26,15 +27,6 @@ WORDS = (
     "two\nlines",
     "a\rb",
 )
-
-
-def rng(seed: int = 1) -> np.random.Generator:
-    return np.random.default_rng(seed)
-
-
-def text_file(path: Path, text: str) -> Path:
-    path.write_bytes(text.encode("utf-8"))
-    return path
 
 
 def google(k: int, h: int, m: int, f: float = 0.0, p: float = 0.25, q: float = 0.75) -> ldp.RAPPOR:

@@ -14,12 +14,12 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
+from tables import FORMATS, table_file
 
 import ldpstats as ldp
 from ldpstats import io
 from ldpstats.io import read_joint_counts
 
-FORMATS = (".csv", ".csv.gz", ".parquet")
 JOBS = ("nurse", "teacher", "driver")
 X, Y = ldp.KRR(JOBS, epsilon=1.0), ldp.KRR(("no", "yes"), epsilon=2.0)
 BITS = ldp.RAPPOR(12, 2, 4, f=0.0, p=0.25, q=0.75)
@@ -35,14 +35,6 @@ def reports(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> ldp.Reports:
 
 def text(part: ldp.Reports) -> list[Any]:
     return part.mechanism.report_labels(part).tolist()
-
-
-def write(table: pd.DataFrame, path: Path) -> Path:
-    if path.suffix == ".parquet":
-        table.to_parquet(path, index=False)
-    else:
-        table.to_csv(path, index=False)
-    return path
 
 
 def combinations(counts: ldp.JointCounts) -> Counter[tuple[Any, ...]]:
@@ -64,7 +56,7 @@ def test_combinations_come_back_chunk_by_chunk(
 ) -> None:
     parts = reports(X, 400, 1), reports(second, 400, 2)
     table = pd.DataFrame({"x": text(parts[0]), "who": range(400), "y": text(parts[1])})
-    path = write(table, tmp_path / f"r{suffix}")
+    path = table_file(tmp_path / f"r{suffix}", table)
     expected = combinations(ldp.JointCounts(parts))
     for chunk_rows in (1000, 400, 37):
         counts = read_joint_counts(path, (X, second), ("x", "y"), chunk_rows=chunk_rows)
@@ -88,7 +80,7 @@ def test_a_column_of_counts(suffix: str, tmp_path: Path) -> None:
             "n": [4, 2, 2**50, 0],
         }
     )
-    path = write(table, tmp_path / f"r{suffix}")
+    path = table_file(tmp_path / f"r{suffix}", table)
     counts = read_joint_counts(path, (X, Y), ("x", "y"), "n", chunk_rows=2)
     assert counts.table().tolist() == [[0, 2**50 + 4], [0, 0], [2, 0]]
 
@@ -110,7 +102,7 @@ def test_missing_reports_leave_respondents_out_of_all_variables(
     table = pd.DataFrame({"x": text(x), "y": text(y)}, dtype=object)
     table.loc[[3, 10], "x"] = None
     table.loc[[10, 59], "y"] = None
-    path = write(table, tmp_path / f"r{suffix}")
+    path = table_file(tmp_path / f"r{suffix}", table)
     with pytest.raises(ldp.InvalidArgument, match=r"column 'x', row 4=None.*--missing count"):
         read_joint_counts(path, (X, Y), ("x", "y"))
     kept = np.delete(np.arange(60), [3, 10, 59])
@@ -129,12 +121,12 @@ def test_columns_of_cohorts(tmp_path: Path) -> None:
     for name, part in zip("xy", parts, strict=True):
         table[f"c{name}"] = part.cohort
         table[name] = [value.partition(":")[2] for value in text(part)]
-    path = write(table, tmp_path / "r.csv")
+    path = table_file(tmp_path / "r.csv", table)
     pair: Any = (LABELS, BITS), ("x", "y")
     counts = read_joint_counts(path, *pair, cohorts=("cx", "cy"), chunk_rows=70)
     assert combinations(counts) == combinations(ldp.JointCounts(parts))
     table["x"] = text(parts[0])
-    path = write(table, tmp_path / "mixed.csv")
+    path = table_file(tmp_path / "mixed.csv", table)
     counts = read_joint_counts(path, *pair, cohorts=(None, "cy"), chunk_rows=70)
     assert combinations(counts) == combinations(ldp.JointCounts(parts))
 
@@ -143,7 +135,7 @@ def test_columns_of_cohorts(tmp_path: Path) -> None:
 def test_variables_may_share_a_column_of_cohorts(suffix: str, tmp_path: Path) -> None:
     cohort = np.random.default_rng(1).integers(0, 4, 200)
     table = pd.DataFrame({"x": ["0" * 12] * 200, "y": ["1" * 12] * 200, "group": cohort})
-    path = write(table, tmp_path / f"r{suffix}")
+    path = table_file(tmp_path / f"r{suffix}", table)
     counts = read_joint_counts(path, (BITS, BITS), ("x", "y"), cohorts=("group", "group"))
     assert counts.shared_cohorts
     for part in counts.reports:
@@ -155,7 +147,7 @@ def test_variables_may_share_a_column_of_cohorts(suffix: str, tmp_path: Path) ->
 def test_three_variables(tmp_path: Path) -> None:
     parts = [reports(m, 100, i) for i, m in enumerate((X, Y, BITS))]
     table = pd.DataFrame({f"v{i}": text(part) for i, part in enumerate(parts)})
-    path = write(table, tmp_path / "r.csv")
+    path = table_file(tmp_path / "r.csv", table)
     counts = read_joint_counts(path, (X, Y, BITS), ("v0", "v1", "v2"), chunk_rows=30)
     assert combinations(counts) == combinations(ldp.JointCounts(parts))
 
@@ -177,7 +169,9 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path) -> None:
 
 
 def test_progress_is_told(tmp_path: Path) -> None:
-    write(pd.DataFrame({"x": ["nurse"] * 90, "y": "no", "id": range(90)}), tmp_path / "r.parquet")
+    table_file(
+        tmp_path / "r.parquet", pd.DataFrame({"x": ["nurse"] * 90, "y": "no", "id": range(90)})
+    )
     for id in (None, "id"):
         told: list[float] = []
         how: dict[str, Any] = {"id": id, "chunk_rows": 30, "advance": told.append}
@@ -193,9 +187,9 @@ def test_progress_is_told(tmp_path: Path) -> None:
 def test_rows_are_matched_whatever_their_order(suffix: str, tmp_path: Path) -> None:
     parts = reports(X, 200, 1), reports(BITS, 200, 2)
     tables = [pd.DataFrame({"who": range(200), "report": text(part)}) for part in parts]
-    first = write(tables[0], tmp_path / "first.csv")
+    first = table_file(tmp_path / "first.csv", tables[0])
     # the same respondents are numbers in Parquet and text in CSV
-    second = write(tables[1].sample(frac=1.0, random_state=1), tmp_path / f"second{suffix}")
+    second = table_file(tmp_path / f"second{suffix}", tables[1].sample(frac=1.0, random_state=1))
     counts = read_joint_counts(
         [first, second], (X, BITS), ("report", "report"), id="who", chunk_rows=60
     )
@@ -206,7 +200,7 @@ def test_one_table_may_hold_several_variables_of_those_that_are_matched(tmp_path
     parts = [reports(m, 50, i) for i, m in enumerate((X, Y, BITS))]
     two = pd.DataFrame({"who": range(50), "x": text(parts[0]), "y": text(parts[1])})
     one = pd.DataFrame({"who": range(50), "report": text(parts[2])}).iloc[::-1]
-    paths = [write(two, tmp_path / "two.csv")] * 2 + [write(one, tmp_path / "one.csv")]
+    paths = [table_file(tmp_path / "two.csv", two)] * 2 + [table_file(tmp_path / "one.csv", one)]
     counts = read_joint_counts(paths, (X, Y, BITS), ("x", "y", "report"), id="who")
     assert combinations(counts) == combinations(ldp.JointCounts(parts))
 
@@ -308,7 +302,7 @@ def test_a_fingerprint_stays_with_its_column_in_other_tables(tmp_path: Path) -> 
 
 @pytest.mark.parametrize("suffix", FORMATS)
 def test_the_reports_may_take_the_name_of_the_answers(suffix: str, tmp_path: Path) -> None:
-    path = write(pd.DataFrame({"job": JOBS * 30, "id": range(90)}), tmp_path / f"a{suffix}")
+    path = table_file(tmp_path / f"a{suffix}", pd.DataFrame({"job": JOBS * 30, "id": range(90)}))
     out = tmp_path / f"r{suffix}"
     io.privatize_file(path, out, "job", X.collector(), name="job", keep=["id"])
     columns = pd.concat(io.read_columns(out, ["job", "id"]))
@@ -388,7 +382,7 @@ def test_wrong_arguments_are_refused(
 def test_reports_that_do_not_fit_are_refused(id: str | None, tmp_path: Path) -> None:
     parts = reports(WIDE, 500, 1), reports(Y, 500, 2)
     table = pd.DataFrame({"who": range(500), "x": text(parts[0]), "y": text(parts[1])})
-    path = write(table, tmp_path / "r.csv")
+    path = table_file(tmp_path / "r.csv", table)
     how: dict[str, Any] = {"id": id, "chunk_rows": 50}
     with pytest.raises(ldp.NotAvailable, match="most_bytes"):
         read_joint_counts(path, (WIDE, Y), ("x", "y"), most_bytes=5000, **how)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -22,12 +21,6 @@ Array = npt.NDArray[Any]
 
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200)
 GREY = "#e0e0e0"
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 def a_table(k1: int, k2: int, rows: Any = None, columns: Any = None) -> pd.DataFrame:

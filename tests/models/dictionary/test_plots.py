@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 from typing import Any
 
@@ -20,12 +19,6 @@ GREY = "#cccccc"
 NAMES = ["abcade", "eedabc", "bad", "deceba"]
 SHARES = [0.4, 0.3, 0.2, 0.1]
 TRUTH = pd.Series(SHARES, NAMES)
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 @cache

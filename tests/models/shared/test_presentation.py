@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -22,12 +21,6 @@ LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
 
 def fitted(labels: Any, counts: list[int], method: str | None = None) -> ldp.FrequencyResults:
     return ldp.FrequencyModel(ldp.KRR(labels, epsilon=1.0).counts(counts)).fit(method)
-
-
-@pytest.fixture(autouse=True)
-def close_figures() -> Iterator[None]:
-    yield
-    plt.close("all")
 
 
 # -- summaries -----------------------------------------------------------------------------
