@@ -1,204 +1,23 @@
-"""Hostile calls and command lines: a clear error each, or an answer; nothing else.
-
-The quick share runs always; the full one is slow. ``LDPSTATS_SLOW_SHARE`` scales it.
-"""
+"""Each field with each value that cannot be meant: the error names the field."""
 
 from __future__ import annotations
 
-import contextlib
-import io as text_io
-import os
 import sys
-import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from decimal import Decimal
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from hostile import calls as hostile
-from hostile import commands as hostile_commands
-from hostile.calls import Call, Examples, Fresh, Site, call_of, fault_of
-from hostile.commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
+from hostile.examples import Examples
+from hostile.values import BadArray, BadEq, BadFloat, BadHash, BadIter, Liar
 
 import ldpstats as ldp
 from ldpstats import datasets, io, privacy, utility
-from ldpstats.checks import as_array, boolean, counts_vector, level, listed, numbers, one_of
-from ldpstats.cli import main
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.estimators import EM
 from ldpstats.estimators import constraints as cons
-
-CALLS, QUICK_CALLS = 20_000, 1_000
-RUNS, QUICK_RUNS = 10_000, 500
-
-
-# -- calls -----------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def examples(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Examples]:
-    """Objects to call, and a working directory for what a hostile name may create."""
-    folder, here = tmp_path_factory.mktemp("hostile"), Path.cwd()
-    os.chdir(folder)
-    yield Examples(folder)
-    os.chdir(here)
-
-
-def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
-    found = []
-    for number in numbers:
-        call = call_of(number, examples, every)
-        if fault := fault_of(call):
-            found.append(f"{call}: {fault}")
-        if "matplotlib.pyplot" in sys.modules:
-            sys.modules["matplotlib.pyplot"].close("all")
-    return found
-
-
-def test_the_examples_work(examples: Examples) -> None:
-    """The negative control: what is spoiled was good."""
-    for site in hostile.sites(examples):
-        given = {n: v.make() if isinstance(v, Fresh) else v for n, v in site.arguments.items()}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            site.call(**given)
-    sys.modules["matplotlib.pyplot"].close("all")
-
-
-def test_every_public_callable_is_called(examples: Examples) -> None:
-    called = {site.name.split(".")[0].split(" ")[0] for site in hostile.sites(examples)}
-    called |= {site.name.split(".")[-1].split(" ")[0] for site in hostile.sites(examples)}
-    unasked = {*ldp.errors.__all__, "errors", "privacy"}  # messages and modules
-    made = {
-        "Bits", "Channel", "Client", "Collector", "DictionaryClient", "Effect", "Mapped",
-        "Mechanism", "PUMClient", "RAPPORClient", "Uniformised", "mechanism_from_dict",
-    }  # fmt: skip  # which other callables make, or which are no functions of what users type
-    assert set(ldp.__all__) - called - unasked - made == set()
-    assert set(io.__all__) - called <= {"replacing", "replacing_all"}
-    kinds = {name for name in utility.__all__ if isinstance(getattr(utility, name), type)}
-    assert set(utility.__all__) - called - kinds == set()
-
-
-def test_hostile_calls(examples: Examples) -> None:
-    every = [site for site in hostile.sites(examples) if not site.files]
-    assert faults(range(QUICK_CALLS), examples, every) == []
-
-
-def test_hostile_calls_on_files(examples: Examples) -> None:
-    every = [site for site in hostile.sites(examples) if site.files]
-    assert faults(range(QUICK_CALLS // 5), examples, every) == []
-
-
-@pytest.mark.slow
-def test_many_hostile_calls(examples: Examples, replications: Callable[[int], int]) -> None:
-    every = hostile.sites(examples)
-    first = QUICK_CALLS
-    assert faults(range(first, first + replications(CALLS)), examples, every) == []
-
-
-def test_a_fault_is_seen(examples: Examples) -> None:
-    """The negative control: bare errors, warnings, long messages and messages without a name."""
-
-    def judged(call: Callable[[Any], Any]) -> str:
-        return fault_of(Call(0, Site("f", call, {"value": 1}), {"value": 2}, {"value": "2"}))
-
-    def refuse(error: Exception) -> Callable[[Any], Any]:
-        def call(value: Any) -> Any:
-            raise error
-
-        return call
-
-    def warn(value: Any) -> Any:
-        return np.log(np.zeros(1))
-
-    assert judged(lambda value: value) == ""
-    assert judged(refuse(InvalidArgument("value", 2, "must be 1"))) == ""
-    assert judged(refuse(LDPError("no method for it"))) == ""
-    assert "ValueError" in judged(refuse(ValueError("bare")))
-    assert "KeyError" in judged(refuse(KeyError("bare")))
-    assert "RuntimeWarning" in judged(warn)
-    assert "no argument is named" in judged(refuse(InvalidArgument("x", 2, "must be 1")))
-
-
-def test_what_hangs_is_ended() -> None:
-    def forever() -> None:
-        while True:
-            pass
-
-    with pytest.raises(hostile.Hung), hostile.bounded(0.05):
-        forever()
-
-
-# -- command lines ---------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def kitchen(tmp_path_factory: pytest.TempPathFactory) -> Kitchen:
-    return Kitchen(tmp_path_factory.mktemp("kitchen"))
-
-
-def run_faults(numbers: range, kitchen: Kitchen) -> list[str]:
-    judged = (run_and_judge(number, kitchen) for number in numbers)
-    return [f"{run}: {fault}" for run, fault in judged if fault]
-
-
-@pytest.mark.parametrize("argv", COMMANDS, ids=[" ".join(c[:2]) + f" {len(c)}" for c in COMMANDS])
-def test_the_commands_work(argv: tuple[str, ...], kitchen: Kitchen) -> None:
-    """The negative control: what is spoiled was good."""
-    folder, here, err = kitchen.fresh(), Path.cwd(), text_io.StringIO()
-    assert fault_of_run(Run(0, argv, ()), folder) == ""
-    folder = kitchen.fresh()
-    os.chdir(folder)
-    try:
-        with contextlib.redirect_stderr(err), contextlib.redirect_stdout(text_io.StringIO()):
-            assert main(list(argv)) == 0
-    finally:
-        os.chdir(here)
-    assert err.getvalue() == ""
-
-
-def test_hostile_command_lines(kitchen: Kitchen) -> None:
-    assert run_faults(range(QUICK_RUNS), kitchen) == []
-
-
-@pytest.mark.slow
-def test_many_hostile_command_lines(kitchen: Kitchen, replications: Callable[[int], int]) -> None:
-    assert run_faults(range(QUICK_RUNS, QUICK_RUNS + replications(RUNS)), kitchen) == []
-
-
-def test_a_fault_of_a_run_is_seen(kitchen: Kitchen, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The negative control: tracebacks, two lines, leftovers and changed input."""
-
-    def judged(does: Callable[[], int]) -> str:
-        monkeypatch.setattr(hostile_commands, "main", lambda argv: does())
-        return fault_of_run(Run(0, ("audit", "spec.json"), ()), kitchen.fresh())
-
-    def complain(*lines: str) -> int:
-        print(*lines, sep="\n", file=sys.stderr)
-        return 2
-
-    def leave(name: str) -> int:
-        Path(name).write_text("x")
-        return complain("ldpstats: error: no")
-
-    def fail() -> int:
-        raise KeyError("bare")
-
-    assert judged(lambda: complain("ldpstats: error: no")) == ""
-    assert judged(lambda: 0) == ""
-    assert "2 lines" in judged(lambda: complain("ldpstats: error: no", "and no"))
-    assert "0 lines" in judged(lambda: 2)
-    assert "status 3" in judged(lambda: 3)
-    assert "defect" in judged(lambda: complain("ldpstats: error: a defect of ldpstats, please"))
-    assert "KeyError" in judged(fail)
-    assert "left" in judged(lambda: leave(".out.csv.1234"))
-    assert "changed" in judged(lambda: leave("spec.json"))
-
-
-# -- each class of fault, field by field -----------------------------------------------------------
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
@@ -227,8 +46,8 @@ NO_SCALARS: dict[str, Any] = {
     "bytes": b"1",
     "list": [1],
     "class": int,
-    "object": hostile.BadFloat(),
-    "not equal": hostile.BadEq(),
+    "object": BadFloat(),
+    "not equal": BadEq(),
 }
 SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
     "epsilon": lambda v: ldp.KRR(3, v),
@@ -272,10 +91,10 @@ def test_no_scalar(name: str, bad: str) -> None:
 
 # what is no list of numbers
 NO_NUMBERS: dict[str, Any] = {
-    "fails as an array": hostile.BadArray(),
-    "fails in a list": [hostile.BadArray()] * 3,
-    "fails as numbers": [hostile.BadFloat()] * 3,
-    "fails in a loop": hostile.BadIter(),
+    "fails as an array": BadArray(),
+    "fails in a list": [BadArray()] * 3,
+    "fails as numbers": [BadFloat()] * 3,
+    "fails in a loop": BadIter(),
     "text": ["0.5", "0.3", "0.2"],
     "complex": np.array([0.5, 0.3, 0.2], dtype=complex),
     "dates": np.array(["2024-01-01"] * 3, dtype="datetime64[D]"),
@@ -324,10 +143,10 @@ NO_LISTS: dict[str, Any] = {
     "text": "ab",
     "set": {"a", "b"},
     "class": dict,
-    "fails in a loop": hostile.BadIter(),
+    "fails in a loop": BadIter(),
     "0-d": np.array("a"),
-    "objects": [hostile.BadEq(), hostile.BadEq()],
-    "without a hash": [hostile.BadHash(), hostile.BadHash()],
+    "objects": [BadEq(), BadEq()],
+    "without a hash": [BadHash(), BadHash()],
     "mechanisms": (ldp.KRR, ldp.KRR),
     "dates": pd.Series(pd.Categorical(pd.to_datetime(["2024-01-01", "2024-01-02"]))),
     "None within": [None, None],
@@ -362,7 +181,7 @@ NO_OBJECTS: dict[str, Any] = {
     "array": np.eye(2),
     "text": "KRR",
     "class": ldp.KRR,
-    "claims everything": hostile.Liar(),
+    "claims everything": Liar(),
     "frame": pd.DataFrame({"report": ["nurse"]}),
     "channel": KRR.channel(),
     "list": [KRR],
@@ -457,25 +276,3 @@ def test_what_looks_hostile_but_is_not() -> None:
         np.testing.assert_array_equal(KRR.counts(n).vector(), [40, 0, 27])
     swapped = np.arange(len(JOINT.reports[0]), dtype=">i8")
     assert ldp.JointCounts(JOINT.reports, ids=(swapped, swapped)).nobs == len(swapped)
-
-
-def test_the_checks_themselves() -> None:
-    assert one_of("x", np.str_("a"), ("a", "b")) == "a"
-    assert type(one_of("x", np.str_("a"), ("a", "b"))) is str
-    assert boolean("x", np.True_) is True
-    assert level(np.float32(0.5)) == 0.5
-    assert listed("x", iter([1, 2]), "") == [1, 2]
-    assert as_array("x", [1, 2], "").tolist() == [1, 2]
-    assert numbers("x", [1, Decimal("0.5")], "").tolist() == [1.0, 0.5]
-    assert counts_vector("x", np.float16([1, 2]), (2,)).tolist() == [1, 2]
-    for call in (
-        lambda: level(5e-324),
-        lambda: level(1.0),
-        lambda: one_of("x", hostile.BadStr("c"), ("a", "b")),
-        lambda: listed("x", hostile.BadIter(), "must be a list"),
-        lambda: as_array("x", np.ma.masked_equal([1, 2], 2), "must be numbers"),
-        lambda: numbers("x", ["1"], "must be numbers"),
-    ):
-        with pytest.raises(InvalidArgument):
-            call()
-    assert one_of("x", hostile.BadStr("a"), ("a", "b")) == "a"
