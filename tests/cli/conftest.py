@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli.jobs import JOBS, SHARES
+from shared.job_runs import JOBS, SHARES
 
 import ldpstats as ldp
 from ldpstats import io as files

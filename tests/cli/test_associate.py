@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cli.joint import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, document
-from cli.refusal import refused
+from shared.command_refusals import refused
+from shared.joint_commands import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, document
 
 import ldpstats as ldp
 from ldpstats import cli

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cli.refusal import refused
+from shared.command_refusals import refused
 
 import ldpstats as ldp
 from ldpstats import cli, cli_discover

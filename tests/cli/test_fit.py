@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from cli.jobs import JOBS, fit, privatize
+from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli.jobs import fit
-from cli.refusal import refused
+from shared.command_refusals import refused
+from shared.job_runs import fit
 
 import ldpstats as ldp
 from ldpstats import io as files

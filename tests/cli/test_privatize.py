@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from cli.jobs import SHARES, fit, privatize
+from shared.job_runs import SHARES, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import cli

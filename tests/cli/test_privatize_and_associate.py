@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from cli.joint import BOTH, JOB, JOBS, LATE, LAW, TARDY, document
-from cli.refusal import refused
+from shared.command_refusals import refused
+from shared.joint_commands import BOTH, JOB, JOBS, LATE, LAW, TARDY, document
 
 import ldpstats as ldp
 from ldpstats import io as files

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.jobs import JOBS, fit, privatize
+from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import cli

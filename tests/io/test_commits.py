@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tables import mode, names
+from shared.written_tables import mode, names
 
 import ldpstats as ldp
 from ldpstats import io

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from dictionaries import COLUMNS, HONEST, SHAPE, SURVEY, SURVEYS, reports
-from tables import FORMATS, rng, table_file
+from shared.dictionary_files import COLUMNS, HONEST, SHAPE, SURVEY, SURVEYS, reports
+from shared.written_tables import FORMATS, rng, table_file
 
 import ldpstats as ldp
 from ldpstats import io

@@ -12,8 +12,8 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from dictionaries import COLUMNS, HONEST, SURVEY, reports
-from tables import FORMATS, rng, table_file
+from shared.dictionary_files import COLUMNS, HONEST, SURVEY, reports
+from shared.written_tables import FORMATS, rng, table_file
 
 import ldpstats as ldp
 from ldpstats import io

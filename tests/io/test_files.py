@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from tables import text_file
+from shared.written_tables import text_file
 
 import ldpstats as ldp
 from ldpstats import io

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tables import rng, text_file
+from shared.written_tables import rng, text_file
 
 import ldpstats as ldp
 from ldpstats import io

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tables import names
+from shared.written_tables import names
 
 from ldpstats import cli, io
 from ldpstats.io import commits, interrupts

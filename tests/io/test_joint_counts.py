@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from tables import FORMATS, table_file
+from shared.written_tables import FORMATS, table_file
 
 import ldpstats as ldp
 from ldpstats import io

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tables import mode, names
+from shared.written_tables import mode, names
 
 from ldpstats import io
 from ldpstats.io.permissions import Permissions

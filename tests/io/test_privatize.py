@@ -14,7 +14,7 @@ import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import pytest
-from tables import FORMATS, answers, rng, same, text_file
+from shared.written_tables import FORMATS, answers, rng, same, text_file
 
 import ldpstats as ldp
 from ldpstats import io

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from inference.tables.laws import (
+from scipy import stats
+from shared.association_laws import (
     COLUMNS,
     REPS,
     ROWS,
@@ -23,7 +24,6 @@ from inference.tables.laws import (
     rejects,
     surveys,
 )
-from scipy import stats
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.association import pearson, score, smallest_expected

@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from inference.tables.laws import COLUMNS, krr, one_hot, random_table, surveys
 from scipy import stats
+from shared.association_laws import COLUMNS, krr, one_hot, random_table, surveys
 
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.association import score

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from inference.tables.laws import COLUMNS, REPS, ROWS, krr, near, one_hot, random_table, surveys
+from shared.association_laws import COLUMNS, REPS, ROWS, krr, near, one_hot, random_table, surveys
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.association import linear_trend, score

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pytest
-from inference.tables.laws import (
+from shared.association_laws import (
     COLUMNS,
     REPS,
     ROWS,

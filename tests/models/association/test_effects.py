@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models.association.products import ABC, krr_table
+from shared.variable_products import ABC, krr_table
 
 import ldpstats as ldp
 

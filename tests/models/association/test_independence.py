@@ -7,7 +7,8 @@ from contextlib import nullcontext
 import numpy as np
 import pytest
 from grid import report_codes
-from models.association.products import (
+from scipy import stats
+from shared.variable_products import (
     VARIABLES,
     WORDS,
     Array,
@@ -21,7 +22,6 @@ from models.association.products import (
     survey,
     variables,
 )
-from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.estimators.em import EM

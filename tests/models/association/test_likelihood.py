@@ -7,7 +7,7 @@ from functools import reduce
 
 import numpy as np
 import pytest
-from models.association.products import (
+from shared.variable_products import (
     LABELS,
     channels,
     dense,

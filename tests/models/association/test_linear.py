@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grid import report_codes
-from models.association.products import (
+from shared.variable_products import (
     ABC,
     LABELS,
     VARIABLES,

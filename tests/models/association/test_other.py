@@ -6,7 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
-from models.association.products import WORDS, Variable, cells_of, law_of, random_law
+from shared.variable_products import WORDS, Variable, cells_of, law_of, random_law
 
 import ldpstats as ldp
 from ldpstats.errors import IncompleteListWarning

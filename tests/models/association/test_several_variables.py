@@ -6,7 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from grid import all_reports
-from models.association.products import (
+from scipy import stats
+from shared.variable_products import (
     VARIABLES,
     WORDS,
     dense,
@@ -18,7 +19,6 @@ from models.association.products import (
     tight,
     variables,
 )
-from scipy import stats
 
 import ldpstats as ldp
 

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 import pandas as pd
 import pytest
-from models.association.products import survey, taken
+from shared.variable_products import survey, taken
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models.dictionary.stages import GRAMS, LAYOUT, Array, collected, screened
 from scipy import stats
+from shared.dictionary_stages import GRAMS, LAYOUT, Array, collected, screened
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR

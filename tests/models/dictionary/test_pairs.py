@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models.dictionary.stages import GRAMS, LAYOUT, WORDS, Array, collected, screened, survey, table
 from scipy import integrate, stats
+from shared.dictionary_stages import GRAMS, LAYOUT, WORDS, Array, collected, screened, survey, table
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORR, RAPPOR

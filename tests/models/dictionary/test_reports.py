@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from grid import per_cohort, report_codes
-from models.dictionary.layouts import GRAMS, SMALL, Array, cut, every_string, make, single
 from scipy import stats
+from shared.dictionary_layouts import GRAMS, SMALL, Array, cut, every_string, make, single
 
 import ldpstats as ldp
 from ldpstats import KRR, ORR

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from models.dictionary.stages import Array, table
 from scipy import stats
+from shared.dictionary_stages import Array, table
 
 from ldpstats import KRR
 from ldpstats.discovery import evidence

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from models.dictionary.layouts import SMALL, cut, every_string, make
+from shared.dictionary_layouts import SMALL, cut, every_string, make
 
 import ldpstats as ldp
 from ldpstats import KRR, ORR, RAPPOR, URR

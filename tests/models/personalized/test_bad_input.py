@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from models.personalized.regions import CASES, HOMES, PUMS, REGIONS, K, fit
+from shared.region_visits import CASES, HOMES, PUMS, REGIONS, K, fit
 
 import ldpstats as ldp
 from ldpstats.inference import personalized

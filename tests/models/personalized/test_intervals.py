@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from models.personalized.regions import CASES, HOMES, PUMS, REGIONS, WORKS, K, fit, patterns
 from scipy import stats
+from shared.region_visits import CASES, HOMES, PUMS, REGIONS, WORKS, K, fit, patterns
 
 import ldpstats as ldp
 from ldpstats.inference import intervals, personalized

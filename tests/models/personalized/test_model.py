@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from models.personalized.regions import (
+from scipy import stats
+from shared.region_visits import (
     CASES,
     HOMES,
     PUMS,
@@ -17,7 +18,6 @@ from models.personalized.regions import (
     patterns,
     survey,
 )
-from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import utility

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
-from models.personalized.regions import CASES, HOMES, PUMS, REGIONS, WORKS, K, R, fit, patterns
+from shared.region_visits import CASES, HOMES, PUMS, REGIONS, WORKS, K, R, fit, patterns
 
 import ldpstats as ldp
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tables import rng
+from shared.written_tables import rng
 
 import ldpstats as ldp
 
