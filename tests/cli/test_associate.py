@@ -14,11 +14,11 @@ from shared.command_refusals import refused
 from shared.joint_commands import BOTH, HOSTS, JOB, JOBS, LATE, LAW, TARDY, document
 
 import ldpstats as ldp
-from ldpstats import cli
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.models.independence import METHODS
+from ldpstats.models.association.independence import METHODS
 
 HOST = ldp.RAPPOR(12, 2, 4, f=0.0, p=0.2, q=0.8)
 

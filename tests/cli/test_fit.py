@@ -11,7 +11,7 @@ from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 from ldpstats.estimators import ESTIMATORS
 
 

@@ -12,9 +12,9 @@ import pytest
 from shared.job_runs import SHARES, fit, privatize
 
 import ldpstats as ldp
-from ldpstats import cli
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import privatize as privatizing
+from ldpstats.cli.program import main
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -159,7 +159,7 @@ def test_chunks_change_nothing(
     whole = files.read_counts
     for chunk_rows in (100_000, 1234):
         monkeypatch.setattr(
-            cli.io, "read_counts", lambda *a, n=chunk_rows, **k: whole(*a, chunk_rows=n, **k)
+            files, "read_counts", lambda *a, n=chunk_rows, **k: whole(*a, chunk_rows=n, **k)
         )
         assert fit(answers, "--json", "-", suffix=suffix) == 0
         printed.append(capsys.readouterr().out)
@@ -219,7 +219,7 @@ def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]
     [("4", 4), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
 )
 def test_labels_on_the_command_line(text: str, labels: Any) -> None:
-    assert cli._categories(text) == labels
+    assert privatizing._categories(text) == labels
 
 
 def test_a_number_of_categories(tmp_path: Path) -> None:

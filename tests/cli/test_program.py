@@ -14,9 +14,10 @@ import pytest
 from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
-from ldpstats import cli
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import common
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 
 COMMAND = [sys.executable, "-m", "ldpstats.cli"]
 
@@ -97,7 +98,7 @@ def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(tqdm, "tqdm", Eager)
-    with cli.progress("counting") as advance:
+    with common.progress("counting") as advance:
         assert advance is not None
         advance(0.25)
         advance(0.5, "grams")
@@ -177,7 +178,7 @@ def test_help_is_light() -> None:
     heavy = ["cvxpy", "matplotlib", "numba", "pyarrow.parquet", "scipy", "statsmodels", "tqdm"]
     code = (
         "import sys, numpy, pandas; before = set(sys.modules)\n"
-        "from ldpstats.cli import main; main(['--help'])\n"
+        "from ldpstats.cli.program import main; main(['--help'])\n"
         f"print(sorted(set({heavy}) & (set(sys.modules) - before)), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

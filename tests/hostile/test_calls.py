@@ -17,7 +17,7 @@ from hostile.examples import Examples, Fresh, Site
 from hostile.sites import sites
 
 import ldpstats as ldp
-from ldpstats import io, utility
+from ldpstats import io, planning
 from ldpstats.errors import InvalidArgument, LDPError
 
 CALLS, QUICK_CALLS = 20_000, 1_000
@@ -54,8 +54,8 @@ def test_every_public_callable_is_called(examples: Examples) -> None:
     }  # fmt: skip  # which other callables make, or which are no functions of what users type
     assert set(ldp.__all__) - called - unasked - made == set()
     assert set(io.__all__) - called <= {"replacing", "replacing_all"}
-    kinds = {name for name in utility.__all__ if isinstance(getattr(utility, name), type)}
-    assert set(utility.__all__) - called - kinds == set()
+    kinds = {name for name in planning.__all__ if isinstance(getattr(planning, name), type)}
+    assert set(planning.__all__) - called - kinds == set()
 
 
 def test_hostile_calls(examples: Examples) -> None:

@@ -14,7 +14,7 @@ from hostile.examples import Examples
 from hostile.values import BadArray, BadEq, BadFloat, BadHash, BadIter, Liar
 
 import ldpstats as ldp
-from ldpstats import datasets, io, privacy, utility
+from ldpstats import datasets, io, planning, privacy
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.estimators import EM
 from ldpstats.estimators import constraints as cons
@@ -76,7 +76,7 @@ SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
     "threshold": lambda v: ldp.DictionaryModel(STRINGS).fit(threshold=v),
     "total": lambda v: privacy.split_budget(v, [1, 2]),
     "mode": lambda v: cons.unimodal(v),
-    "n_hashes": lambda v: utility.collision_probability(8, 4, v),
+    "n_hashes": lambda v: planning.collision_probability(8, 4, v),
     "count": lambda v: datasets.expand(pd.DataFrame({"a": [1], "n": [2]}), v),
 }
 
@@ -124,7 +124,7 @@ NUMBER_FIELDS: dict[str, Callable[[Any], Any]] = {
     "pair": lambda v: ldp.DictionaryReports(
         SURVEY, v, STRINGS.first, STRINGS.second, STRINGS.string
     ),
-    "pi": lambda v: utility.personalized_bound([0.5, 0.5], [0.5, 0.5], [[1.0]], v),
+    "pi": lambda v: planning.personalized_bound([0.5, 0.5], [0.5, 0.5], [[1.0]], v),
 }
 
 
@@ -161,7 +161,7 @@ LIST_FIELDS: dict[str, Callable[[Any], Any]] = {
     "candidates": lambda v: ldp.ORR(8, 2, 1.0).labels(v),
     "rows": lambda v: TABLE.odds_ratio(v, ("no", "yes")),
     "epsilons": lambda v: privacy.compose(v),
-    "mechanisms to compare": lambda v: utility.recommend_design(10, 1000, 1.0, mechanisms=v),
+    "mechanisms to compare": lambda v: planning.recommend_design(10, 1000, 1.0, mechanisms=v),
     "tags": lambda v: ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), None if isinstance(v, int) else v),
 }
 

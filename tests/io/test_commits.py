@@ -22,7 +22,7 @@ from shared.written_tables import mode, names
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.io import commits, interrupts, locks
+from ldpstats.io.storage import commits, interrupts, locks
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)

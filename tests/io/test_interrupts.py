@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from shared.written_tables import names
 
-from ldpstats import cli, io
-from ldpstats.io import commits, interrupts
+from ldpstats import io
+from ldpstats.cli import program as cli
+from ldpstats.io.storage import commits, interrupts
 
 ENDING = [signal.SIGTERM, signal.SIGHUP]
 
@@ -106,7 +107,7 @@ def test_the_files_of_other_threads_stay(tmp_path: Path) -> None:
         temporary.write_text("again")
 
 
-COMMAND = [sys.executable, "-c", "from ldpstats.cli import main; raise SystemExit(main())"]
+COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import main; raise SystemExit(main())"]
 SPEC = "--mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec spec.json"
 PRIVATIZE = ["privatize", "answers.csv", "reports.csv", "--column", "job", *SPEC.split()]
 

@@ -9,10 +9,10 @@ import numpy.typing as npt
 
 import ldpstats as ldp
 from ldpstats import ORR
-from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.discovery.pairs import PairTable, position_counts
-from ldpstats.discovery.screening import screen
-from ldpstats.grams import GramLayout
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.search.pairs import PairTable, position_counts
+from ldpstats.models.dictionary.search.screening import screen
 
 Array = npt.NDArray[Any]
 

@@ -14,7 +14,7 @@ from grid import all_reports
 import ldpstats as ldp
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 Variable = tuple[Any, Any]  # a mechanism, and candidates

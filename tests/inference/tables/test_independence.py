@@ -26,8 +26,8 @@ from shared.association_laws import (
 )
 
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference.association import pearson, score, smallest_expected
-from ldpstats.inference.moments import CrossMoments, Whitening
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import pearson, score, smallest_expected
 
 
 def likelihoods(counts: Array, Q: Array) -> Array:

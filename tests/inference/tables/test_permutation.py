@@ -10,9 +10,9 @@ from scipy import stats
 from shared.association_laws import COLUMNS, krr, one_hot, random_table, surveys
 
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference.association import score
-from ldpstats.inference.moments import CrossMoments
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables.cross_moments import CrossMoments
+from ldpstats.inference.tables.independence import score
+from ldpstats.inference.tables.permutation import (
     permutation_pvalue,
     permuted_scores,
     permuted_table_scores,

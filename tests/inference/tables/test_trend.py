@@ -8,8 +8,8 @@ import statsmodels.api as sm
 from shared.association_laws import COLUMNS, REPS, ROWS, krr, near, one_hot, random_table, surveys
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.association import linear_trend, score
-from ldpstats.inference.moments import CrossMoments
+from ldpstats.inference.tables.cross_moments import CrossMoments
+from ldpstats.inference.tables.independence import linear_trend, score
 from ldpstats.inference.tails import normal_pvalue
 
 

@@ -21,12 +21,12 @@ from shared.association_laws import (
     surveys,
 )
 
-from ldpstats.covariances import Covariance, multinomial
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference import tables
-from ldpstats.inference.association import pearson, score
 from ldpstats.inference.information import tangent_inverse
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.independence import pearson, score
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.problems.covariance import Covariance, multinomial
 
 WIDE = np.arange(1, 31) ** -0.7 / np.sum(np.arange(1, 31) ** -0.7)
 FIVE = np.array([0.35, 0.25, 0.18, 0.13, 0.09])

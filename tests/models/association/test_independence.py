@@ -26,7 +26,7 @@ from shared.variable_products import (
 import ldpstats as ldp
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 # -- tests -------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ import ldpstats as ldp
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 # -- invariances -------------------------------------------------------------------------------
 

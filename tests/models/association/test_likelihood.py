@@ -24,7 +24,7 @@ from shared.variable_products import (
 import ldpstats as ldp
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.models.association import OneStep
+from ldpstats.models.association.model import OneStep
 
 # -- likelihood estimates ----------------------------------------------------------------------
 

@@ -29,7 +29,7 @@ from shared.variable_products import (
 import ldpstats as ldp
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.models.association import JOINT_ESTIMATORS
+from ldpstats.models.association.model import JOINT_ESTIMATORS
 
 # -- linear estimates --------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from shared.variable_products import survey, taken
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.models.association import JOINT_ESTIMATORS
+from ldpstats.models.association.model import JOINT_ESTIMATORS
 
 STORED = sorted(set(JOINT_ESTIMATORS) - {"cvxpy"})
 

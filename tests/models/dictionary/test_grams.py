@@ -11,10 +11,10 @@ from shared.dictionary_stages import GRAMS, LAYOUT, Array, collected, screened
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
-from ldpstats.discovery import screening
-from ldpstats.discovery.pairs import pair_tables, position_counts
-from ldpstats.discovery.screening import screen
-from ldpstats.grams import GramLayout
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.search import screening
+from ldpstats.models.dictionary.search.pairs import pair_tables, position_counts
+from ldpstats.models.dictionary.search.screening import screen
 
 
 @pytest.mark.parametrize(

@@ -14,13 +14,13 @@ from shared.dictionary_stages import GRAMS, LAYOUT, WORDS, Array, collected, scr
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
-from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.discovery.evidence import edges, log_ratio, printed_threshold
-from ldpstats.discovery.pairs import pair_tables, position_counts
-from ldpstats.discovery.screening import ScreenedGrams
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.grams import GramLayout
-from ldpstats.reports import Reports
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.search.evidence import edges, log_ratio, printed_threshold
+from ldpstats.models.dictionary.search.pairs import pair_tables, position_counts
+from ldpstats.models.dictionary.search.screening import ScreenedGrams
+from ldpstats.reports.single import Reports
 
 # ---- pairs of grams
 

@@ -15,9 +15,9 @@ from shared.dictionary_layouts import GRAMS, SMALL, Array, cut, every_string, ma
 
 import ldpstats as ldp
 from ldpstats import KRR, ORR
-from ldpstats.dictionary_mechanisms import gram_mechanism
 from ldpstats.errors import InvalidArgument, MechanismMismatch, UnknownCategory
-from ldpstats.grams import GramLayout
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.mechanisms import gram_mechanism
 
 LEVEL = 1e-6  # of each goodness-of-fit test: with fixed seeds a failure means a wrong law
 

@@ -12,15 +12,15 @@ from scipy import stats
 from shared.dictionary_stages import Array, table
 
 from ldpstats import KRR
-from ldpstats.discovery import evidence
-from ldpstats.discovery.evidence import candidates, edges, log_ratio
-from ldpstats.discovery.explained import clearly_held, search_again, without
-from ldpstats.discovery.pairs import PairTable
-from ldpstats.discovery.screening import ScreenedGrams
-from ldpstats.discovery.search import grow
 from ldpstats.errors import InvalidArgument
-from ldpstats.grams import GramLayout
 from ldpstats.inference.selection import selected_intervals
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.search import evidence
+from ldpstats.models.dictionary.search.evidence import candidates, edges, log_ratio
+from ldpstats.models.dictionary.search.explained import clearly_held, search_again, without
+from ldpstats.models.dictionary.search.pairs import PairTable
+from ldpstats.models.dictionary.search.paths import grow
+from ldpstats.models.dictionary.search.screening import ScreenedGrams
 
 # ---- strings
 

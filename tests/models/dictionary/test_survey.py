@@ -13,7 +13,7 @@ from shared.dictionary_layouts import SMALL, cut, every_string, make
 import ldpstats as ldp
 from ldpstats import KRR, ORR, RAPPOR, URR
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.grams import GramLayout
+from ldpstats.models.dictionary.grams import GramLayout
 
 LAYOUTS = [
     GramLayout(4, 2, "abc", " ", 2),

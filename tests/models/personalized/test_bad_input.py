@@ -12,7 +12,7 @@ import pytest
 from shared.region_visits import CASES, HOMES, PUMS, REGIONS, K, fit
 
 import ldpstats as ldp
-from ldpstats.inference import personalized
+from ldpstats.models.personalized import intervals as personalized
 
 DATA = PUMS["urr"].common.counts([100, 50, 200, 60, 20, 300, 270])
 ALL = ldp.PUM(ldp.URR(3, range(3), epsilon=1.0), ("home",))

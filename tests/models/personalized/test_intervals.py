@@ -9,7 +9,8 @@ from scipy import stats
 from shared.region_visits import CASES, HOMES, PUMS, REGIONS, WORKS, K, fit, patterns
 
 import ldpstats as ldp
-from ldpstats.inference import intervals, personalized
+from ldpstats.inference import intervals
+from ldpstats.models.personalized import intervals as personalized
 
 # ---- intervals
 
