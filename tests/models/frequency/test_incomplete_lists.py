@@ -413,7 +413,7 @@ def test_eight_cohorts_are_never_refused() -> None:
         ldp.FrequencyModel(counts, names, incomplete=True).fit()
 
 
-# ---- small faults
+# ---- nothing selected, and strings that nothing tells apart
 
 
 def test_the_lasso_may_select_nothing_of_a_closed_alphabet() -> None:
