@@ -105,7 +105,7 @@ BAD = [
     *refuses("outputs", lambda v: ldp.CustomMechanism(WIDE.Q, outputs=v), {"too few outputs": 2}),
     *refuses(
         "shares",
-        lambda v: ldp.Stacked([KRR.channel()] * 2, v),
+        lambda v: ldp.channels.Stacked([KRR.channel()] * 2, v),
         {"channel shares": np.array([1.0, 1.0])},
     ),
     # -- specifications
