@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from shared.refusals import Refusal, refuses
+from shared.bad_values import Refusal, refuses
 
 import ldpstats as ldp
 from ldpstats.errors import UnknownCategory

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from shared.refusals import Refusal, refuses
+from shared.bad_values import Refusal, refuses
 
 from ldpstats import planning
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from shared.refusals import Refusal, refuses
+from shared.bad_values import Refusal, refuses
 
 from ldpstats import privacy
 

@@ -26,7 +26,7 @@ from shared.association_reports import (
     fitted,
     reports,
 )
-from shared.refusals import Refusal, refuses, said
+from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp
 from ldpstats.errors import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from shared.association_reports import WORDS, YES, B, U, X, Y, Z, fitted, rng, two
-from shared.refusals import Refusal, refuses, said
+from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable

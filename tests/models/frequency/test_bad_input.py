@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from shared.refusals import Refusal, refuses, said
+from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp
 from ldpstats.errors import MechanismMismatch, NotAvailable, NotIdentified

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from shared.refusals import Refusal, refuses
+from shared.bad_values import Refusal, refuses
 from shared.region_visits import CASES, HOMES, PUMS, REGIONS, K, fit
 
 import ldpstats as ldp
