@@ -16,16 +16,14 @@ from ldpstats.estimators.solvers.ascent import (
     certified_gap,
     check_tol,
     gap_target,
+    maximise_reduced,
     observed,
     report,
     require_possible,
 )
-from ldpstats.estimators.solvers.merged import maximise_merged
 from ldpstats.estimators.solvers.proximal import DiagonalModel
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows
-from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["EM", "em_step"]
 
@@ -105,13 +103,10 @@ class EM(LikelihoodEstimator):
         last = STEP if self.tol is None else np.inf
 
         def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-            found = squarem(prepared(rows), counts, target, self.max_iter, last)
+            found = squarem(rows.prepared(), counts, target, self.max_iter, last)
             return found, f"EM, {found.n_iter} steps"
 
-        if isinstance(W, SensitiveRows):
-            found, how = maximise_merged(W, n, target, solve)
-        else:
-            found, how = solve(W, n)
+        found, how = maximise_reduced(W, n, target, solve)
         return report(found, problem.nobs, how, target)
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
-from ldpstats.problems.rows.base import Rows, UniformRows
-from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.base import Rows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
 
@@ -53,7 +52,7 @@ class DiagonalModel:
     @classmethod
     def at(cls, W: Rows, v: Array) -> DiagonalModel:
         first, second = W.adjoints(v)
-        first, total = _noise(W, v, first)
+        first, total = W.noise(v, first)
         # The floors keep the step finite for a category that all reports are equally likely under.
         D = np.maximum(second - first**2 / total, 1e-8 * second.max())
         return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
@@ -84,16 +83,6 @@ class DiagonalModel:
         fixed = u[~free] @ p[~free] + (u * g / D)[free].sum()
         exact = -fixed / (1.0 + (u[free] ** 2 / D[free]).sum())
         return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
-
-
-def _noise(W: Rows, v: Array, first: Array) -> tuple[Array, float]:
-    """W'v and 1'v over protected reports alone, if there are any, where W'v over all is `first`."""
-    if isinstance(W, SensitiveRows) and W.bits.shape[0]:
-        return W.noise(v, first)
-    if isinstance(W, UniformRows) and np.any(W.background):
-        noise = np.where(W.background > 0.0, v, 0.0)
-        return W.adjoint(noise), float(noise.sum())
-    return first, float(v.sum())
 
 
 def proximal_newton(

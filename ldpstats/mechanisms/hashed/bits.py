@@ -15,7 +15,8 @@ from ldpstats.mechanisms.bits import format_bits, parse_bits
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.cohorts import BitNoise
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import Rows, StackedRows
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.hashed import BloomRows
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers

@@ -140,8 +140,15 @@ class JointRows(Rows):
         return self.factors[0].shape[0], prod(self.sizes)
 
     @property
+    def is_structured(self) -> bool:
+        return True
+
+    @property
+    def is_joint(self) -> bool:
+        return True
+
+    @property
     def is_table(self) -> bool:
-        """Whether products go through the table of the distinct reports' combinations."""
         return self._table is not None
 
     @cached_property
@@ -198,7 +205,6 @@ class JointRows(Rows):
         return _unpacked(total, sizes, (less, more))
 
     def mix_squares(self, p: Array) -> Array:
-        """(W * W) p, shape (u,)."""
         if self.is_table:
             squares = [W * W for W in self._matrices]
             return _contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
@@ -213,6 +219,12 @@ class JointRows(Rows):
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
         return JointRows(tuple(factor.select(keep) for factor in self.factors))
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        return [
+            (part.W, n if part.index is None else np.bincount(part.index, n, len(part.W)))
+            for part in self.factors
+        ]
 
     # ---- through the table of all combinations of the variables' distinct reports
 
