@@ -36,9 +36,8 @@ def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
     >>> hashed_rates([ldp.ORR(n_outputs=4, n_cohorts=1024, epsilon=1.0)]).other
     array([[0.25]])
     """
-    high, low = np.array([mechanism._probabilities() for mechanism in mechanisms]).T[:, :, None]
-    shared = np.array([[mechanism._background()] for mechanism in mechanisms])
-    other = low + (high - low) * shared
+    laws = [mechanism.cell_law for mechanism in mechanisms]
+    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
     return Rates(high, 1.0 - high, other, high - other)
 
 

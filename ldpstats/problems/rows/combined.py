@@ -1,4 +1,4 @@
-"""Rows made of others: those of several groups of respondents, and those of a profile."""
+"""Rows made of others: of several groups, with an entry of p held fixed, with one category more."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import InvalidArgument
 from ldpstats.problems.rows.base import Rows
 
-__all__ = ["FixedEntry", "StackedRows"]
+__all__ = ["FixedEntry", "StackedRows", "WithOther"]
 
 Array = npt.NDArray[Any]
 
@@ -150,3 +151,70 @@ class FixedEntry(Rows):
             g * first + f * (self._column @ v),
             g * g * second + 2.0 * f * g * cross + f * f * (self._column**2 @ v),
         )
+
+
+@dataclass(frozen=True, eq=False)
+class WithOther(Rows):
+    """Rows with one more category, the last: what its likelihood is, a number a row.
+
+    Parameters
+    ----------
+    base : Rows
+        Likelihoods of the other categories, shape (u, k).
+    other : array, shape (u,)
+        Likelihood of each report under the last category, divided by ``exp(base.log_scale)``.
+
+    Raises
+    ------
+    InvalidArgument
+        Where `other` has another shape, or entries that are negative or not finite.
+
+    Examples
+    --------
+    >>> from ldpstats.problems.rows.base import DenseRows
+    >>> rows = WithOther(DenseRows(np.array([[3.0], [0.5]])), np.ones(2))
+    >>> rows.dense()
+    array([[3. , 1. ],
+           [0.5, 1. ]])
+    """
+
+    base: Rows
+    other: Array
+
+    def __post_init__(self) -> None:
+        if self.other.shape != self.base.shape[:1]:
+            remedy = f"must be of shape {self.base.shape[:1]}: a number a report"
+            raise InvalidArgument("other", self.other.shape, remedy)
+        if not np.all(np.isfinite(self.other)) or self.other.min(initial=0.0) < 0.0:
+            raise InvalidArgument("other", self.other, "must hold likelihoods: finite, from 0 on")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.base.shape[0], self.base.shape[1] + 1
+
+    @property
+    def log_scale(self) -> Array:
+        return self.base.log_scale
+
+    def mix(self, p: Array) -> Array:
+        return np.asarray(self.base.mix(p[:-1]) + p[-1] * self.other)
+
+    def adjoint(self, v: Array) -> Array:
+        return np.append(self.base.adjoint(v), v @ self.other)
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        first, second = self.base.adjoints(v)
+        return np.append(first, v @ self.other), np.append(second, v @ self.other**2)
+
+    def gram(self, v: Array) -> Array:
+        total = np.empty((self.shape[1],) * 2)
+        total[:-1, :-1] = self.base.gram(v)
+        total[-1, :-1] = total[:-1, -1] = self.base.adjoint(v * self.other)
+        total[-1, -1] = v @ self.other**2
+        return total
+
+    def take(self, start: int, stop: int) -> Array:
+        return np.column_stack([self.base.take(start, stop), self.other[start:stop]])
+
+    def select(self, keep: Array) -> WithOther:
+        return WithOther(self.base.select(keep), self.other[keep])
