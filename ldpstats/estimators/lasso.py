@@ -75,6 +75,7 @@ class Lasso(SelectingEstimator):
         """
         from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso, penalty_level
 
+        # it selects among hashed candidates; what is not hashed needs no selection
         if not isinstance(problem, CohortMoments):
             raise NotAvailable(
                 "'lasso' selects among candidates of reports that are hashed, in bits or labels: "
