@@ -35,17 +35,6 @@ _TINY = 1e-30  # subnormal numbers are slow; the certificate guards what is flus
 def em_step(problem: Likelihood, p: Array) -> Array:
     """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5).
 
-    Parameters
-    ----------
-    problem : Likelihood
-    p : array, shape (k,)
-        On the simplex.
-
-    Returns
-    -------
-    array, shape (k,)
-        On the simplex again, with a log-likelihood that is no smaller.
-
     Examples
     --------
     >>> problem = Likelihood(np.array([[0.75, 0.25], [0.25, 0.75]]), np.array([60, 40]))

@@ -121,20 +121,11 @@ def maximise(
     max_iter: int = 200,
     start: Array | None = None,
 ) -> tuple[Ascent, str]:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex and say how.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, for counts n > 0, and say how.
 
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-    n : array of float, shape (u,)
-        Counts, all positive.
-    target : float
-        Gap per report to reach.
-    by_step : bool
-        Ask also that the next step be below 1e-3 standard errors, and polish small problems.
-    max_iter : int
-    start : array, shape (k,), or None
-        A point of the simplex to begin at, instead of each solver's own.
+    It stops at a gap of `target` per report; with `by_step` the next step must also be below 1e-3
+    standard errors, and small problems are polished. `start`, shape (k,), is a point of the simplex
+    to begin at, instead of each solver's own; closed forms are then not used.
     """
     if start is not None:
         return _iterated(W, n, target, by_step, max_iter, start)

@@ -15,20 +15,11 @@ Array = npt.NDArray[Any]
 
 
 def project_simplex(v: Array, variances: Array | None = None) -> Array:
-    """Point of the simplex nearest to v in the Euclidean distance (Wang & Carreira-Perpinan 2013).
+    """Point of the simplex nearest to v, (k,), in the Euclidean distance.
 
-    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort. With `variances`
-    the distance is ``sum (p - v)^2 / variances``, and the point ``max(v - mu variances, 0)``.
-
-    Parameters
-    ----------
-    v : array, shape (k,)
-    variances : array, shape (k,), optional
-        How far each entry may move; one with variance zero stays where it is, or at zero.
-
-    Returns
-    -------
-    array, shape (k,)
+    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort (Wang and
+    Carreira-Perpinan 2013). With `variances` the distance is ``sum (p - v)^2 / variances``, and the
+    point ``max(v - mu variances, 0)``; an entry of variance zero stays where it is, or at zero.
 
     Examples
     --------
@@ -58,22 +49,12 @@ def _project_weighted(v: Array, variances: Array) -> Array:
 
 
 def project_subsimplex(v: Array) -> Array:
-    """Point with entries of at least zero and a sum of at most one that is nearest to v.
-
-    Parameters
-    ----------
-    v : array, shape (k,)
-
-    Returns
-    -------
-    array, shape (k,)
+    """Point with entries of at least zero and a sum of at most one that is nearest to v, (k,).
 
     Examples
     --------
     >>> project_subsimplex(np.array([0.5, 0.25, -0.25]))
     array([0.5 , 0.25, 0.  ])
-    >>> project_subsimplex(np.array([0.75, 0.5, -0.25]))
-    array([0.625, 0.375, 0.   ])
     """
     positive = np.maximum(v, 0.0)
     return positive if positive.sum() <= 1.0 else project_simplex(v)
@@ -84,26 +65,9 @@ def water_filling(counts: Array, a: float, b: float | Array) -> Array:
 
     The maximum is ``p_y = max(0, c_y / lam - b_y / a)``, with lam such that it sums to one. Once
     the counts are sorted by ``c_y / b_y``, lam follows from each possible number of positive
-    entries at once. Categories that are not sensitive have b_y = 0 under uRR, and come first.
-
-    Parameters
-    ----------
-    counts : array, shape (k,)
-        Reports of each label; not all zero.
-    a : float
-        Weight of the identity, positive.
-    b : float or array, shape (k,)
-        Background of the channel ``Q[x, y] = b_y + a [x == y]``, not negative; for k-RR
-        b = 1 / (e^eps + k - 1) and a = (e^eps - 1) b.
-
-    Returns
-    -------
-    array, shape (k,)
-
-    Raises
-    ------
-    InvalidArgument
-        Where a <= 0 or no report was counted.
+    entries at once. The channel is ``Q[x, y] = b_y + a [x == y]``: for k-RR b = 1 / (e^eps + k -
+    1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
+    uRR, and come first.
 
     Examples
     --------

@@ -112,20 +112,10 @@ def maximise_reduced(
 def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) -> float:
     """Maximiser over 0 <= t <= longest of ``sum_i n_i log(d_i + t change_i) / N - t cost``.
 
-    Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where the
-    derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so that
-    an entry which it sends to zero becomes an exact zero.
-
-    Parameters
-    ----------
-    d, change : arrays, shape (u,)
-        Current values, all positive, and their change per unit of t.
-    n : array, shape (u,)
-        Counts; N is their sum.
-    cost : float
-        Change per unit of t of the sum of p, which the penalised likelihood charges for.
-    longest : float
-        Largest t that keeps p non-negative.
+    d, all positive, and its change per unit of t have shape (u,); `cost` is the change of the sum
+    of p. Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where
+    the derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so
+    that an entry which it sends to zero becomes an exact zero.
     """
     total = float(n.sum())
     enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)

@@ -95,31 +95,16 @@ def proximal_newton(
     model_at: Callable[[Rows, Array], Model] = DiagonalModel.at,
     stale: float = STALE,
 ) -> Ascent:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, from `start`, shape (k,).
 
     With the penalty -N sum(p), which leaves the maximum where it is, p >= 0 is the only constraint.
     Each iteration minimises a model of the likelihood exactly, of diagonal plus rank one unless
-    another is given, adds a multiple of the last step as conjugate gradients do, and searches the
-    line exactly. Every product with W is one pass over the reports: three an iteration, two once
-    the curvature has settled.
-
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-    n : array of float, shape (u,)
-        Counts, all positive.
-    start : array, shape (k,)
-        A point of the simplex.
-    target : float
-        Gap per report to reach.
-    max_step : float
-        Largest step of the model, in standard errors, that may remain.
-    max_iter : int
-    model_at : callable
-        The model of the Hessian from W and the weights ``n / (W p)^2 / N``, shape (u,).
-    stale : float
-        Relative change of an entry of W p beyond which the model is made anew. It always is beyond
-        a root mean square change of 1e-2.
+    `model_at` gives another, adds a multiple of the last step as conjugate gradients do, and
+    searches the line exactly. Every product with W is one pass over the reports: three an
+    iteration, two once the curvature has settled. The model, of the weights ``n / (W p)^2 / N``, is
+    made anew once an entry of W p has changed by more than `stale`, relatively, or by more than
+    1e-2 in the root mean square. It stops at a gap of `target` with a step below `max_step`
+    standard errors left.
     """
     total = float(n.sum())
     p, d = start, W.mix(start)

@@ -84,8 +84,6 @@ def spread_out(weights: Array, m: int) -> Array:
 
     Examples
     --------
-    >>> spread_out(np.ones(100), 5)
-    array([ 0, 32, 44, 77, 89])
     >>> spread_out(np.array([1.0, 5.0, 1.0]), 4)
     array([0, 1, 1, 2])
     """
