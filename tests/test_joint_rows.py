@@ -485,3 +485,13 @@ def test_newton_is_left_to_least_squares_where_pivoting_fails(
     without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
     assert without.converged and with_pivots.converged
     np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)
+
+
+def test_the_start_of_groups_is_the_mean_of_theirs() -> None:
+    rows, n = example("two"), np.arange(1, example("two").shape[0] + 1, dtype=np.float64)
+    dense, m = DenseRows(rows.dense()), np.ones(rows.shape[0])
+    alone, uniform = starting_point(rows, n), np.full(rows.shape[1], 1.0 / rows.shape[1])
+    both = starting_point(StackedRows((rows, dense)), np.append(n, m))
+    share = n.sum() / (n.sum() + m.sum())
+    np.testing.assert_allclose(both, share * alone + (1.0 - share) * uniform, rtol=1e-12)
+    np.testing.assert_array_equal(rows.start(n), uniform)  # without its margins
