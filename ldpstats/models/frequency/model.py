@@ -29,7 +29,6 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.inference import intervals, pearson
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.goodness import group_sums, rare_groups
@@ -60,7 +59,7 @@ from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain, Unexplained
 from ldpstats.problems.hashed.moments import LARGEST_DENSE, CohortMoments
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import FixedEntry, StackedRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["FrequencyModel", "settings_of", "two_sample_test"]
@@ -353,7 +352,7 @@ class FrequencyModel:
         small = len(self.categories) <= LARGEST_INFORMATION
         if not bits or hashed or not small or len(patterns) < len(self.sources):
             return None
-        likelihood = _joined([Likelihood(prepared(part.W), part.n) for part in self._likelihoods])
+        likelihood = _joined([part.prepared() for part in self._likelihoods])
         channels = tuple(counts.mechanism.channel() for counts in patterns)
         reports = tuple(counts.nobs for counts in patterns)
         one_step = OneStep(channels, reports, likelihood, self.moments().plug_in())
@@ -417,8 +416,7 @@ class FrequencyModel:
         on_simplex = np.all(solution.p >= 0.0) and abs(solution.p.sum() - 1.0) < 1e-9
         if not on_simplex or any(isinstance(counts, BitCounts) for counts in self.sources):
             return float("nan")
-        fast = [Likelihood(prepared(part.W), part.n) for part in self._likelihoods]
-        return sum(part.loglike(solution.p) for part in fast)
+        return sum(part.prepared().loglike(solution.p) for part in self._likelihoods)
 
     def _solve(
         self, estimator: Estimator[Any], problem: Moments, linear: Uncertain, cov_type: str
