@@ -483,7 +483,7 @@ class AssociationModel:
             solution = estimator.solve(problem)
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, None, "none (constrained)"
         return solution, *self._information(solution.p, cov_type == "fpe16")
 

@@ -430,7 +430,7 @@ class FrequencyModel:
         solution = estimator.solve(_joined(likelihoods))
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, None, "none (constrained)"
         counts = [c for c in self.sources if isinstance(c, Counts)]
         fpe16 = cov_type == "fpe16"
@@ -646,7 +646,7 @@ def _comparable(models: Sequence[FrequencyModel], alike: bool) -> list[Moments]:
 
 def settings_of(estimator: Estimator[Any]) -> str:
     """What of an estimator its name does not say."""
-    if getattr(estimator, "constraints", None) is not None:
+    if estimator.constraints is not None:
         return "constrained"
     return "" if estimator == type(estimator)() else "tuned"
 
