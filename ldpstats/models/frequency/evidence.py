@@ -9,11 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.solvers.structured import prepared
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
+from ldpstats.models.frequency.covariance import LARGEST_INFORMATION, information_covariance
 from ldpstats.models.frequency.one_step import OneStep
+from ldpstats.problems.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.pooled import joined
 from ldpstats.problems.problem import Likelihood, Solution
@@ -47,6 +49,14 @@ class Evidence:
     candidates: Any
     incomplete: bool
     problems: tuple[Moments, ...]
+
+    @classmethod
+    def of(
+        cls, sources: tuple[Counts | BitCounts, ...], candidates: Any, incomplete: bool
+    ) -> Evidence:
+        """The evidence of counts over the same categories."""
+        problems = tuple(c.mechanism.moments(c, candidates) for c in sources)
+        return cls(sources, candidates, incomplete, problems)
 
     @cached_property
     def moments(self) -> Moments:
@@ -82,6 +92,21 @@ class Evidence:
     def maximum(self) -> Solution:
         """Where the likelihood is largest."""
         return MLE().solve(self.likelihood)
+
+    def covariance(self, p: Array, fpe16: bool) -> tuple[Covariance | None, str]:
+        """Covariance of the maximum likelihood estimate p, and the kind of information behind it.
+
+        In closed form for one mechanism that tells all categories apart alike, as k-RR does.
+        """
+        maker = self.sources[0].mechanism
+        if len(self.sources) == 1 and not maker.n_cohorts:
+            channel = maker.channel()
+            if isinstance(channel, Uniformised):  # the inverse of its information is known
+                form = uniformised_fpe16 if fpe16 else uniformised
+                V = form(p, channel.a, channel.b, self.sources[0].nobs)
+                return V, "fpe16" if fpe16 else "expected"
+        given = self.sources, self.problems, self.likelihoods
+        return information_covariance(*given, p, fpe16)
 
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
