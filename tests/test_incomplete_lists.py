@@ -72,7 +72,7 @@ class Case:
         p = np.append(self.p, self.unlisted)
         here = np.flatnonzero(p)
         cells, m = mechanism.cells([names[i] for i in here]), mechanism.n_cells
-        high, low = mechanism._probabilities()
+        high, low = mechanism.cell_law.high, mechanism.cell_law.low
         reports = rng.multinomial(self.n, self.shares)
         ones = np.zeros((len(reports), m), dtype=np.int64)
         for c, n in enumerate(reports):

@@ -27,8 +27,9 @@ from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows, UnaryRows
-from ldpstats.problems.rows.other import WithOther
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.combined import WithOther
+from ldpstats.problems.rows.unary import UnaryRows
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
@@ -328,20 +329,7 @@ class LumpedUnary(Mechanism):
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the bits of all categories but the last.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (k - 1,) or (1, k - 1)
-            How often each bit was set, in category order.
-        nobs : int
-            Number of reports; bit sums alone do not say.
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
-        """
+        """Counts from the sums of the bits of all categories but the last."""
         return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:

@@ -12,14 +12,13 @@ import numpy.typing as npt
 from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION, information_covariance
 from ldpstats.models.frequency.one_step import OneStep
 from ldpstats.problems.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.pooled import joined
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import StackedRows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["Evidence"]
@@ -112,8 +111,7 @@ class Evidence:
         """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
         if not (np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self.has_patterns):
             return float("nan")
-        fast = [Likelihood(prepared(part.W), part.n) for part in self.likelihoods]
-        return sum(part.loglike(p) for part in fast)
+        return sum(part.prepared().loglike(p) for part in self.likelihoods)
 
     @cached_property
     def one_step(self) -> OneStep | None:
@@ -122,7 +120,7 @@ class Evidence:
         bits = any(m.n_bits for m in made_by) and not any(m.n_cohorts for m in made_by)
         if not (bits and self.has_patterns and self.problems[0].k <= LARGEST_INFORMATION):
             return None
-        likelihood = _stacked([Likelihood(prepared(q.W), q.n) for q in self.likelihoods])
+        likelihood = _stacked([part.prepared() for part in self.likelihoods])
         channels = tuple(mechanism.channel() for mechanism in made_by)
         reports = tuple(counts.nobs for counts in self.sources)
         one_step = OneStep(channels, reports, likelihood, self.moments.plug_in())

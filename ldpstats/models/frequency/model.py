@@ -333,7 +333,7 @@ class FrequencyModel:
         solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
         if cov_type == "linear":
             return solution, Uncertain(solution.p, linear.covariance), "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, Uncertain(solution.p, None), "none (constrained)"
         found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
         return solution, Uncertain(solution.p, found), kind
@@ -456,6 +456,6 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
 
 def settings_of(estimator: Estimator[Any]) -> str:
     """What of an estimator its name does not say."""
-    if getattr(estimator, "constraints", None) is not None:
+    if estimator.constraints is not None:
         return "constrained"
     return "" if estimator == type(estimator)() else "tuned"

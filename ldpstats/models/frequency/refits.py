@@ -13,7 +13,7 @@ from ldpstats.estimators.mle import MLE
 from ldpstats.inference import intervals
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import FixedEntry
+from ldpstats.problems.rows.combined import FixedEntry
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["bootstrap", "profiles"]

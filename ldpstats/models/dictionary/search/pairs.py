@@ -85,16 +85,6 @@ def pair_tables(
     covariance is taken over the respondents of the pair, the margins over all reports of a
     position; so is J, unless the reports are answers of a known channel. Where these are too few to
     tell the kept grams apart, the tables say so by standard errors that are infinite.
-
-    Parameters
-    ----------
-    reports : DictionaryReports
-    screened : sequence of K ScreenedGrams
-
-    Returns
-    -------
-    dict
-        From pairs of positions to tables.
     """
     layout = reports.survey.layout
     variables = [_variable(reports, kept) if kept.grams.size else None for kept in screened]
@@ -252,8 +242,8 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
         at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
         candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))
         seen = replace(mechanism, alphabet=None)
-    (high, low), m = mechanism._probabilities(), mechanism.n_cells
-    even = np.full((mechanism.n_cohorts, m), low + (high - low) * mechanism._background())
+    m = mechanism.n_cells
+    even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)
 
     def rows(part: Reports) -> Array:
         own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
