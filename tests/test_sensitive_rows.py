@@ -15,7 +15,8 @@ from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.nnls import NNLS
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations, pool
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.pooled import pool
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import DenseRows, UniformRows
 from ldpstats.problems.rows.combined import FixedEntry, StackedRows

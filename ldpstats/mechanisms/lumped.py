@@ -289,7 +289,7 @@ class LumpedUnary(Mechanism):
         """Equations of the bits, and one for the last category: the frequencies sum to one."""
         self._closed(candidates)
         self._own(counts)
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         nobs, m = sums.nobs, self.n_bits
         A = np.vstack([(self.p1 - self.p0) * np.eye(m, m + 1), np.ones(m + 1)])
         mean = self.p0 + (self.p1 - self.p0) / self.k

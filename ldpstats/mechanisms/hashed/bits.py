@@ -97,7 +97,7 @@ class HashedBits(Hashed):
         return 1.0 / (mean * (1.0 - mean))
 
     def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         return sums.ones, sums.reports
 
     def _cohort_channel(self, cells: Array) -> Bits:

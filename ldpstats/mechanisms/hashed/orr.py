@@ -106,7 +106,6 @@ class ORR(Hashed):
         return 1.0 / mean
 
     def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        assert isinstance(counts, Counts)
         ones = counts.vector()
         return ones, ones.sum(axis=1)
 
