@@ -45,7 +45,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "pooled",
         "joint",
     ),
-    "ldpstats.problems.rows": ("base", "hashed joint other packed sensitive"),
+    "ldpstats.problems.rows": ("base kronecker", "combined hashed joint other sensitive unary"),
     "ldpstats.estimators": (
         "base constraints solvers",
         "inversion mle",

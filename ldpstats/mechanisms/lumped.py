@@ -27,8 +27,9 @@ from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows, UnaryRows
-from ldpstats.problems.rows.other import WithOther
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.combined import WithOther
+from ldpstats.problems.rows.unary import UnaryRows
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words

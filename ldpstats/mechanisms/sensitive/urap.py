@@ -26,8 +26,9 @@ from ldpstats.mechanisms.bits import (
 from ldpstats.mechanisms.enumerated import without_cohort
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows, UnaryRows
+from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.unary import UnaryRows
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing, realised, samplers
 from ldpstats.sampling.words import Words

@@ -17,7 +17,8 @@ from ldpstats.models.association.variables import VariableSpec
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.problems.joint.moments import JointMoments
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.other import other_rows
 from ldpstats.problems.simplex import project_subsimplex
 

@@ -300,7 +300,7 @@ class AssociationModel:
             solution = estimator.solve(self.likelihood())
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, None, "none (constrained)"
         return solution, *estimates.information(self.evidence, solution.p, cov_type == "fpe16")
 

@@ -1,4 +1,4 @@
-"""Covariance of the maximum likelihood estimate of one privatised variable."""
+"""Covariance of the maximum likelihood estimate of one variable, from Fisher's information."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import NotIdentified
 from ldpstats.inference import information
-from ldpstats.problems.covariance import Covariance, uniformised, uniformised_fpe16
+from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import Rows, UniformRows
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = ["LARGEST_INFORMATION", "mle_covariance"]
+__all__ = ["LARGEST_INFORMATION", "information_covariance"]
 
 Array = npt.NDArray[Any]
 
@@ -25,7 +24,7 @@ LARGEST_INFORMATION = 2048  # categories up to which a dense information matrix 
 _MOST_OPERATIONS = 4e11  # multiplications that an observed information may take: about 10 s
 
 
-def mle_covariance(
+def information_covariance(
     sources: Sequence[Counts | BitCounts],
     problems: Sequence[Moments],
     likelihoods: Sequence[Likelihood],
@@ -37,13 +36,6 @@ def mle_covariance(
     Expected information where the outputs of every source can be enumerated, observed information
     on the tangent space of the simplex otherwise (statistics of the reports' patterns).
     """
-    listed = all(c.mechanism.n_outputs for c in sources)
-    if len(sources) == 1 and not sources[0].mechanism.n_cohorts:
-        channel = sources[0].mechanism.channel()
-        if isinstance(channel, Uniformised):  # the inverse of its information is known
-            form = uniformised_fpe16 if fpe16 else uniformised
-            V = form(p, channel.a, channel.b, sources[0].nobs)
-            return V, "fpe16" if fpe16 else "expected"
     if p.size > LARGEST_INFORMATION or _work(sources, likelihoods, p.size) > _MOST_OPERATIONS:
         return None, "none (too large)"
     J, free = _information(sources, problems, likelihoods, p)
@@ -51,6 +43,7 @@ def mle_covariance(
         inverse = information.fpe16(J) if fpe16 else information.observed_tangent_inverse(J)
     except NotIdentified:  # fewer different reports than categories
         return None, "none (singular information)"
+    listed = all(c.mechanism.n_outputs for c in sources)
     kind = "fpe16" if fpe16 else "expected" if listed else "observed"
     if free.all():
         return inverse, kind

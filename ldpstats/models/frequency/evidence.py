@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.mle import MLE
-from ldpstats.estimators.solvers.structured import prepared
-from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
+from ldpstats.models.frequency.covariance import LARGEST_INFORMATION, information_covariance
 from ldpstats.models.frequency.one_step import OneStep
+from ldpstats.problems.covariance import Covariance, uniformised, uniformised_fpe16
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.pooled import joined
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import StackedRows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["Evidence"]
@@ -47,6 +48,14 @@ class Evidence:
     candidates: Any
     incomplete: bool
     problems: tuple[Moments, ...]
+
+    @classmethod
+    def of(
+        cls, sources: tuple[Counts | BitCounts, ...], candidates: Any, incomplete: bool
+    ) -> Evidence:
+        """The evidence of counts over the same categories."""
+        problems = tuple(c.mechanism.moments(c, candidates) for c in sources)
+        return cls(sources, candidates, incomplete, problems)
 
     @cached_property
     def moments(self) -> Moments:
@@ -83,12 +92,26 @@ class Evidence:
         """Where the likelihood is largest."""
         return MLE().solve(self.likelihood)
 
+    def covariance(self, p: Array, fpe16: bool) -> tuple[Covariance | None, str]:
+        """Covariance of the maximum likelihood estimate p, and the kind of information behind it.
+
+        In closed form for one mechanism that tells all categories apart alike, as k-RR does.
+        """
+        maker = self.sources[0].mechanism
+        if len(self.sources) == 1 and not maker.n_cohorts:
+            channel = maker.channel()
+            if isinstance(channel, Uniformised):  # the inverse of its information is known
+                form = uniformised_fpe16 if fpe16 else uniformised
+                V = form(p, channel.a, channel.b, self.sources[0].nobs)
+                return V, "fpe16" if fpe16 else "expected"
+        given = self.sources, self.problems, self.likelihoods
+        return information_covariance(*given, p, fpe16)
+
     def loglike(self, p: Array) -> float:
         """Log-likelihood of an estimate; nan where it is no distribution, or unknown."""
         if not (np.all(p >= 0.0) and abs(p.sum() - 1.0) < 1e-9 and self.has_patterns):
             return float("nan")
-        fast = [Likelihood(prepared(part.W), part.n) for part in self.likelihoods]
-        return sum(part.loglike(p) for part in fast)
+        return sum(part.prepared().loglike(p) for part in self.likelihoods)
 
     @cached_property
     def one_step(self) -> OneStep | None:
@@ -97,7 +120,7 @@ class Evidence:
         bits = any(m.n_bits for m in made_by) and not any(m.n_cohorts for m in made_by)
         if not (bits and self.has_patterns and self.problems[0].k <= LARGEST_INFORMATION):
             return None
-        likelihood = _stacked([Likelihood(prepared(q.W), q.n) for q in self.likelihoods])
+        likelihood = _stacked([part.prepared() for part in self.likelihoods])
         channels = tuple(mechanism.channel() for mechanism in made_by)
         reports = tuple(counts.nobs for counts in self.sources)
         one_step = OneStep(channels, reports, likelihood, self.moments.plug_in())

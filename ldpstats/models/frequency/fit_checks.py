@@ -15,6 +15,7 @@ from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.solvers.ascent import gap_target
 from ldpstats.inference import goodness
 from ldpstats.inference import tests as tests_
+from ldpstats.inference.tails import normal_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import rare_categories, together
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
@@ -131,9 +132,11 @@ def _laws_fit(counts: Counts, problem: Equations) -> TestResult:
 
 def _negative_fit(counts: Any, problem: Moments) -> TestResult:
     """Estimates that are more negative than chance makes them where a frequency is zero."""
-    estimate, V = problem.estimate()[0], problem.covariance()
-    z, p = tests_.z_test(estimate, np.sqrt(V.variances()), 0.0, "smaller")
-    return _most_negative(z, p, problem.exact_form())
+    estimate, se = problem.estimate()[0], np.sqrt(problem.covariance().variances())
+    form, z = problem.exact_form(), tests_.standardised(estimate, se)
+    if form is not None and form.known.all():
+        return _most_negative(z, np.ones_like(z), form)
+    return _most_negative(z, normal_pvalue(z, "smaller"), form)
 
 
 def _most_negative(z: Array, p: Array, form: ExactForm | None) -> TestResult:

@@ -27,15 +27,13 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
-from ldpstats.inference import intervals
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.covariance import mle_covariance
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.one_sample import one_sample_test
-from ldpstats.models.frequency.profiles import profiles
 from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.fit import Fit, is_partial
 from ldpstats.problems.covariance import Covariance
@@ -115,8 +113,7 @@ class FrequencyModel:
         self._n_missing = sum(counts.n_missing for counts in groups)
         # groups that nobody reported in add nothing; if all are empty, `moments` refuses the first
         self.sources = tuple(c for c in groups if c.nobs) or groups[:1]
-        problems = tuple(c.mechanism.moments(c, candidates) for c in self.sources)
-        self.evidence = Evidence(self.sources, candidates, self.incomplete, problems)
+        self.evidence = Evidence.of(self.sources, candidates, self.incomplete)
 
     def __repr__(self) -> str:
         return f"FrequencyModel({', '.join(str(c.mechanism) for c in self.sources)}; n={self.nobs})"
@@ -356,10 +353,9 @@ class FrequencyModel:
         solution = evidence.maximum if plain else estimator.solve(evidence.likelihood)
         if cov_type == "linear":
             return solution, Uncertain(solution.p, linear.covariance), "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, Uncertain(solution.p, None), "none (constrained)"
-        given = evidence.problems, evidence.likelihoods
-        found, kind = mle_covariance(self.sources, *given, solution.p, cov_type == "fpe16")
+        found, kind = evidence.covariance(solution.p, cov_type == "fpe16")
         return solution, Uncertain(solution.p, found), kind
 
     def _others_held(self, unexplained: Unexplained | None, fit: TestResult | None) -> bool:
@@ -445,15 +441,7 @@ class FrequencyModel:
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
             p = self.moments().plug_in()
-        draws = np.array([self._refitted(estimator, p, rng) for _ in range(n_boot)])
-        return np.asarray(intervals.percentile(draws, alpha))
-
-    def _refitted(self, estimator: Estimator[Any], p: Array, rng: np.random.Generator) -> Array:
-        """The estimate from one survey like this one, simulated where the frequencies are p."""
-        again = FrequencyModel([self._redraw(c, p, rng) for c in self.sources], self.candidates)
-        if isinstance(estimator, LikelihoodEstimator):
-            return estimator.solve(again.likelihood()).p
-        return np.asarray(estimator.solve(again.moments()).p)
+        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot)
 
     def _made(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
@@ -463,15 +451,6 @@ class FrequencyModel:
         problem = self.evidence.one_step if one_step else self.evidence.inference
         if problem is None or not np.array_equal(problem.estimate()[0], results.linear.estimate):
             raise InvalidArgument("model", str(self.sources[0].mechanism), "has other data")
-
-    def _redraw(self, counts: Counts | BitCounts, p: Array, rng: np.random.Generator) -> Data:
-        mechanism = counts.mechanism
-        if not counts.has_patterns or not mechanism.n_bits:
-            drawn: Data = mechanism.draw(p, counts.nobs, rng, self.candidates)
-            return drawn
-        codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
-        reports: Data = mechanism.privatize(self.categories.take(codes), rng)
-        return reports
 
 
 def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
@@ -497,6 +476,6 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
 
 def settings_of(estimator: Estimator[Any]) -> str:
     """What of an estimator its name does not say."""
-    if getattr(estimator, "constraints", None) is not None:
+    if estimator.constraints is not None:
         return "constrained"
     return "" if estimator == type(estimator)() else "tuned"

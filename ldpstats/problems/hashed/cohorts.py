@@ -24,7 +24,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +47,7 @@ class Noise(ABC):
     """
 
     shared: float
+    is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
 
     @abstractmethod
     def spread(self, source: CohortSource, p: Array) -> Array:
@@ -101,7 +102,7 @@ class CohortSource:
     @property
     def is_labels(self) -> bool:
         """Whether a report sets exactly one cell."""
-        return isinstance(self.noise, LabelNoise)
+        return self.noise.is_labels
 
     @property
     def cohort_weights(self) -> Array:
@@ -215,6 +216,7 @@ class LabelNoise(Noise):
     """One label a report, and no answer owns two: the counts of a cohort are multinomial."""
 
     shared: float = 0.0
+    is_labels: ClassVar[bool] = True
 
     def spread(self, source: CohortSource, p: Array) -> Array:
         m = source.cell_means(p)
