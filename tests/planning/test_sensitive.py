@@ -1,4 +1,4 @@
-"""Losses of uRR and uRAP: against the mechanisms, simulation, searches and MK19's formulas."""
+"""Losses of uRR and uRAP: against the mechanisms, simulation, and MK19's formulas."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import itertools
 
 import numpy as np
 import pytest
-from scipy import optimize
 
 import ldpstats as ldp
 from ldpstats import utility
@@ -220,99 +219,6 @@ def test_a_wrong_formula_is_caught_by_the_simulation():
             assert abs(found - 1) > 4 * error
 
 
-# --- worst cases ----------------------------------------------------------------------------------
-
-MIXES = [(6, 2), (6, 4), (5, 1), (5, 4)]  # more other than sensitive categories, and fewer
-VARIANTS = [("urr", None), ("urap", None), ("urap", 0.5), ("urap", 0.85)]
-
-
-def more(theta):
-    return () if theta is None else (theta,)
-
-
-def worst_distribution(mechanism, k, S, epsilon, loss, theta):
-    if mechanism == "urr":
-        return utility.urr_worst_distribution(k, S, epsilon)
-    return utility.urap_worst_distribution(k, S, epsilon, loss, theta)
-
-
-@pytest.mark.parametrize("loss", ["l1", "l2"])
-@pytest.mark.parametrize(("mechanism", "theta"), VARIANTS)
-@pytest.mark.parametrize(("k", "S"), MIXES)
-def test_a_numerical_search_ends_at_the_worst_distribution(k, S, mechanism, theta, loss):
-    rng = np.random.default_rng([k, S])
-    for epsilon in (0.4, 1.5, 3.5):
-        p = worst_distribution(mechanism, k, S, epsilon, loss, theta)
-        bound = WORST[mechanism, loss](k, S, epsilon, 1, *more(theta))
-
-        def value(q, epsilon=epsilon):
-            q = np.clip(q, 0, 1) / np.clip(q, 0, 1).sum()  # the solver leaves it by rounding
-            return loss_of(mechanism, loss)(q, range(S), epsilon, 1, *more(theta))
-
-        assert p.shape == (k,) and p.sum() == pytest.approx(1, abs=1e-14)
-        assert value(p) == pytest.approx(bound, rel=1e-12)
-        best = 0.0
-        for _ in range(3):
-            found = optimize.minimize(
-                lambda q, value=value: -value(q),
-                rng.dirichlet(np.ones(k)),
-                method="SLSQP",
-                bounds=[(0, 1)] * k,
-                constraints={"type": "eq", "fun": lambda q: q.sum() - 1},
-                options={"ftol": 1e-12, "maxiter": 500},
-            )
-            assert -found.fun <= bound * (1 + 1e-9)
-            if -found.fun > best:
-                best, where = -found.fun, found.x
-        assert best == pytest.approx(bound, rel=1e-6)
-        np.testing.assert_allclose(where, p, atol=5e-3)  # the top is flat
-        spread = rng.dirichlet(np.full(k, 0.7), size=100)
-        assert max(value(q) for q in spread) < bound
-
-
-@pytest.mark.parametrize(("k", "S"), [(20, 4), (20, 15), (400, 76)])
-def test_worst_cases_are_the_papers(k, S):
-    N, n = k - S, 1000
-    for factor in (0.2, 0.9, 1.0, 1.1, 1.5):
-        epsilon = factor * np.log(N + 1)
-        e, u = np.exp(epsilon), np.exp(epsilon) - 1
-        if factor <= 1:
-            p = np.r_[np.zeros(S), np.full(N, 1 / N)]
-            l1 = S * np.sqrt(S + e - 2) / u + np.sqrt(S * N / u + N - 1)  # eq. 12
-            l2 = S * (S + 2 * e - 3) / u**2 + 1 - 1 / N  # Proposition 16
-        else:
-            p = np.r_[np.full(S, (1 - N / u) / k), np.full(N, (1 + S / u) / k)]  # eq. 13
-            l1 = np.sqrt(k - 1) * (S + u) / u  # eq. 14
-            l2 = ((S + u) / u) ** 2 * (1 - 1 / k)  # Proposition 17
-        np.testing.assert_allclose(utility.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
-        assert utility.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
-    for factor in (0.05, 0.5, 0.999):
-        epsilon = factor * 2 * np.log(N / 2 + 1)
-        s = np.exp(epsilon / 2)
-        l1 = np.sqrt(s) * S / (s - 1) + np.sqrt(s * N / (s - 1) - 1)  # eq. 17
-        l2 = 1 + ((S + 1) * s - 1) / (s - 1) ** 2 - 1 / N  # Proposition 19
-        assert utility.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
-
-
-@pytest.mark.parametrize(("k", "S"), [(3, 1), (20, 4), (20, 15)])
-def test_where_sensitive_categories_enter_the_worst_distribution(k, S):
-    N = k - S
-    ends = {
-        "urr": {"l1": np.log(N + 1), "l2": np.log(N + 1)},
-        "urap": {"l1": 2 * np.arcsinh(N / 2), "l2": 2 * np.log(N / 2 + 1)},
-    }
-    assert ends["urap"]["l1"] > ends["urap"]["l2"]  # Proposition 8 covers part of the l1 range
-    for mechanism, loss in WORST:
-        end = ends[mechanism][loss]
-        below, above = (
-            worst_distribution(mechanism, k, S, epsilon, loss, None)
-            for epsilon in (end * (1 - 1e-6), end * (1 + 1e-6))
-        )
-        assert np.all(below[:S] == 0) and np.all(above[:S] > 0)
-
-
 # --- regimes and lower bounds ---------------------------------------------------------------------
 
 
@@ -389,135 +295,6 @@ def test_lower_bound_has_the_order_of_urap():
         reached = bounds["urap", loss]
         assert constant * 0.99 < min(reached) and max(reached) < constant * 1.5
         assert max(bounds["urr", loss]) > 4 * max(reached)  # not uRR, for many sensitive ones
-
-
-# --- the best theta -------------------------------------------------------------------------------
-
-
-def closed_form(S, epsilon, p):
-    e = np.exp(epsilon)
-    return 1 / (1 + np.sqrt((S - (1 - 1 / e) * p[:S].sum()) / (S + e - 1)))
-
-
-def test_best_theta_of_the_l2_loss_has_a_closed_form():
-    rng = np.random.default_rng(4)
-    for _ in range(60):
-        k = int(rng.integers(2, 40))
-        S, epsilon, p = int(rng.integers(1, k + 1)), rng.uniform(0.01, 12), rng.dirichlet([0.5] * k)
-        theta = utility.best_theta(k, S, epsilon, p).theta
-        # a search by values finds the place to about the root of their precision
-        assert theta == pytest.approx(closed_form(S, epsilon, p), abs=1e-7)
-
-
-@pytest.mark.parametrize("loss", ["l1", "l2"])
-@pytest.mark.parametrize(("k", "S"), [(2, 1), (10, 4), (10, 9), (300, 5)])
-@pytest.mark.parametrize("epsilon", [0.1, 1.0, 2.5, 6.0])
-def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
-    rng = np.random.default_rng(k)
-    logits = np.linspace(-3, 2 * epsilon + np.log(k) + 2, 301)
-    thetas = 1 / (1 + np.exp(-logits))
-    for p in (None, rng.dirichlet(np.full(k, 0.4)), np.eye(k)[-1]):
-        if p is None:
-            losses = [WORST["urap", loss](k, S, epsilon, 1, t) for t in thetas]
-        else:
-            losses = [URAP[loss](p, range(S), epsilon, 1, t) for t in thetas]
-        losses = np.array(losses)
-        # convex in the logit, up to rounding, so that there is one minimum
-        assert np.diff(losses, 2).min() > -1e-10 * losses.max()
-        found = utility.best_theta(k, S, epsilon, p, loss)
-        assert found.loss <= losses.min() * (1 + 1e-12)
-        assert found.loss == pytest.approx(losses.min(), rel=1e-3)
-        at = logits[np.argmin(losses)]
-        assert abs(np.log(found.theta / (1 - found.theta)) - at) <= 2 * (logits[1] - logits[0])
-        assert found.default_theta == pytest.approx(1 / (1 + np.exp(-epsilon / 2)))
-        assert found.gain >= 1 - 1e-12 and float(found) == found.theta
-
-
-def test_best_theta_guards_against_every_distribution():
-    rng = np.random.default_rng(1)
-    for loss, epsilon in itertools.product(("l1", "l2"), (0.5, 2.0, 4.0)):
-        found = utility.best_theta(8, 3, epsilon, loss=loss)
-        for p in rng.dirichlet(np.full(8, 0.8), size=100):
-            assert URAP[loss](p, range(3), epsilon, 1, found.theta) < found.loss
-
-
-def test_best_theta_is_that_of_optimised_unary_encoding_when_all_is_sensitive():
-    # Wang et al. 2017: 1/2 minimises what does not depend on p, which is all for rare categories
-    for loss in ("l1", "l2"):
-        found = [utility.best_theta(k, k, 1.0, loss=loss).theta for k in (10, 100, 1000, 10**4)]
-        assert found == sorted(found, reverse=True)
-        assert found[-1] == pytest.approx(0.5, abs=1e-4)
-    assert utility.best_theta(10**4, 10**4, 1.0, np.full(10**4, 1e-4)).theta == pytest.approx(
-        0.5, abs=1e-4
-    )
-
-
-def test_gain_of_theta_where_many_are_sensitive():
-    # the sizes of MK19's census data, at its epsilon = ln k: less than half the squared l2 loss
-    found = utility.best_theta(400, 76, np.log(400))
-    assert found.gain == pytest.approx(2.25, abs=0.01)
-    assert str(found) == "theta 0.7143, with 0.444 times the loss of the default 0.9524"
-    ratio = utility.urap_worst_l2(400, 76, np.log(400), 10**6) / utility.urap_worst_l2(
-        400, 76, np.log(400), 10**6, found.theta
-    )
-    assert ratio == pytest.approx(found.gain, rel=1e-12)
-    # with one sensitive category and p on the others, the default is the best one
-    assert utility.best_theta(100, 1, 2.0).gain == pytest.approx(1, abs=1e-9)
-
-
-def test_best_theta_of_extreme_epsilon():
-    for epsilon in (1e-6, 50.0):
-        for p in (None, np.eye(5)[0], np.eye(5)[4]):
-            for loss in ("l1", "l2"):
-                found = utility.best_theta(5, 1, epsilon, p, loss)
-                assert 0 < found.theta < 1 and np.isfinite(found.loss)
-                ldp.URAP(5, {0}, epsilon, found.theta)
-
-
-# --- Theorem 1 ------------------------------------------------------------------------------------
-
-
-def estimate_and_truth(k, r_hat, r, pi_hat, pi):
-    """eq. 21 and eq. 55."""
-    return r_hat[:k] + r_hat[k:] @ pi_hat, r[:k] + r[k:] @ pi
-
-
-def test_theorem_1_holds_with_negative_estimates():
-    rng = np.random.default_rng(8)
-    violated = 0
-    for _ in range(500):
-        k, kappa = int(rng.integers(2, 8)), int(rng.integers(1, 4))
-        r = rng.dirichlet(np.ones(k + kappa))
-        r_hat = r + rng.normal(size=k + kappa) * rng.choice([0.01, 0.2])
-        pi, pi_hat = rng.dirichlet(np.ones(k), size=(2, kappa))
-        p_hat, p = estimate_and_truth(k, r_hat, r, pi_hat, pi)
-        lost, bound = np.abs(p_hat - p).sum(), utility.personalized_bound(r_hat, r, pi_hat, pi)
-        assert lost <= bound.total + 1e-12
-        assert bound.second <= bound.worst_second + 1e-12
-        assert bound.worst_second == pytest.approx(2 * np.abs(r_hat[k:]).sum())
-        as_printed = bound.first + r_hat[k:] @ np.abs(pi_hat - pi).sum(axis=1)
-        violated += lost > as_printed + 1e-12
-    assert violated > 0
-
-
-def test_theorem_1_as_printed_has_a_counterexample():
-    r, r_hat = np.array([0.5, 0.5, 0.0]), np.array([0.52, 0.52, -0.04])
-    pi, pi_hat = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
-    p_hat, p = estimate_and_truth(2, r_hat, r, pi_hat, pi)
-    bound = utility.personalized_bound(r_hat, r, pi_hat, pi)
-    assert np.abs(p_hat - p).sum() == pytest.approx(0.04)
-    assert bound.first == pytest.approx(0.08) and bound.second == pytest.approx(0.08)
-    assert bound.first - bound.second < 1e-12  # without the absolute value: no loss at all
-
-
-def test_worst_second_term_is_reached_also_by_backgrounds_with_negative_entries():
-    r = np.array([0.4, 0.3, 0.1, 0.2])
-    pi_hat = np.array([[1.2, -0.2, 0.0]])  # in proportion to an estimate
-    bound = utility.personalized_bound(r, r, pi_hat, [[0.0, 0.0, 1.0]])
-    assert bound.first == 0 and bound.second == pytest.approx(bound.worst_second)
-    assert bound.worst_second == pytest.approx(0.2 * 2.4)
-    no_tags = utility.personalized_bound([0.6, 0.4], [0.5, 0.5], np.zeros((0, 2)), np.zeros((0, 2)))
-    assert no_tags.total == pytest.approx(0.2) and no_tags.worst_second == 0
 
 
 # --- arrays and arguments -------------------------------------------------------------------------
