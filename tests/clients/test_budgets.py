@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from races import in_forks, race
+from shared.races import in_forks, race
 
 import ldpstats as ldp
 

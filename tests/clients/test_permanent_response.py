@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from races import in_forks, race
 from scipy import stats
+from shared.races import in_forks, race
 
 import ldpstats as ldp
 from ldpstats.mechanisms.rappor_client import _below, _keyed_words

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from races import in_forks, race
+from shared.races import in_forks, race
 
 import ldpstats as ldp
 

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from moment_problems import krr_moments, unary_moments
+from shared.moment_problems import krr_moments, unary_moments
 
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators import (

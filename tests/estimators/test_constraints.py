@@ -10,8 +10,8 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from likelihoods import krr, krr_counts, step_left, truths, unary
 from scipy import sparse
+from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import MLE, constrained

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 import scipy.optimize
 import scipy.stats
-from moment_problems import DENSE, krr_likelihood
+from shared.moment_problems import DENSE, krr_likelihood
 
 from ldpstats.errors import ConvergenceWarning
 from ldpstats.estimators import (

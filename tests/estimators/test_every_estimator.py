@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from moment_problems import DENSE, krr_channel, krr_likelihood, unary_moments
+from shared.moment_problems import DENSE, krr_channel, krr_likelihood, unary_moments
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import (

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.optimize
 import scipy.stats
-from moment_problems import dense_moments, krr_moments
+from shared.moment_problems import dense_moments, krr_moments
 
 from ldpstats.estimators import (
     NNLS,

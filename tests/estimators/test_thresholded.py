@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from moment_problems import dense_moments, krr_channel, krr_moments, unary_moments
+from shared.moment_problems import dense_moments, krr_channel, krr_moments, unary_moments
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import (

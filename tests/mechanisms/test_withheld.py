@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uldp_settings import (
+from shared.uldp_surveys import (
     AT,
     JOBS,
     KRR,

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from word_laws import geometric, names, skewed
+from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import utility

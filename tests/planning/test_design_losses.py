@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from word_laws import geometric, names, skewed
+from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import utility

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from word_laws import geometric, names, skewed
+from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import utility

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uldp_settings import AT, JOBS, KRR, LEVELS, SENSITIVE, TYPED, URAP, URR, close
+from shared.uldp_surveys import AT, JOBS, KRR, LEVELS, SENSITIVE, TYPED, URAP, URR, close
 
 import ldpstats as ldp
 from ldpstats.privacy import post_process, uldp

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from uldp_settings import JOBS, KRR, LEVELS, URAP, URR, close, random_channel
+from shared.uldp_surveys import JOBS, KRR, LEVELS, URAP, URR, close, random_channel
 
 import ldpstats as ldp
 from ldpstats.privacy import uldp

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hashed_cells import hashed, incidence
+from shared.hashed_cells import hashed, incidence
 
 from ldpstats import designs
 from ldpstats.designs import HashDesign, is_identified, least_squares, undetermined

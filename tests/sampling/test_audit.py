@@ -8,7 +8,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from crafted_words import ALL, NASTY, ONE, weights
+from shared.crafted_words import ALL, NASTY, ONE, weights
 
 from ldpstats import samplers
 from ldpstats.errors import InvalidArgument

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 from scipy import stats
+from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
 from ldpstats import kernels, samplers
 from ldpstats.errors import InvalidArgument

@@ -10,8 +10,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 from scipy import stats
+from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
 from ldpstats import kernels, samplers
 from ldpstats.errors import InvalidArgument

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from crafted_words import LEVEL, NASTY, ONE, pvalue, script, weights
+from shared.crafted_words import LEVEL, NASTY, ONE, pvalue, script, weights
 
 from ldpstats import samplers
 from ldpstats.errors import InvalidArgument

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import numpy.typing as npt
 import pytest
-from likelihoods import krr, krr_counts, step_left, truths, unary
+from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE, CvxpyMLE

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 from scipy import stats
+from shared.effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 
 from ldpstats.covariances import multinomial
 from ldpstats.inference import effects

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from effect_surveys import Setting, z_of
+from shared.effect_surveys import Setting, z_of
 
 from ldpstats.covariances import Covariance
 from ldpstats.inference import effects

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from effect_surveys import Z, as_dense, jacobian, survey
 from scipy import stats
+from shared.effect_surveys import Z, as_dense, jacobian, survey
 
 from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument

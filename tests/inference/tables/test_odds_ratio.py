@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from effect_surveys import Z, jacobian, survey
 from scipy import optimize, stats
+from shared.effect_surveys import Z, jacobian, survey
 
 from ldpstats.covariances import Covariance, multinomial
 from ldpstats.inference import effects, ratio

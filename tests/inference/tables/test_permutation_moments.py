@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from permuted import of_table
 from scipy import stats
+from shared.permuted_tables import of_table
 
 import ldpstats as ldp
 from ldpstats.errors import NotIdentified

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from permuted import labels, of_table
 from scipy import stats
+from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
 from ldpstats.covariances import Covariance

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from grid import report_codes
 from scipy import stats
-from sensitive_surveys import JOBS, URAPS, answers, each_urap, every_report, survey, theta_of
+from shared.sensitive_surveys import JOBS, URAPS, answers, each_urap, every_report, survey, theta_of
 
 import ldpstats as ldp
 from ldpstats.privacy import uldp

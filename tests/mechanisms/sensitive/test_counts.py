@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from grid import distribution
-from sensitive_surveys import MECHANISMS, URAPS, survey
+from shared.sensitive_surveys import MECHANISMS, URAPS, survey
 
 import ldpstats as ldp
 from ldpstats.io import read_counts

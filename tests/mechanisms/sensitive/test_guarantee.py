@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from sensitive_surveys import JOBS, MECHANISMS
+from shared.sensitive_surveys import JOBS, MECHANISMS
 
 import ldpstats as ldp
 from ldpstats.channels import Uniformised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from sensitive_surveys import JOBS, MECHANISMS, survey
+from shared.sensitive_surveys import JOBS, MECHANISMS, survey
 
 import ldpstats as ldp
 from ldpstats.mechanisms import lump

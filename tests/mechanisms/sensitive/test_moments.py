@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grid import distribution
-from sensitive_surveys import MECHANISMS, each_urap, every_report
+from shared.sensitive_surveys import MECHANISMS, each_urap, every_report
 
 import ldpstats as ldp
 from ldpstats.covariances import uniformised, uniformised_fpe16

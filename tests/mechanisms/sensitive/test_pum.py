@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pum_settings import MECHANISMS, personal, report_law
+from shared.pum_surveys import MECHANISMS, personal, report_law
 
 import ldpstats as ldp
 from ldpstats import io, privacy

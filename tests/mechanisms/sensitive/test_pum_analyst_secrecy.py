@@ -13,7 +13,7 @@ import matplotlib as mpl
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from pum_settings import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal, report_law
+from shared.pum_surveys import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal, report_law
 
 import ldpstats as ldp
 from ldpstats import io, privacy

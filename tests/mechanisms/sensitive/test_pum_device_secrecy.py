@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from pum_settings import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal
+from shared.pum_surveys import MECHANISMS, OTHER, REGIONS, SECRET, failure, personal
 
 import ldpstats as ldp
 from ldpstats.clients.budget import MemoryBudget

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from joint_cells import fitted, surveys, with_zeros
 from scipy import stats
+from shared.joint_tables import fitted, surveys, with_zeros
 
 import ldpstats as ldp
 from ldpstats.inference import intervals

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from grid import packed, patterns
-from sensitive_surveys import dense, every_report
+from shared.sensitive_surveys import dense, every_report
 
 import ldpstats as ldp
 from ldpstats.mechanisms import lump

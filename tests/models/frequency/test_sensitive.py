@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from grid import distribution, expected_counts, report_codes
 from scipy import stats
-from sensitive_surveys import JOBS, MECHANISMS, dense, each, survey
+from shared.sensitive_surveys import JOBS, MECHANISMS, dense, each, survey
 
 import ldpstats as ldp
 from ldpstats.errors import BoundaryWarning

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pytest
-from hashed_cells import hashed, incidence
+from shared.hashed_cells import hashed, incidence
 
 from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
