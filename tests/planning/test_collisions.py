@@ -12,7 +12,7 @@ from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import utility
-from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.errors import NotIdentified
 from ldpstats.mechanisms.hashing import hash_strings, hashed_cells
 
 
@@ -112,20 +112,3 @@ def test_the_rank_bounds_what_a_model_can_fit() -> None:
             elif size > S:
                 with pytest.raises(NotIdentified):
                     utility.expected_loss(orr, law, 100, candidates)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: utility.collision_probability(1, 2),
-        lambda: utility.collision_probability(4, 0),
-        lambda: utility.collision_probability(4, 2, 0),
-        lambda: utility.distinguishable_probability(0, 4, 2),
-        lambda: utility.cells_needed(10, 2, 1.0),
-        lambda: utility.cohorts_needed(10, 2, 0.0),
-        lambda: utility.identification_rank(4.5, 2),
-    ],
-)
-def test_bad_probabilities(call) -> None:
-    with pytest.raises(InvalidArgument):
-        call()

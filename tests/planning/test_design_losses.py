@@ -11,7 +11,6 @@ from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
 from ldpstats import utility
-from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.utility.recommendation import _beyond_doubt
 
 LOSSES = ("l1", "l2")
@@ -203,27 +202,3 @@ def test_designs_beyond_doubt_are_identified(C: int) -> None:
     cells = rng.integers(0, S // C, (C, S))
     gram = sum((row[:, None] == row).astype(float) for row in cells)
     assert np.linalg.eigvalsh(gram)[0] < 1e-9
-
-
-def test_bad_losses() -> None:
-    with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.expected_loss(None, [0.5, 0.5], 100)
-    with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.expected_loss(ldp.ORR, [0.5, 0.5], 100)
-    with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.random_design_loss(ldp.ORR, [0.5, 0.5], 100)
-    orr, p = ldp.ORR(4, 16, 1.0), [0.5, 0.5]
-    with pytest.raises(NotAvailable, match="candidates"):
-        utility.expected_loss(orr, p, 100)
-    with pytest.raises(InvalidArgument, match="p="):
-        utility.expected_loss(orr, [0.5, 0.6], 100, ["a", "b"])
-    with pytest.raises(InvalidArgument, match="n="):
-        utility.expected_loss(orr, p, 0, ["a", "b"])
-    with pytest.raises(InvalidArgument, match="loss"):
-        utility.expected_loss(orr, p, 100, ["a", "b"], loss="l3")
-    with pytest.raises(NotAvailable, match="one hash"):
-        utility.random_design_loss(ldp.ORAPPOR(8, 2, 4, 1.0), p, 100)
-    with pytest.raises(NotAvailable, match="one hash"):
-        utility.random_design_loss(ldp.KRR(2, 1.0), p, 100)
-    with pytest.raises(InvalidArgument, match="p="):
-        utility.random_design_loss(ldp.ORR(4, 16, 1.0, 3), p, 100)

@@ -9,7 +9,6 @@ import pytest
 from scipy import optimize, stats
 
 from ldpstats import utility
-from ldpstats.errors import InvalidArgument
 
 EPSILONS = (0.2, 1.0, 3.0, 8.0)
 THETAS = (None, 0.5, 0.3, 0.9)
@@ -362,30 +361,3 @@ def test_large_epsilon_is_no_privacy():
         assert loss(p, 50.0, 10) == pytest.approx(utility.nonprivate_l2(p, 10), rel=1e-9)
     # nothing is lost to rounding where the loss is far below machine precision
     assert utility.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: utility.krr_l2([0.5, 0.6], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([1.5, -0.5], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([[0.5], [0.2, 0.3]], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([[0.5, 0.5]], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([1.0], 1.0, 10), r"len\(p\)="),
-        (lambda: utility.krr_l2([0.5, 0.5], 0.0, 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], [1.0, np.nan], 10), "epsilon=nan"),
-        (lambda: utility.krr_l2([0.5, 0.5], [[1.0], [1.0, 2.0]], 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], "1", 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], 1.0, 0), "n="),
-        (lambda: utility.krr_l2([0.5, 0.5], 1.0, 2.5), "n="),
-        (lambda: utility.krr_l2([0.5, 0.5], [1.0, 2.0, 3.0], [10, 20]), "n="),
-        (lambda: utility.krr_worst_l2(1, 1.0, 10), "k="),
-        (lambda: utility.krappor_l2([0.5, 0.5], 1.0, 10, theta=1.0), "theta="),
-        (lambda: utility.effective_sample_size("oue", 4, 1.0, 10), "mechanism="),
-        (lambda: utility.effective_sample_size("krr", 4, 1.0, 10, theta=0.5), "theta="),
-        (lambda: utility.crossover_epsilon(2.5), "k="),
-    ],
-)
-def test_malformed_arguments_are_named(call, argument):
-    with pytest.raises(InvalidArgument, match=argument):
-        call()

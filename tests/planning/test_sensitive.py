@@ -9,7 +9,6 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import utility
-from ldpstats.errors import InvalidArgument
 
 EPSILONS = (0.3, 1.0, 3.0, 8.0)
 URR = {"l1": utility.urr_l1, "l2": utility.urr_l2}
@@ -319,53 +318,3 @@ def test_epsilon_and_n_broadcast():
     assert utility.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
     assert utility.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
     assert utility.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)
-
-
-P = (0.5, 0.3, 0.2)
-TAG = ([0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [[1.0, 0.0]], [[1.0, 0.0]])
-
-
-@pytest.mark.parametrize(
-    ("call", "argument"),
-    [
-        (lambda: utility.urr_l1((0.5, 0.6), [0], 1.0, 10), "p="),
-        (lambda: utility.urr_l1(P, [3], 1.0, 10), r"sensitive\[0\]=.*3"),
-        (lambda: utility.urap_l2(P, [-1], 1.0, 10), r"sensitive\[0\]=.*-1"),
-        (lambda: utility.urap_l2(P, [1, 1], 1.0, 10), "sensitive=1: .*twice"),
-        (lambda: utility.urr_l2(P, [True, False], 1.0, 10), "sensitive='mask of shape"),
-        (lambda: utility.urr_l2(P, 1, 1.0, 10), "sensitive=1"),
-        (lambda: utility.urr_l2(P, None, 1.0, 10), "sensitive=None"),
-        (lambda: utility.urr_l2(P, "01", 1.0, 10), "sensitive='01'"),
-        (lambda: utility.urr_l2(P, [0], 0.0, 10), "epsilon="),
-        (lambda: utility.urr_l2(P, [0], {0: -1.0}, 10), r"epsilon\[0\]="),
-        (lambda: utility.urr_l2(P, [0, 1], {0: 1.0}, 10), r"epsilon=.*\[0, 1\]"),
-        (lambda: utility.urr_l2(P, [0], {0: 1.0, 2: 1.0}, 10), r"epsilon=.*\[0\]"),
-        (lambda: utility.urap_l2(P, [0], 1.0, 0), "n="),
-        (lambda: utility.urap_l2(P, [0], 1.0, 10, theta=1.0), "theta="),
-        (lambda: utility.urr_worst_l1(1, 1, 1.0, 10), "k="),
-        (lambda: utility.urr_worst_l1(3, 4, 1.0, 10), "n_sensitive=4"),
-        (lambda: utility.urap_worst_l2(3, -1, 1.0, 10), "n_sensitive=-1"),
-        (lambda: utility.urap_worst_distribution(3, 1, 1.0, "l3"), "loss="),
-        (lambda: utility.urr_worst_distribution(3, 1.5, 1.0), "n_sensitive="),
-        (lambda: utility.uldp_lower_bound(3, 1.5, 10), "epsilon=1.5"),
-        (lambda: utility.uldp_lower_bound(1, 0.5, 10), "n_sensitive=1"),
-        (lambda: utility.uldp_lower_bound(3, 0.5, 10, "tv"), "loss="),
-        (lambda: utility.uldp_high_privacy_loss("krr", 3, 0.5, 10), "mechanism="),
-        (lambda: utility.uldp_high_privacy_loss("urr", 1, 0.5, 10), "n_sensitive=1"),
-        (lambda: utility.uldp_low_privacy_loss("rappor", 3, 2, 10), "mechanism="),
-        (lambda: utility.uldp_low_privacy_loss("urr", 3, 0, 10), "n_sensitive=0"),
-        (lambda: utility.best_theta(3, 0, 1.0), "n_sensitive=0"),
-        (lambda: utility.best_theta(3, 1, [1.0, 2.0]), "epsilon="),
-        (lambda: utility.best_theta(3, 1, 1.0, p=[0.5, 0.5]), "p="),
-        (lambda: utility.best_theta(3, 1, 1.0, loss="linf"), "loss="),
-        (lambda: utility.personalized_bound([0.5, 0.5], *TAG[1:]), "r_hat="),
-        (lambda: utility.personalized_bound(TAG[0], [0.5, 0.3, 0.3], *TAG[2:]), "r="),
-        (lambda: utility.personalized_bound(*TAG[:2], [[1.0, np.nan]], TAG[3]), "pi_hat="),
-        (lambda: utility.personalized_bound(*TAG[:3], [1.0, 0.0]), "pi="),
-        (lambda: utility.personalized_bound(*TAG[:3], [[0.7, 0.7]]), r"pi\[0\]="),
-        (lambda: utility.personalized_bound("abc", *TAG[1:]), "r_hat='abc'"),
-    ],
-)
-def test_malformed_arguments_are_named(call, argument):
-    with pytest.raises(InvalidArgument, match=argument):
-        call()

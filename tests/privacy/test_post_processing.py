@@ -118,6 +118,7 @@ def test_processing_of_mechanisms_and_by_channels() -> None:
         (2 * np.eye(5), r"R\[0\]=.*sum to one"),
         (np.eye(5) + 0.1 * np.eye(5)[[1, 0, 2, 3, 4]] - 0.1, r"R\[0\]=.*non-negative"),
         (np.full((5, 5), np.nan), r"R\[0\]="),
+        ([[10**400, 0, 0, 0, 0]] * 5, "R.*must"),
     ],
 )
 def test_what_is_no_processing(R: Any, match: str) -> None:

@@ -52,3 +52,16 @@ def test_a_changed_epsilon_is_noticed() -> None:
     inner["mechanism"] = ldp.URR(("a", "b", "c"), {"a"}, epsilon=9.0).to_dict()
     with pytest.raises(ldp.InvalidArgument, match="changed or damaged"):
         ldp.PUM.from_dict(inner)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: ldp.mechanism_from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_dict({"format": np.zeros(3)}),
+        lambda: ldp.FrequencyResults.from_json(None),  # type: ignore[arg-type]
+    ],
+)
+def test_documents_that_are_none_are_refused(call: Any) -> None:
+    with pytest.raises(ldp.LDPError, match=r"must|is not JSON"):
+        call()

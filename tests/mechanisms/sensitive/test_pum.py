@@ -183,17 +183,6 @@ def rng() -> np.random.Generator:
 
 
 BAD: list[tuple[str, Callable[[], Any], str]] = [
-    ("no mechanism", lambda: ldp.PUM(3, ("home",)), "mechanism"),  # type: ignore[arg-type]
-    ("k-RR", lambda: ldp.PUM(ldp.KRR(3, 1.0), ("home",)), "mechanism"),  # type: ignore[arg-type]
-    ("no tag", lambda: ldp.PUM(URR3, ()), "tags"),
-    ("a number of tags", lambda: ldp.PUM(URR3, 2), "tags"),
-    ("a set of tags", lambda: ldp.PUM(URR3, {"home", "work"}), "tags"),
-    ("one string", lambda: ldp.PUM(URR3, "home"), "tags"),
-    ("none", lambda: ldp.PUM(URR3, None), "tags"),
-    ("a tag twice", lambda: ldp.PUM(URR3, ("home", "home")), "tags"),
-    ("a missing tag", lambda: ldp.PUM(URR3, ("home", None)), "tags"),
-    ("a tag that is a category", lambda: ldp.PUM(URR3, ("home", "b")), "tags"),
-    ("a tag with the text of one", lambda: ldp.PUM(ldp.URR(3, {0}, 1.0), ("1",)), "tags"),
     ("unknown tag", lambda: PUM3.client({"gym": {"b"}}), "tags"),
     ("no scalar for a tag", lambda: PUM3.client({("home",): {"b"}}), "tags"),
     ("overlapping tags", lambda: PUM3.client({"home": {"b"}, "work": {"b", "c"}}), "tags"),
@@ -203,6 +192,7 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ("a category without a set", lambda: PUM3.client({"home": 3}), "tags"),
     ("no mapping", lambda: PUM3.client([("home", "b")]), "tags"),  # type: ignore[arg-type]
     ("entropy", lambda: PUM3.client({}, entropy=b"0"), "entropy"),  # type: ignore[arg-type]
+    ("audit of no mapping", lambda: PUM3.channel(np.array([])), "tags"),
     ("audit of a bad tag", lambda: PUM3.channel({"home": {"z"}}), "tags"),
     ("unknown answer", lambda: PUM3.client({}).report("z"), "value"),
     ("a bot as an answer", lambda: PUM3.client({}).report("home"), "value"),
@@ -226,6 +216,7 @@ BAD: list[tuple[str, Callable[[], Any], str]] = [
     ),
     ("a seed", lambda: PUM3.privatize(["b"], 1), "rng"),  # type: ignore[arg-type]
     ("specification", lambda: ldp.PUM.from_dict({}), "specification"),
+    ("an array as format", lambda: ldp.PUM.from_dict({"format": np.zeros(3)}), "specification"),
     ("no object", lambda: ldp.PUM.from_dict([1]), "specification"),  # type: ignore[arg-type]
     ("version", lambda: ldp.PUM.from_dict(SPEC | {"version": 2}), "specification"),
     ("another field", lambda: ldp.PUM.from_dict(SPEC | {"x": 1}), "specification"),
