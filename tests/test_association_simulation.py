@@ -27,7 +27,9 @@ from scipy import stats
 import ldpstats as ldp
 from ldpstats.errors import BoundaryWarning, IncompleteListWarning
 from ldpstats.estimators import OneStep
-from ldpstats.inference import association, intervals, permutation
+from ldpstats.inference import intervals
+from ldpstats.inference.tables import independence as association
+from ldpstats.inference.tables import permutation
 from ldpstats.inference.tails import chi2_pvalue
 
 Array = npt.NDArray[Any]

@@ -19,11 +19,11 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.cohort_moments import CohortMoments
-from ldpstats.cohorts import LabelNoise
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
-from ldpstats.simplex import project_subsimplex
+from ldpstats.problems.hashed.cohorts import LabelNoise
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.simplex import project_subsimplex
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

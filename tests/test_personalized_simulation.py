@@ -33,9 +33,10 @@ from surveys import default_intervals as exact_ends
 from surveys import estimates as intermediate
 
 import ldpstats as ldp
-from ldpstats import utility
-from ldpstats.inference import intervals, personalized
+from ldpstats import planning
+from ldpstats.inference import intervals
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.personalized import intervals as personalized
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
@@ -552,7 +553,7 @@ def test_theorem_1_holds_in_every_survey(kind: str) -> None:
             model = ldp.PersonalizedModel(setting.counts(tally), setting.pum, background)
             results = model.fit(method)
             r_hat = results.intermediate.params.to_numpy()
-            bound = utility.personalized_bound(r_hat, setting.r, results.background, setting.pi)
+            bound = planning.personalized_bound(r_hat, setting.r, results.background, setting.pi)
             loss = np.abs(results.params.to_numpy() - setting.p).sum()
             assert loss <= bound.total + 1e-12
             assert bound.second <= results.loss_bound()["background"] + 1e-12

@@ -36,11 +36,11 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimates import PooledTallies, Tallies
 from ldpstats.estimators.thresholded import null_standard_errors
-from ldpstats.inference import intervals, multiplicity, tests
+from ldpstats.inference import intervals, multiplicity, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
+from ldpstats.problems.estimates import PooledTallies, Tallies
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
@@ -513,8 +513,8 @@ def untouched_sizes(setting: Sparse, R: int) -> tuple[float, float]:
         setting.draw(setting.mechanism, size, R, i)
         for i, size in enumerate((setting.n, setting.n * setting.ratio))
     )
-    given = tests.pearson_given(first, setting.mechanism.channel().forward(setting.p))
-    return rate(chi2_pvalue(*given)), rate(chi2_pvalue(*tests.two_sample_pearson(first, second)))
+    given = pearson.pearson_given(first, setting.mechanism.channel().forward(setting.p))
+    return rate(chi2_pvalue(*given)), rate(chi2_pvalue(*pearson.two_sample_pearson(first, second)))
 
 
 def test_rare_categories_one_by_one_would_be_found() -> None:

@@ -14,12 +14,13 @@ from scipy import sparse
 from shared.likelihoods import krr, krr_counts, step_left, truths, unary
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.estimators import MLE, constrained
+from ldpstats.estimators import MLE
 from ldpstats.estimators import constraints as cons
-from ldpstats.operators import (
+from ldpstats.estimators.solvers import constrained
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import (
     UniformRows,
 )
-from ldpstats.problems import Likelihood, Solution
 
 Array = npt.NDArray[Any]
 

@@ -17,7 +17,7 @@ from ldpstats.estimators import (
     MLE,
 )
 from ldpstats.estimators.em import em_step
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

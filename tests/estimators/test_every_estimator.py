@@ -19,7 +19,7 @@ from ldpstats.estimators import (
     CvxpyMLE,
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

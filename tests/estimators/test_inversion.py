@@ -10,15 +10,15 @@ import numpy.typing as npt
 import pytest
 from shared.moment_problems import dense_moments, krr_moments, unary_moments
 
-from ldpstats.covariances import multinomial
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators import (
     Inversion,
     Normalized,
     Projected,
 )
-from ldpstats.problems import Equations
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.covariance import multinomial
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 

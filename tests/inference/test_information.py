@@ -6,10 +6,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.covariances import (
-    uniformised,
-    uniformised_fpe16,
-)
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import (
     checked_inverse,
@@ -17,6 +13,10 @@ from ldpstats.inference.information import (
     fpe16,
     observed_tangent_inverse,
     tangent_inverse,
+)
+from ldpstats.problems.covariance import (
+    uniformised,
+    uniformised_fpe16,
 )
 
 Array = npt.NDArray[np.float64]

@@ -12,11 +12,11 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from ldpstats.covariances import Covariance, independent_bits, multinomial, uniformised
 from ldpstats.errors import InvalidArgument, NotIdentified
-from ldpstats.inference import goodness, tests
+from ldpstats.inference import goodness, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.problems.covariance import Covariance, independent_bits, multinomial, uniformised
 
 Array = npt.NDArray[Any]
 
@@ -128,7 +128,7 @@ def test_wald_knows_what_is_certain(epsilon: float) -> None:
             tests.wald(total, [1], p, covariance)
         # All of p = p0 at once has k restrictions and k - 1 degrees of freedom.
         full, df = tests.wald(np.eye(k), decreasing(k), p, covariance)
-        expected, expected_df = tests.given_distribution(p, V, decreasing(k))
+        expected, expected_df = pearson.given_distribution(p, V, decreasing(k))
         assert full == pytest.approx(float(expected), rel=1e-6)
         assert df == expected_df
 
@@ -170,9 +170,9 @@ def test_quadratic_at_a_million_categories() -> None:
     a, b = coefficients(k, 12.0)
     p0 = np.full(k, 1 / k)
     counts = np.random.default_rng(15).multinomial(n, b + a * p0)
-    statistic, df = tests.given_distribution((counts / n - b) / a, uniformised(p0, a, b, n), p0)
-    pearson, pearson_df = tests.pearson_given(counts, b + a * p0)
-    assert statistic == pytest.approx(float(pearson), rel=1e-10)
+    statistic, df = pearson.given_distribution((counts / n - b) / a, uniformised(p0, a, b, n), p0)
+    by_counts, pearson_df = pearson.pearson_given(counts, b + a * p0)
+    assert statistic == pytest.approx(float(by_counts), rel=1e-10)
     assert df == pearson_df == k - 1
     assert abs(statistic - df) < 5 * np.sqrt(2 * df)
 
@@ -204,16 +204,16 @@ def test_quadratic_refuses_what_is_singular() -> None:
         (lambda: tests.binomial_excess([1], 10, 1.2, 0.1), "offset"),
         (lambda: tests.binomial_excess([1], 10, 0.2, 0.0), "scale"),
         (lambda: tests.wald([[1.0]], [0.0, 1.0], [0.5], Covariance.dense([[1.0]])), "R="),
-        (lambda: tests.pearson_given([0.5, 1.5], [0.5, 0.5]), "integer counts"),
-        (lambda: tests.pearson_given([-1, 2], [0.5, 0.5]), "integer counts"),
-        (lambda: tests.pearson_given([0, 0], [0.5, 0.5]), "at least one report"),
-        (lambda: tests.pearson_given([np.nan, 1], [0.5, 0.5]), "integer counts"),
-        (lambda: tests.pearson_given([1, 1], [0.5, 0.6]), "sum to one"),
-        (lambda: tests.pearson_given([1, 1, 1], [0.5, 0.5]), "3 entries"),
-        (lambda: tests.two_sample_pearson([1, 1], [1, 1, 1]), "2 outputs"),
-        (lambda: tests.two_sample_pearson([1, 1], [0, 0]), "at least one report"),
-        (lambda: tests.two_sample_wald([0.1], [0.1, 0.2], *[multinomial([1], 5)] * 2), "est_b"),
-        (lambda: tests.given_distribution([0.5, 0.5], multinomial([1], 5), [1.0]), "p0"),
+        (lambda: pearson.pearson_given([0.5, 1.5], [0.5, 0.5]), "integer counts"),
+        (lambda: pearson.pearson_given([-1, 2], [0.5, 0.5]), "integer counts"),
+        (lambda: pearson.pearson_given([0, 0], [0.5, 0.5]), "at least one report"),
+        (lambda: pearson.pearson_given([np.nan, 1], [0.5, 0.5]), "integer counts"),
+        (lambda: pearson.pearson_given([1, 1], [0.5, 0.6]), "sum to one"),
+        (lambda: pearson.pearson_given([1, 1, 1], [0.5, 0.5]), "3 entries"),
+        (lambda: pearson.two_sample_pearson([1, 1], [1, 1, 1]), "2 outputs"),
+        (lambda: pearson.two_sample_pearson([1, 1], [0, 0]), "at least one report"),
+        (lambda: pearson.two_sample_wald([0.1], [0.1, 0.2], *[multinomial([1], 5)] * 2), "est_b"),
+        (lambda: pearson.given_distribution([0.5, 0.5], multinomial([1], 5), [1.0]), "p0"),
         (lambda: goodness.popcount_law(0, 0.5, 0.5), "k=0"),
         (lambda: goodness.popcount_law(3, 1.5, 0.5), "p1"),
         (lambda: chi2_pvalue([-1.0], 2), "statistic"),

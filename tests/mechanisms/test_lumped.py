@@ -8,8 +8,8 @@ from grid import all_reports, expected_counts
 
 import ldpstats as ldp
 from ldpstats.mechanisms import LumpedUnary, lump
-from ldpstats.operators import DenseRows
-from ldpstats.other import WithOther
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.other import WithOther
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 KEEP = ("driver", "nurse")

@@ -11,7 +11,7 @@ import pytest
 from shared.refusals import NO_COUNT, NO_PROBABILITY, Says, assert_refused, refusals
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 from ldpstats.errors import NotAvailable
 
 P = (0.5, 0.3, 0.2)
@@ -124,8 +124,8 @@ MORE_BAD: dict[str, dict[str, Any]] = {  # in place of the above
 
 
 def functions() -> Iterator[Callable[..., Any]]:
-    for name in utility.__all__:
-        if inspect.isfunction(function := getattr(utility, name)) and name != "plan_dictionary":
+    for name in planning.__all__:
+        if inspect.isfunction(function := getattr(planning, name)) and name != "plan_dictionary":
             yield function
 
 
@@ -146,13 +146,13 @@ def test_a_bad_argument_is_named(call: Callable[[], Any], begins: str) -> None:
 @pytest.mark.parametrize(
     ("call", "begins"),
     [
-        (lambda: utility.krr_l2([1.0], 1.0, 10), r"^len\(p\)="),
-        (lambda: utility.krr_l2(P, [1.0, 2.0, 3.0], [10, 20]), "^n="),
-        (lambda: utility.effective_sample_size("krr", 4, 1.0, 10, theta=0.5), "^theta="),
-        (lambda: utility.urr_l2(P, [0, 1], {0: 1.0}, 10), r"^epsilon=.*\[0, 1\]"),
-        (lambda: utility.urr_l2(P, [0], {0: 1.0, 2: 1.0}, 10), r"^epsilon=.*\[0\]"),
-        (lambda: utility.recommend_design(513, 100, 1.0, n_hashes=2), "^n_hashes="),
-        (lambda: utility.random_design_loss(ldp.ORR(4, 16, 1.0, 3), [0.5, 0.5], 100), "p="),
+        (lambda: planning.krr_l2([1.0], 1.0, 10), r"^len\(p\)="),
+        (lambda: planning.krr_l2(P, [1.0, 2.0, 3.0], [10, 20]), "^n="),
+        (lambda: planning.effective_sample_size("krr", 4, 1.0, 10, theta=0.5), "^theta="),
+        (lambda: planning.urr_l2(P, [0, 1], {0: 1.0}, 10), r"^epsilon=.*\[0, 1\]"),
+        (lambda: planning.urr_l2(P, [0], {0: 1.0, 2: 1.0}, 10), r"^epsilon=.*\[0\]"),
+        (lambda: planning.recommend_design(513, 100, 1.0, n_hashes=2), "^n_hashes="),
+        (lambda: planning.random_design_loss(ldp.ORR(4, 16, 1.0, 3), [0.5, 0.5], 100), "p="),
     ],
 )
 def test_arguments_that_do_not_go_together(call: Callable[[], Any], begins: str) -> None:
@@ -162,9 +162,9 @@ def test_arguments_that_do_not_go_together(call: Callable[[], Any], begins: str)
 @pytest.mark.parametrize(
     ("call", "says"),
     [
-        (lambda: utility.expected_loss(ORR, P, 100), "candidates"),
-        (lambda: utility.random_design_loss(ldp.ORAPPOR(8, 2, 4, 1.0), P, 100), "one hash"),
-        (lambda: utility.random_design_loss(ldp.KRR(2, 1.0), P, 100), "one hash"),
+        (lambda: planning.expected_loss(ORR, P, 100), "candidates"),
+        (lambda: planning.random_design_loss(ldp.ORAPPOR(8, 2, 4, 1.0), P, 100), "one hash"),
+        (lambda: planning.random_design_loss(ldp.KRR(2, 1.0), P, 100), "one hash"),
     ],
 )
 def test_losses_that_are_not_available(call: Callable[[], Any], says: str) -> None:

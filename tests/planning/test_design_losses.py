@@ -10,8 +10,8 @@ import pytest
 from shared.word_laws import geometric, names, skewed
 
 import ldpstats as ldp
-from ldpstats import utility
-from ldpstats.utility.recommendation import _beyond_doubt
+from ldpstats import planning
+from ldpstats.planning.recommendation import _beyond_doubt
 
 LOSSES = ("l1", "l2")
 
@@ -60,7 +60,7 @@ def test_losses_are_the_variances_over_all_reports(mechanism: ldp.Mechanism) -> 
         for c in range(C):
             law, value = p @ Q[:, c], says @ G[:, c].T
             V += C / n * (law @ value**2 - (law @ value) ** 2)
-        found = [utility.expected_loss(mechanism, p, n, candidates, loss) for loss in LOSSES]
+        found = [planning.expected_loss(mechanism, p, n, candidates, loss) for loss in LOSSES]
         assert found == pytest.approx([np.sqrt(2 * V / np.pi).sum(), V.sum()], rel=1e-10)
 
 
@@ -73,20 +73,20 @@ def test_losses_are_those_of_the_estimates_covariance(mechanism: ldp.Mechanism) 
     ones[:, 0] = 60 - ones[:, 1:].sum(axis=1)
     problem = mechanism.moments(mechanism.counts(ones, equal), candidates)
     variances = problem.covariance(p).variances()
-    loss = utility.expected_loss(mechanism, p, n, candidates, "l2")
+    loss = planning.expected_loss(mechanism, p, n, candidates, "l2")
     assert loss == pytest.approx(variances.sum(), rel=1e-12)
 
 
 def test_losses_of_categories_are_their_closed_forms() -> None:
     p, n = np.array([0.4, 0.3, 0.2, 0.1]), np.array([100, 5000])
     for loss in LOSSES:
-        krr = getattr(utility, f"krr_{loss}")(p, 1.2, n)
-        krappor = getattr(utility, f"krappor_{loss}")(p, 1.2, n)
+        krr = getattr(planning, f"krr_{loss}")(p, 1.2, n)
+        krappor = getattr(planning, f"krappor_{loss}")(p, 1.2, n)
         for mechanism in (ldp.KRR(4, 1.2), ldp.ORR(4, 1, 1.2, alphabet=4)):
-            found = utility.expected_loss(mechanism, p, n, loss=loss)
+            found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krr, rtol=1e-9)
         for mechanism in (ldp.KRAPPOR(4, 1.2), ldp.ORAPPOR(4, 1, 1, 1.2, alphabet=4)):
-            found = utility.expected_loss(mechanism, p, n, loss=loss)
+            found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krappor, rtol=1e-9)
 
 
@@ -118,7 +118,7 @@ def test_losses_are_those_of_surveys(mechanism: ldp.Mechanism) -> None:
     losses = simulated(mechanism, p, n, R, np.random.default_rng(5))
     candidates = names(S) if mechanism.is_open else None
     for loss, sample in losses.items():
-        expected = utility.expected_loss(mechanism, p, n, candidates, loss)
+        expected = planning.expected_loss(mechanism, p, n, candidates, loss)
         error = sample.std() / np.sqrt(R)  # 1 to 3 per cent
         assert (
             abs(sample.mean() - expected) < 4 * error
@@ -132,8 +132,8 @@ def test_expected_loss_takes_a_series_by_label() -> None:
 
     orr, labels = ldp.ORR(4, 16, 1.0), ["a", "b", "c"]
     p = pd.Series([0.2, 0.5, 0.3], index=["c", "a", "b"])
-    found = utility.expected_loss(orr, p, 100, labels)
-    assert found == utility.expected_loss(orr, [0.5, 0.3, 0.2], 100, labels)
+    found = planning.expected_loss(orr, p, 100, labels)
+    assert found == planning.expected_loss(orr, [0.5, 0.3, 0.2], 100, labels)
 
 
 # --- random designs -------------------------------------------------------------------------------
@@ -153,16 +153,16 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
             continue
         for make in (ldp.ORR(k, C, epsilon, alphabet), ldp.ORAPPOR(k, 1, C, epsilon, alphabet)):
             for name, p in (("geometric", geometric(S)), ("skewed", skewed(S))):
-                exact = utility.expected_loss(make, p, 100, candidates)
-                ratio = utility.random_design_loss(make, p, 100) / exact
+                exact = planning.expected_loss(make, p, 100, candidates)
+                ratio = planning.random_design_loss(make, p, 100) / exact
                 assert abs(ratio - 1) < NEAR[name][C], (str(make), name)
                 compared.append(abs(ratio - 1))
     assert np.median(compared) < 0.01
     # the inflation by collisions is what this takes: without it losses would be off
     few = ldp.ORR(16, 4 * S // 15, 0.5, alphabet)
     many = ldp.ORR(16, 4096, 0.5, alphabet)
-    inflation = utility.random_design_loss(few, geometric(S), 100, "l2")
-    assert inflation > 1.25 * utility.random_design_loss(many, geometric(S), 100, "l2")
+    inflation = planning.random_design_loss(few, geometric(S), 100, "l2")
+    assert inflation > 1.25 * planning.random_design_loss(many, geometric(S), 100, "l2")
 
 
 def test_random_designs_without_collisions_are_exact() -> None:
@@ -170,19 +170,20 @@ def test_random_designs_without_collisions_are_exact() -> None:
     for k in (20, 33):
         for mechanism in (ldp.ORR(k, 3, 2.0, 20), ldp.ORAPPOR(k, 1, 3, 2.0, 20)):
             for loss in LOSSES:
-                exact = utility.expected_loss(mechanism, p, 100, loss=loss)
-                found = utility.random_design_loss(mechanism, p, 100, loss)
+                exact = planning.expected_loss(mechanism, p, 100, loss=loss)
+                found = planning.random_design_loss(mechanism, p, 100, loss)
                 assert found == pytest.approx(exact, rel=1e-9)
 
 
 def test_random_designs_average_draws_of_rappor() -> None:
     p, mechanism = geometric(40), ldp.RAPPOR(16, 1, 10, 0.2, 0.1, 0.8)
     losses = [
-        utility.expected_loss(mechanism, p, 100, [f"{i} {j}" for i in range(40)]) for j in range(30)
+        planning.expected_loss(mechanism, p, 100, [f"{i} {j}" for i in range(40)])
+        for j in range(30)
     ]
-    found = utility.random_design_loss(mechanism, p, 100)
+    found = planning.random_design_loss(mechanism, p, 100)
     assert found == pytest.approx(np.mean(losses), rel=0.02)
-    fewer = utility.random_design_loss(ldp.RAPPOR(16, 1, 2, 0.2, 0.1, 0.8), p, 100)
+    fewer = planning.random_design_loss(ldp.RAPPOR(16, 1, 2, 0.2, 0.1, 0.8), p, 100)
     assert np.isnan(fewer)  # 30 equations
 
 

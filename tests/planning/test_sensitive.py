@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 
 EPSILONS = (0.3, 1.0, 3.0, 8.0)
-URR = {"l1": utility.urr_l1, "l2": utility.urr_l2}
-URAP = {"l1": utility.urap_l1, "l2": utility.urap_l2}
+URR = {"l1": planning.urr_l1, "l2": planning.urr_l2}
+URAP = {"l1": planning.urap_l1, "l2": planning.urap_l2}
 WORST = {
-    ("urr", "l1"): utility.urr_worst_l1,
-    ("urr", "l2"): utility.urr_worst_l2,
-    ("urap", "l1"): utility.urap_worst_l1,
-    ("urap", "l2"): utility.urap_worst_l2,
+    ("urr", "l1"): planning.urr_worst_l1,
+    ("urr", "l2"): planning.urr_worst_l2,
+    ("urap", "l1"): planning.urap_worst_l1,
+    ("urap", "l2"): planning.urap_worst_l2,
 }
 
 
@@ -65,7 +65,7 @@ def test_losses_are_the_papers_formulas(k, S, epsilon):
 )
 def test_losses_are_known_ones_to_all_digits(shape, k, epsilon, n, values):
     p, sensitive = shapes(k)[shape], range(SIZES[k])
-    calls = (utility.urr_l1, utility.urr_l2, utility.urap_l1, utility.urap_l2)
+    calls = (planning.urr_l1, planning.urr_l2, planning.urap_l1, planning.urap_l2)
     for call, value in zip(calls, values, strict=True):
         digits = len(value.split("e")[0].split(".")[1])
         unit = 10.0 ** (-digits + (int(value.split("e")[1]) if "e" in value else 0))
@@ -79,14 +79,14 @@ def test_losses_are_those_of_the_mechanisms(loss, epsilon):
     n = 500
     for sensitive in ([], [4], [1, 3, 4], [0, 1, 2, 3, 4, 5]):
         mechanism = ldp.URR(6, sensitive, epsilon)
-        value = utility.expected_loss(mechanism, p, n, loss=loss)
+        value = planning.expected_loss(mechanism, p, n, loss=loss)
         assert URR[loss](p, sensitive, epsilon, n) == pytest.approx(value, rel=1e-9)
         for theta in (None, 0.4, 0.7):
             mechanism = ldp.URAP(6, sensitive, epsilon, theta)
-            value = utility.expected_loss(mechanism, p, n, loss=loss)
+            value = planning.expected_loss(mechanism, p, n, loss=loss)
             assert URAP[loss](p, sensitive, epsilon, n, theta) == pytest.approx(value, rel=1e-9)
     levels = {4: epsilon, 1: 2 * epsilon, 3: 0.2}
-    value = utility.expected_loss(ldp.URR(6, epsilon=levels), p, n, loss=loss)
+    value = planning.expected_loss(ldp.URR(6, epsilon=levels), p, n, loss=loss)
     assert URR[loss](p, [1, 3, 4], levels, n) == pytest.approx(value, rel=1e-9)
 
 
@@ -100,18 +100,18 @@ def test_all_sensitive_is_krr_and_krappor_and_none_is_no_privacy(k, epsilon):
         assert found == pytest.approx(expected, rel=1e-12)
 
     for loss in ("l1", "l2"):
-        plain = getattr(utility, f"nonprivate_{loss}")(p, n)
-        equal(URR[loss](p, range(k), epsilon, n), getattr(utility, f"krr_{loss}")(p, epsilon, n))
+        plain = getattr(planning, f"nonprivate_{loss}")(p, n)
+        equal(URR[loss](p, range(k), epsilon, n), getattr(planning, f"krr_{loss}")(p, epsilon, n))
         equal(URR[loss](p, [], epsilon, n), plain)
-        worst = getattr(utility, f"krr_worst_{loss}")(k, epsilon, n)
+        worst = getattr(planning, f"krr_worst_{loss}")(k, epsilon, n)
         equal(WORST["urr", loss](k, k, epsilon, n), worst)
-        worst_plain = getattr(utility, f"nonprivate_worst_{loss}")(k, n)
+        worst_plain = getattr(planning, f"nonprivate_worst_{loss}")(k, n)
         equal(WORST["urr", loss](k, 0, epsilon, n), worst_plain)
         for theta in thetas:
-            full = getattr(utility, f"krappor_{loss}")(p, epsilon, n, theta)
+            full = getattr(planning, f"krappor_{loss}")(p, epsilon, n, theta)
             equal(URAP[loss](p, range(k), epsilon, n, theta), full)
             equal(URAP[loss](p, [], epsilon, n, theta), plain)
-            worst = getattr(utility, f"krappor_worst_{loss}")(k, epsilon, n, theta)
+            worst = getattr(planning, f"krappor_worst_{loss}")(k, epsilon, n, theta)
             equal(WORST["urap", loss](k, k, epsilon, n, theta), worst)
             equal(WORST["urap", loss](k, 0, epsilon, n, theta), worst_plain)
 
@@ -208,7 +208,7 @@ def test_a_wrong_formula_is_caught_by_the_simulation():
     # negative controls: the loss of k-RR for uRR, that of k-RAPPOR for uRAP
     for k, epsilon in itertools.product(SIZES, (0.5, 1.0, 3.0)):
         p, S, rng = shapes(k)["dirichlet"], SIZES[k], np.random.default_rng(k)
-        for mechanism, full in (("urr", utility.krr_l2), ("urap", utility.krappor_l2)):
+        for mechanism, full in (("urr", planning.krr_l2), ("urap", planning.krappor_l2)):
             _, l2 = simulated_losses(mechanism, p, S, epsilon, 1000, 400, rng)
             found, error = ratio(l2, full(p, epsilon, 1000))
             assert abs(found - 1) > 4 * error
@@ -229,7 +229,7 @@ def test_high_privacy_forms_are_limits(mechanism, loss):
         # what is left out of the l1 loss is of order sqrt(epsilon)
         for epsilon, tolerance in ((1e-2, 0.1), (1e-4, 0.011), (1e-6, 0.0011)):
             exact = WORST[mechanism, loss](k, S, epsilon, n)
-            form = utility.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+            form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
             assert exact == pytest.approx(form, rel=tolerance)
     S, epsilon = 10, 0.01
     expected = {
@@ -238,13 +238,13 @@ def test_high_privacy_forms_are_limits(mechanism, loss):
         ("urr", "l2"): S * (S - 1) / (n * epsilon**2),  # Table 4
         ("urap", "l2"): 4 * S / (n * epsilon**2),
     }[mechanism, loss]
-    form = utility.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+    form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
     assert form == pytest.approx(expected, rel=1e-12)
 
 
 def test_table_4_has_a_factor_too_many_for_rappor():
     k, epsilon = 4, 1e-4
-    exact = utility.krappor_worst_l2(k, epsilon, 1)
+    exact = planning.krappor_worst_l2(k, epsilon, 1)
     assert exact == pytest.approx(4 * k / epsilon**2, rel=1e-3)
     assert exact != pytest.approx(4 * k / epsilon**2 * (1 - 1 / k), rel=0.2)
 
@@ -254,41 +254,41 @@ def test_low_privacy_forms():
     for k, S in ((10, 1), (100, 10), (50, 50)):  # exact for uRR, all sensitive or few
         for loss in ("l1", "l2"):
             exact = WORST["urr", loss](k, S, np.log(k), n)
-            form = utility.uldp_low_privacy_loss("urr", k, S, n, loss)
+            form = planning.uldp_low_privacy_loss("urr", k, S, n, loss)
             assert form == pytest.approx(exact, rel=1e-12)
     for k, S in ((10**4, 20), (10**6, 100)):
         epsilon, plain = np.log(k), root(n) * np.sqrt(k - 1)
-        l1 = utility.uldp_low_privacy_loss("urap", k, S, n)
+        l1 = planning.uldp_low_privacy_loss("urap", k, S, n)
         assert l1 == pytest.approx(plain * (1 + S / k**0.75), rel=1e-12)  # eq. 44
-        l2 = utility.uldp_low_privacy_loss("urap", k, S, n, "l2")
+        l2 = planning.uldp_low_privacy_loss("urap", k, S, n, "l2")
         assert l2 == pytest.approx((1 + (S + 1) / np.sqrt(k)) / n, rel=1e-12)  # eq. 50
-        assert l1 == pytest.approx(utility.urap_worst_l1(k, S, epsilon, n), rel=0.01)
-        assert l2 == pytest.approx(utility.urap_worst_l2(k, S, epsilon, n), rel=0.01)
+        assert l1 == pytest.approx(planning.urap_worst_l1(k, S, epsilon, n), rel=0.01)
+        assert l2 == pytest.approx(planning.urap_worst_l2(k, S, epsilon, n), rel=0.01)
 
 
 def test_few_sensitive_categories_cost_next_to_nothing_at_ln_k():
     k, S = 10**4, 10
-    plain = utility.nonprivate_worst_l1(k, 1)
-    assert utility.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
-    assert utility.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
+    plain = planning.nonprivate_worst_l1(k, 1)
+    assert planning.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
+    assert planning.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
     # with all sensitive: k-RR twice the l1 and four times the squared l2 loss, RAPPOR k^(1/4) and
     # sqrt(k) times; MK19 has sqrt(k) and four for l1
-    assert utility.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
-    assert utility.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
-    plain = utility.nonprivate_worst_l2(k, 1)
-    assert utility.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
-    assert utility.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
+    assert planning.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
+    assert planning.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
+    plain = planning.nonprivate_worst_l2(k, 1)
+    assert planning.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
+    assert planning.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
 
 
 def test_lower_bound_has_the_order_of_urap():
     n = 10_000
-    assert utility.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
-    assert utility.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
+    assert planning.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
+    assert planning.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
     bounds = {}
     for S, epsilon, n in itertools.product((2, 10, 200), (1e-4, 0.01, 0.1), (10**3, 10**6)):
         for mechanism, loss in WORST:
             exact = WORST[mechanism, loss](2 * S, S, epsilon, n)
-            order = utility.uldp_lower_bound(S, epsilon, n, loss)
+            order = planning.uldp_lower_bound(S, epsilon, n, loss)
             bounds.setdefault((mechanism, loss), []).append(exact / order)
     for loss, constant in (("l1", 2 * root(1)), ("l2", 4.0)):
         reached = bounds["urap", loss]
@@ -313,8 +313,8 @@ def test_epsilon_and_n_broadcast():
             grid = call(3, S, epsilon, n)
             assert grid.shape == (2, 3)
             assert grid[1, 2] == pytest.approx(call(3, S, 1.0, 1000), rel=1e-13)
-        assert utility.urr_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
-        assert utility.urap_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
-    assert utility.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
-    assert utility.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
-    assert utility.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)
+        assert planning.urr_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+        assert planning.urap_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+    assert planning.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
+    assert planning.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
+    assert planning.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)

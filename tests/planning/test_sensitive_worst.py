@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from ldpstats import utility
+from ldpstats import planning
 
-URR = {"l1": utility.urr_l1, "l2": utility.urr_l2}
-URAP = {"l1": utility.urap_l1, "l2": utility.urap_l2}
+URR = {"l1": planning.urr_l1, "l2": planning.urr_l2}
+URAP = {"l1": planning.urap_l1, "l2": planning.urap_l2}
 WORST = {
-    ("urr", "l1"): utility.urr_worst_l1,
-    ("urr", "l2"): utility.urr_worst_l2,
-    ("urap", "l1"): utility.urap_worst_l1,
-    ("urap", "l2"): utility.urap_worst_l2,
+    ("urr", "l1"): planning.urr_worst_l1,
+    ("urr", "l2"): planning.urr_worst_l2,
+    ("urap", "l1"): planning.urap_worst_l1,
+    ("urap", "l2"): planning.urap_worst_l2,
 }
 
 
@@ -36,8 +36,8 @@ def more(theta):
 
 def worst_distribution(mechanism, k, S, epsilon, loss, theta):
     if mechanism == "urr":
-        return utility.urr_worst_distribution(k, S, epsilon)
-    return utility.urap_worst_distribution(k, S, epsilon, loss, theta)
+        return planning.urr_worst_distribution(k, S, epsilon)
+    return planning.urap_worst_distribution(k, S, epsilon, loss, theta)
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
@@ -88,16 +88,16 @@ def test_worst_cases_are_the_papers(k, S):
             p = np.r_[np.full(S, (1 - N / u) / k), np.full(N, (1 + S / u) / k)]  # eq. 13
             l1 = np.sqrt(k - 1) * (S + u) / u  # eq. 14
             l2 = ((S + u) / u) ** 2 * (1 - 1 / k)  # Proposition 17
-        np.testing.assert_allclose(utility.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
-        assert utility.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+        np.testing.assert_allclose(planning.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
+        assert planning.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
     for factor in (0.05, 0.5, 0.999):
         epsilon = factor * 2 * np.log(N / 2 + 1)
         s = np.exp(epsilon / 2)
         l1 = np.sqrt(s) * S / (s - 1) + np.sqrt(s * N / (s - 1) - 1)  # eq. 17
         l2 = 1 + ((S + 1) * s - 1) / (s - 1) ** 2 - 1 / N  # Proposition 19
-        assert utility.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+        assert planning.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
 
 
 @pytest.mark.parametrize(("k", "S"), [(3, 1), (20, 4), (20, 15)])

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from ldpstats import designs, hashed_rows
+from ldpstats.problems import hash_design as designs
+from ldpstats.problems.rows import hashed as hashed_rows
 
 
 @pytest.fixture(params=["numpy", "compiled"])

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.covariances import (
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.problems.covariance import (
     Covariance,
     block_diagonal,
     independent_bits,
@@ -18,7 +19,6 @@ from ldpstats.covariances import (
     uniformised,
     variances_multinomial,
 )
-from ldpstats.errors import InvalidArgument, NotAvailable
 
 Array = npt.NDArray[np.float64]
 

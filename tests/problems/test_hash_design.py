@@ -9,9 +9,9 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats import designs
-from ldpstats.designs import HashDesign, is_identified, least_squares, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.problems import hash_design as designs
+from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
 
 Array = npt.NDArray[Any]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from ldpstats import samplers
+from ldpstats.sampling import samplers
 
 
 @pytest.fixture(params=["numpy", "numba"])

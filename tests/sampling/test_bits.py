@@ -7,9 +7,10 @@ import pytest
 from scipy import stats
 from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
-from ldpstats import kernels, samplers
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import simulation_words
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling import packing, samplers
+from ldpstats.sampling.words import simulation_words
 
 
 def enumerated(digits):
@@ -159,7 +160,7 @@ def test_compiled_coins_of_wide_reports():
     n, n_bits, p0 = 20_000, 200, P0 / ONE
     words = simulation_words(np.random.default_rng(13))
     place = np.arange(n)[:, None] % n_bits
-    bits = samplers.unpack(samplers.sample_bits(place, n_bits, P1, P0, words), n_bits)
+    bits = packing.unpack(samplers.sample_bits(place, n_bits, P1, P0, words), n_bits)
     own = bits[np.arange(n), place[:, 0]]
     assert stats.binomtest(int(own.sum()), n, P1 / ONE).pvalue > LEVEL
     assert stats.binomtest(int(own.sum()), n, P1 / ONE + 0.02).pvalue < LEVEL
@@ -193,8 +194,8 @@ def test_bits_of_every_position_across_chunks(path):
     n_bits = 1000
     place = (np.arange(20_000) % n_bits)[:, None]
     packed = samplers.sample_bits(place, n_bits, ONE, 0, simulation_words(np.random.default_rng(1)))
-    assert np.array_equal(samplers.column_sums(packed, n_bits), np.full(n_bits, 20))
-    assert np.array_equal(np.flatnonzero(samplers.unpack(packed, n_bits)) % n_bits, place[:, 0])
+    assert np.array_equal(packing.column_sums(packed, n_bits), np.full(n_bits, 20))
+    assert np.array_equal(np.flatnonzero(packing.unpack(packed, n_bits)) % n_bits, place[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -221,11 +222,11 @@ def test_column_sums(path, n, n_bits):
     rng = np.random.default_rng(n)
     bits = rng.random((n, n_bits)) < np.linspace(0, 1, n_bits)
     packed = np.packbits(bits, axis=1, bitorder="little")
-    assert np.array_equal(samplers.unpack(packed, n_bits), bits)
-    sums = samplers.column_sums(packed, n_bits)
+    assert np.array_equal(packing.unpack(packed, n_bits), bits)
+    sums = packing.column_sums(packed, n_bits)
     assert sums.dtype == np.int64
     assert np.array_equal(sums, bits.sum(axis=0))
-    assert np.array_equal(samplers.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
+    assert np.array_equal(packing.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
 
 
 def test_column_sums_kernel_interpreted():
@@ -239,6 +240,6 @@ def test_column_sums_kernel_interpreted():
 
 @pytest.mark.parametrize("packed", [np.zeros((3, 2), np.uint8), np.zeros((3, 1), bool)])
 def test_packed_reports_of_another_width_are_refused(packed):
-    for function in (samplers.column_sums, samplers.unpack):
+    for function in (packing.column_sums, packing.unpack):
         with pytest.raises(InvalidArgument, match="packed"):
             function(packed, 7)

@@ -8,20 +8,21 @@ import tracemalloc
 
 import numpy as np
 
-from ldpstats import samplers
-from ldpstats.randomness import simulation_words
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import simulation_words
 
 
 def test_short_arrays_do_not_import_numba():
     program = """
 import sys, numpy as np
-from ldpstats import randomness, samplers
+from ldpstats.sampling import words as randomness
+from ldpstats.sampling import packing, samplers
 for words in (randomness.system_words(), randomness.simulation_words(np.random.default_rng(1))):
     for n in (1, 5000):
         zeros = np.zeros(n, dtype=np.int64)
         samplers.sample_krr(zeros, 9, 2**63, words)
         packed = samplers.sample_bits(zeros[:, None], 1024, 2**63, 2**60 + 1, words)
-        samplers.column_sums(packed, 1024)
+        packing.column_sums(packed, 1024)
         samplers.sample_rows(zeros, samplers.integer_rows(np.eye(3)), words)
 assert "numba" not in sys.modules
 """

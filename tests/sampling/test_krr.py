@@ -13,9 +13,10 @@ import pytest
 from scipy import stats
 from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
-from ldpstats import kernels, samplers
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import simulation_words
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import simulation_words
 
 # --- thresholds ---------------------------------------------------------------------------------
 

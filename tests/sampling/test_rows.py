@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from shared.crafted_words import LEVEL, NASTY, ONE, pvalue, script, weights
 
-from ldpstats import samplers
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import simulation_words
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import simulation_words
 
 
 def test_integer_rows_sum_exactly_and_keep_their_support():

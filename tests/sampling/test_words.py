@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ldpstats import kernels
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import BULK, simulation_words, system_words
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling.words import BULK, simulation_words, system_words
 
 
 @pytest.mark.parametrize("rng", [7, None, np.random.RandomState(1), np.random.PCG64(1)])

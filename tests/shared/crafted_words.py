@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import stats
 
-from ldpstats import kernels
+from ldpstats.kernels import words as kernels
 
 ONE = 1 << 64
 ALL = ONE - 1

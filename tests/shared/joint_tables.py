@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 import ldpstats as ldp
-from ldpstats.models.association import AssociationModel
+from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 Results = Any

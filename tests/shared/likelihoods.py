@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.operators import (
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import (
     Rows,
     UnaryRows,
     UniformRows,
 )
-from ldpstats.problems import Likelihood
 
 Array = npt.NDArray[Any]
 

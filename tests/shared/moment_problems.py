@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import independent_bits, multinomial
-from ldpstats.operators import UniformRows
-from ldpstats.problems import Equations, Likelihood
+from ldpstats.problems.covariance import independent_bits, multinomial
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import UniformRows
 
 Array = npt.NDArray[Any]
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables.permutation_moments import (
     Cumulants,
     Spread,
     moments,

@@ -7,12 +7,12 @@ import pytest
 from scipy import stats
 from shared.effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 
-from ldpstats.covariances import multinomial
-from ldpstats.inference import effects
-from ldpstats.inference.effects import (
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables.effects import (
     cramers_v,
     departures,
 )
+from ldpstats.problems.covariance import multinomial
 
 
 @pytest.mark.parametrize("scale", [1.0, 1.3])

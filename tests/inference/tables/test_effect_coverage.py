@@ -15,9 +15,8 @@ import pandas as pd
 import pytest
 from shared.effect_surveys import Setting, z_of
 
-from ldpstats.covariances import Covariance
-from ldpstats.inference import effects
-from ldpstats.inference.effects import (
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables.effects import (
     Effect,
     conditionals,
     cramers_v,
@@ -25,6 +24,7 @@ from ldpstats.inference.effects import (
     risk_difference,
     risk_ratio,
 )
+from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 

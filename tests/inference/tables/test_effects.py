@@ -12,10 +12,9 @@ import pytest
 from scipy import stats
 from shared.effect_surveys import Z, as_dense, jacobian, survey
 
-from ldpstats.covariances import Covariance
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference import ratio
-from ldpstats.inference.effects import (
+from ldpstats.inference.tables import ratio
+from ldpstats.inference.tables.effects import (
     Effect,
     conditional,
     conditionals,
@@ -24,7 +23,8 @@ from ldpstats.inference.effects import (
     risk_difference,
     risk_ratio,
 )
-from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
+from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 

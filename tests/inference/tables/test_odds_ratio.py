@@ -12,14 +12,14 @@ import pytest
 from scipy import optimize, stats
 from shared.effect_surveys import Z, jacobian, survey
 
-from ldpstats.covariances import Covariance, multinomial
-from ldpstats.inference import effects, ratio
-from ldpstats.inference.effects import (
+from ldpstats.inference.tables import effects, ratio
+from ldpstats.inference.tables.effects import (
     conditional,
     cramers_v,
     odds_ratio,
     risk_ratio,
 )
+from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

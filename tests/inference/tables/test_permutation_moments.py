@@ -14,17 +14,17 @@ from shared.permuted_tables import of_table
 
 import ldpstats as ldp
 from ldpstats.errors import NotIdentified
-from ldpstats.inference import permutation_moments
-from ldpstats.inference.association import pearson, score
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables import permutation_moments
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import pearson, score
+from ldpstats.inference.tables.permutation import (
     all_table_scores,
     exact_pvalue,
     log_probability,
     permuted_scores,
     permuted_table_scores,
 )
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables.permutation_moments import (
     Cumulants,
     Spread,
     blocks_of,

@@ -15,20 +15,20 @@ from scipy import stats
 from shared.permuted_tables import labels, of_table
 
 import ldpstats as ldp
-from ldpstats.covariances import Covariance
-from ldpstats.inference import tables
-from ldpstats.inference.association import linear_trend, pearson
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import linear_trend, pearson
+from ldpstats.inference.tables.permutation import (
     permutation_pvalue,
     permuted_table_scores,
 )
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables.permutation_moments import (
     blocks_of,
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 

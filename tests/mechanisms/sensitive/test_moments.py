@@ -10,7 +10,7 @@ from grid import distribution
 from shared.sensitive_surveys import MECHANISMS, each_urap, every_report
 
 import ldpstats as ldp
-from ldpstats.covariances import uniformised, uniformised_fpe16
+from ldpstats.problems.covariance import uniformised, uniformised_fpe16
 
 
 @each_urap

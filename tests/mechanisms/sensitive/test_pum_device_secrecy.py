@@ -21,7 +21,7 @@ from shared.pum_surveys import MECHANISMS, OTHER, REGIONS, SECRET, failure, pers
 
 import ldpstats as ldp
 from ldpstats.clients.budget import MemoryBudget
-from ldpstats.randomness import system_words
+from ldpstats.sampling.words import system_words
 
 Array = npt.NDArray[Any]
 ADDRESS = re.compile(r"0x[0-9a-f]+")  # where an object is in memory

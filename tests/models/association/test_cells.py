@@ -16,7 +16,7 @@ from shared.joint_tables import fitted, surveys, with_zeros
 import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw, path_cumulants
-from ldpstats.models.association import AssociationModel
+from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 

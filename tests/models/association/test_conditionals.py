@@ -13,8 +13,8 @@ from scipy import stats
 from shared.joint_tables import fitted, with_zeros
 
 import ldpstats as ldp
-from ldpstats.inference import ratio
-from ldpstats.inference.effects import Effect
+from ldpstats.inference.tables import ratio
+from ldpstats.inference.tables.effects import Effect
 
 Array = npt.NDArray[Any]
 

@@ -15,7 +15,7 @@ from surveys import quiet
 
 import ldpstats as ldp
 from ldpstats.privacy import uldp
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

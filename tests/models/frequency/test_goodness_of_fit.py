@@ -12,8 +12,8 @@ from surveys import quiet
 
 import ldpstats as ldp
 from ldpstats.inference import goodness
-from ldpstats.models.misfit import MISFIT
-from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
+from ldpstats.models.frequency.misfit import MISFIT
 
 Array = npt.NDArray[Any]
 

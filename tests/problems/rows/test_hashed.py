@@ -9,14 +9,15 @@ import numpy.typing as npt
 import pytest
 from shared.hashed_cells import hashed, incidence
 
-from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators import EM, MLE, structured
-from ldpstats.estimators.ascent import STEP
-from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.hashed_rows import BloomRows, LabelRows
-from ldpstats.operators import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
-from ldpstats.problems import Likelihood
+from ldpstats.estimators import EM, MLE
+from ldpstats.estimators.solvers import structured
+from ldpstats.estimators.solvers.ascent import STEP
+from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
+from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
+from ldpstats.problems.rows.hashed import BloomRows, LabelRows
 
 Array = npt.NDArray[Any]
 

@@ -9,8 +9,8 @@ from grid import all_reports
 import ldpstats as ldp
 from ldpstats.estimators.mle import MLE
 from ldpstats.mechanisms import CandidateMap
-from ldpstats.other import WithOther, other_law, other_rows
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.other import WithOther, other_law, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 
