@@ -18,9 +18,7 @@ from importlib import import_module
 from types import ModuleType
 
 from ldpstats import errors, privacy
-from ldpstats.channels.base import Channel
-from ldpstats.channels.combined import Kronecker, Mapped, Stacked
-from ldpstats.channels.structured import Bits, Dense, Uniformised
+from ldpstats.channels import structured as channels
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -50,6 +48,7 @@ from ldpstats.mechanisms import (
     Client,
     Collector,
     CustomMechanism,
+    Enumerated,
     ForcedResponse,
     Mangat,
     Mechanism,
@@ -89,34 +88,30 @@ __all__ = [
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
-    "Bits",
     "BoundaryWarning",
     "BudgetSpent",
     "CandidateMap",
-    "Channel",
     "Client",
     "Collector",
     "ConvergenceWarning",
     "Counts",
     "CustomMechanism",
-    "Dense",
     "DictionaryClient",
     "DictionaryModel",
     "DictionaryReports",
     "DictionaryResults",
     "DictionarySurvey",
     "Effect",
+    "Enumerated",
     "ForcedResponse",
     "FrequencyModel",
     "FrequencyResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
-    "Kronecker",
     "LDPError",
     "LDPWarning",
     "Mangat",
-    "Mapped",
     "Mechanism",
     "MechanismMismatch",
     "MisfitWarning",
@@ -127,25 +122,47 @@ __all__ = [
     "PersonalizedResults",
     "RAPPORClient",
     "Reports",
-    "Stacked",
     "TestResult",
-    "Uniformised",
     "UnknownCategory",
     "UnrelatedQuestion",
     "Warner",
+    "channels",
+    "datasets",
     "errors",
+    "inference",
+    "io",
     "lump",
     "mechanism_from_dict",
     "paired",
+    "planning",
     "privacy",
     "two_sample_test",
     "withhold",
 ]
 
-_ON_DEMAND = ("datasets", "io", "planning")  # imported when they are first named
+_ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+
+_ELSEWHERE = {  # names that the field uses, and ours
+    "GRR": "generalised randomised response is KRR(categories, epsilon)",
+    "RR": "randomised response is KRR(categories, epsilon), for two answers too",
+    "SUE": "symmetric unary encoding (basic RAPPOR) is KRAPPOR(categories, epsilon)",
+    "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
+    "OLH": "optimised local hashing is ORR(n_outputs, n_cohorts, epsilon) with n_outputs near "
+    "exp(epsilon) + 1",
+    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
+    **{
+        name: f"channels are in ldpstats.channels.structured: ldpstats.channels.structured.{name}"
+        for name in channels.__all__
+    },
+}
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
-    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}")
+    hint = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -86,6 +86,21 @@ start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
 """
 
 
+_KNOWN_AS = {  # names that the field uses, and ours
+    "grr": "krr",
+    "olh": "orr with --n-outputs near exp(epsilon) + 1",
+    "oue": "krappor with --theta 0.5",
+    "sue": "krappor",
+}
+
+
+def _own_name(name: str) -> str:
+    """The name of a mechanism as it is; one that the field uses is refused with ours."""
+    if name.lower() in _KNOWN_AS:
+        raise argparse.ArgumentTypeError(f"{name} is called {_KNOWN_AS[name.lower()]} here")
+    return name
+
+
 def add_privatize(commands: Any) -> None:
     words = "replace a column of true answers by privatised reports"
     command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
@@ -99,7 +114,8 @@ def add_privatize(commands: Any) -> None:
     add("--survey", metavar="FILE", help=words)
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
     names = sorted(_MECHANISMS)
-    made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
+    add_made = made.add_argument
+    add_made("--mechanism", type=_own_name, choices=names, metavar="NAME", help=", ".join(names))
     for name, (kind, text) in _PARAMETERS.items():
         flags = [f"-{name}"] if name == "f" else []
         made.add_argument(*flags, option(name), type=kind, help=text)

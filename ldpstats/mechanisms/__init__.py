@@ -9,6 +9,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.base import CandidateMap
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
@@ -36,6 +37,7 @@ __all__ = [
     "Client",
     "Collector",
     "CustomMechanism",
+    "Enumerated",
     "ForcedResponse",
     "LumpedUnary",
     "Mangat",

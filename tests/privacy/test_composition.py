@@ -32,11 +32,11 @@ def test_pairs_by_brute_force() -> None:
     rng = np.random.default_rng(2)
     Q0 = random_channel(rng, 4, 3)
     after = [random_channel(rng, 4, l) for l in (2, 5, 1)]  # noqa: E741
-    same = [sequential(Q0, after[0]), sequential(ldp.Dense(Q0), [after[0]] * 3)]
+    same = [sequential(Q0, after[0]), sequential(ldp.channels.Dense(Q0), [after[0]] * 3)]
     for found in (*same, sequential(Q0, np.array([after[0]] * 3))):
         for x, y0, y1 in np.ndindex(4, 3, 2):
             assert found.Q[x, 2 * y0 + y1] == Q0[x, y0] * after[0][x, y1]
-    found = sequential(Q0, [ldp.Dense(after[0]), after[1], after[2].tolist()])
+    found = sequential(Q0, [ldp.channels.Dense(after[0]), after[1], after[2].tolist()])
     parts = [Q0[:, [y]] * Q1 for y, Q1 in enumerate(after)]
     np.testing.assert_array_equal(found.Q, np.hstack(parts))
 

@@ -96,7 +96,7 @@ def test_reports_of_one_category_may_become_one() -> None:
 
 
 def test_processing_of_mechanisms_and_by_channels() -> None:
-    R = ldp.Dense(np.eye(5)[::-1])
+    R = ldp.channels.Dense(np.eye(5)[::-1])
     np.testing.assert_array_equal(post_process(URR, R).Q, URR.channel().matrix()[:, ::-1])
     np.testing.assert_array_equal(
         post_process(URR, R, SENSITIVE).Q, post_process(URR.channel(), R, AT).Q

@@ -169,16 +169,16 @@ def test_bad_labels() -> None:
         LEVELS.channel(),
         ldp.URR(4, range(4), epsilon=0.3).channel(),
         ldp.URR(4, (), epsilon=0.3).channel(),
-        ldp.Uniformised(3, 1.0, 0.0),
-        ldp.Uniformised(3, 0.0, np.array([0.5, 0.5, 0.0])),
-        ldp.Uniformised(3, 0.6, np.array([0.4, 0.0, 0.0])),
-        ldp.Uniformised(3, -0.2, 0.4),
-        ldp.Bits(np.array([[0], [1], [2]]), 3, 0.6, 0.3),
-        ldp.Bits(np.array([[0, 1], [1, 2]]), 3, 1.0, 0.3),
+        ldp.channels.Uniformised(3, 1.0, 0.0),
+        ldp.channels.Uniformised(3, 0.0, np.array([0.5, 0.5, 0.0])),
+        ldp.channels.Uniformised(3, 0.6, np.array([0.4, 0.0, 0.0])),
+        ldp.channels.Uniformised(3, -0.2, 0.4),
+        ldp.channels.Bits(np.array([[0], [1], [2]]), 3, 0.6, 0.3),
+        ldp.channels.Bits(np.array([[0, 1], [1, 2]]), 3, 1.0, 0.3),
     ],
 )
-def test_classes_are_those_of_the_matrix(channel: ldp.Channel) -> None:
-    found, dense = channel.output_classes(), ldp.Dense(channel.matrix()).output_classes()
+def test_classes_are_those_of_the_matrix(channel: ldp.channels.Channel) -> None:
+    found, dense = channel.output_classes(), ldp.channels.Dense(channel.matrix()).output_classes()
     np.testing.assert_allclose(found.log_ratio, dense.log_ratio, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(found.sole, dense.sole)
     np.testing.assert_array_equal(found.size, dense.size)
@@ -197,7 +197,7 @@ def test_classes_are_those_of_the_matrix(channel: ldp.Channel) -> None:
 )
 def test_patterns_of_urap_are_one_class(urap: ldp.URAP) -> None:
     found = urap.channel().output_classes()
-    dense = ldp.Dense(urap.channel().matrix()).output_classes()
+    dense = ldp.channels.Dense(urap.channel().matrix()).output_classes()
     S = len(urap.sensitive)
     told = 2**S if S else 0  # where the columns of what is revealed begin
     if S:
