@@ -17,8 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from ldpstats import errors, privacy
-from ldpstats.channels import structured as channels
+from ldpstats import channels, errors, privacy
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -151,7 +150,7 @@ _ELSEWHERE = {  # names that the field uses, and ours
     "exp(epsilon) + 1",
     "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
     **{
-        name: f"channels are in ldpstats.channels.structured: ldpstats.channels.structured.{name}"
+        name: f"channels are in ldpstats.channels: ldpstats.channels.{name}"
         for name in channels.__all__
     },
 }

@@ -50,4 +50,4 @@ def test_its_estimate_is_the_custom_mechanism_s() -> None:
 def test_its_specification_and_client() -> None:
     own = NearbyGrade(0.5)
     assert NearbyGrade.from_dict(own.to_dict()) == own != NearbyGrade(0.6)
-    assert own.client().privatize(3)["report"] in own.outputs
+    assert own.report_labels(own.client().privatize([3]))[0] in own.outputs
