@@ -180,38 +180,6 @@ def test_fieller_covers() -> None:
     assert abs(np.mean(np.abs(ratio - 2.0) <= 1.96 * se) - 0.95) > 4 * 0.0034
 
 
-# ---- refusals
-
-
-@pytest.mark.parametrize(
-    ("build", "match"),
-    [
-        (lambda: intervals.wald([0.1], [0.1], 0.0), "alpha=0.0"),
-        (lambda: intervals.wald([0.1], [0.1], 1.0), "alpha=1.0"),
-        (lambda: intervals.wald([0.1], [np.nan]), "se"),
-        (lambda: intervals.wald([0.1], [-0.1]), "se"),
-        (lambda: intervals.wald([np.nan], [0.1]), "estimate"),
-        (lambda: intervals.scheffe([0.1], [0.1], 0.05, df=0), "df=0"),
-        (lambda: intervals.exact_binomial([1.5], 10), "tally"),
-        (lambda: intervals.exact_binomial([-1], 10), "tally"),
-        (lambda: intervals.exact_binomial([11], 10), "tally"),
-        (lambda: intervals.exact_binomial([np.nan], 10), "tally"),
-        (lambda: intervals.exact_binomial([0], 0), "nobs"),
-        (lambda: intervals.exact_binomial([1], 10, scale=0.0), "scale"),
-        (lambda: intervals.wilson([1], 10, offset=np.nan), "offset"),
-        (lambda: intervals.clip_unit([0.3, 0.2]), "low <= high"),
-        (lambda: intervals.clip_unit([0.3, np.nan]), "low <= high"),
-        (lambda: intervals.percentile(np.zeros((10, 2)), 0.05), "at least 39"),
-        (lambda: intervals.percentile([[np.nan]], 0.5), "NaN"),
-        (lambda: intervals.simultaneous_alpha(0.05, 0), "k=0"),
-        (lambda: intervals.simultaneous_alpha(0.05, 3, "tukey"), "'bonferroni', 'sidak'"),
-    ],
-)
-def test_refusals(build: Callable[[], object], match: str) -> None:
-    with pytest.raises(InvalidArgument, match=match):
-        build()
-
-
 # ---- coverage
 
 

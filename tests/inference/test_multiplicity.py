@@ -7,7 +7,6 @@ import pytest
 from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.inference.multiplicity import METHODS, adjust, reject
 
 P = np.array([0.01, 0.02, 0.03, 0.04, 0.5])
@@ -79,37 +78,3 @@ def test_shares_of_the_level() -> None:
     # all hypotheses true and independent: 1 - prod(1 - .05 w), within four standard errors
     exact = 1.0 - np.prod(1.0 - 0.05 * shares)
     assert abs(false - exact) < 4 * np.sqrt(exact * (1 - exact) / reps)
-
-
-@pytest.mark.parametrize(
-    ("shares", "method"),
-    [
-        ([0.5, 0.5], "holm"),
-        ([0.5, 0.5], "bh"),
-        ([1.0], "bonferroni"),
-        ([0.5, 0.6], "bonferroni"),
-        ([1.0, 0.0], "bonferroni"),
-        ([1.5, -0.5], "bonferroni"),
-        ([np.nan, 0.5], "bonferroni"),
-    ],
-)
-def test_shares_that_are_none(shares: list[float], method: str) -> None:
-    with pytest.raises(InvalidArgument) as caught:
-        adjust([0.1, 0.2], method, shares)
-    assert caught.value.name == "shares"
-
-
-@pytest.mark.parametrize(
-    ("p", "alpha", "method", "match"),
-    [
-        ([0.1, np.nan], 0.05, "holm", "NaN"),
-        ([0.1, 1.5], 0.05, "holm", "pvalues"),
-        ([-0.1], 0.05, "holm", "pvalues"),
-        ([], 0.05, "holm", "non-empty"),
-        ([0.1], 0.0, "holm", "alpha"),
-        ([0.1], 0.05, "tukey", "'bonferroni', 'holm', 'bh'"),
-    ],
-)
-def test_refusals(p: list[float], alpha: float, method: str, match: str) -> None:
-    with pytest.raises(InvalidArgument, match=match):
-        reject(p, alpha, method)

@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pytest
 from scipy import stats
 from shared.effect_surveys import Z, as_dense, jacobian, survey
+from shared.refusals import Says, assert_refused, refusals
 
-from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables import ratio
 from ldpstats.inference.tables.effects import (
     Effect,
@@ -230,31 +230,52 @@ def test_risk_effects_are_cut_to_what_is_possible() -> None:
 
 # ---- refusals
 
+TABLE, V = survey()
+P_V = {"P": TABLE, "covariance": V}
+NO_LEVEL = [0.0, 1.0, 2.0, np.nan, "0.05"]
+NO_TABLE = [TABLE.ravel(), Says(TABLE * np.nan, "finite")]
+NO_ROW = [Says(i, "must be a position from 0 to 2") for i in (3, -1, 0.5, True, "1")]
+NO_COLUMN = [Says(j, "must be a position from 0 to 3") for j in (4, -1, 0.5, True, None)]
+
 
 @pytest.mark.parametrize(
-    ("build", "match"),
+    ("call", "begins"),
     [
-        (lambda P, V: conditional(P, V, 2, 0, 0), "given_axis=2: must be 0 for the rows"),
-        (lambda P, V: conditional(P, V, True, 0, 0), "given_axis=True"),
-        (lambda P, V: conditional(P, V, 0, 3, 0), "i=3: must be a position from 0 to 2"),
-        (lambda P, V: conditional(P, V, 0, 0, -1), "j=-1: must be a position from 0 to 3"),
-        (lambda P, V: conditional(P, V, 0, 0.5, 0), r"i=0\.5"),
-        (lambda P, V: conditional(P, V, 0, True, 0), "i=True"),
-        (lambda P, V: conditional(P, V, 0, 0, 0, 1.0), "alpha"),
-        (lambda P, V: conditionals(P, V, 3), "axis=3"),
-        (lambda P, V: conditionals(P, V, alpha=0.0), "alpha"),
-        (lambda P, V: conditionals(P[:2], V), "covariance=12: must have 8 rows, as P"),
-        (lambda P, V: conditionals(P.ravel(), V), "P="),
-        (lambda P, V: conditionals(P * np.nan, V), "finite"),
-        (lambda P, V: risk_difference(P, V, 1, 1, 0), "two different positions"),
-        (lambda P, V: risk_ratio(P, V, 0, 5, 0), "i, i2=5"),
-        (lambda P, V: odds_ratio(P, V, (0, 0), (0, 1)), "rows="),
-        (lambda P, V: odds_ratio(P, V, (0, 1), (0, 1, 2)), "columns="),
-        (lambda P, V: cramers_v(P, V, 2.0), "alpha"),
-        (lambda P, V: cramers_v(P.reshape(1, -1), V), "at least two rows"),
+        *refusals(
+            conditional,
+            P_V | {"given_axis": 0, "i": 0, "j": 0},
+            {
+                "P": NO_TABLE,
+                "given_axis": [Says(2, "must be 0 for the rows"), True],
+                "i": NO_ROW,
+                "j": NO_COLUMN,
+                "alpha": NO_LEVEL,
+            },
+        ),
+        *refusals(conditionals, P_V, {"P": NO_TABLE, "axis": [3, True], "alpha": NO_LEVEL}),
+        *refusals(
+            cramers_v,
+            P_V,
+            {"P": [*NO_TABLE, Says(TABLE.reshape(1, -1), "at least two rows")], "alpha": NO_LEVEL},
+        ),
+        *refusals(
+            odds_ratio,
+            P_V | {"rows": (0, 1), "columns": (0, 1)},
+            {"rows": [(0, 0), (0, 3)], "columns": [(0, 1, 2), (0, 4)]},
+        ),
     ],
 )
-def test_refusals(build: Callable[[Array, Covariance], object], match: str) -> None:
-    P, V = survey()
-    with pytest.raises(InvalidArgument, match=match):
-        build(P, V)
+def test_a_bad_argument_is_named(call: Callable[[], object], begins: str) -> None:
+    assert_refused(call, begins)
+
+
+@pytest.mark.parametrize(
+    ("call", "match"),
+    [
+        (lambda: conditionals(TABLE[:2], V), "covariance=12: must have 8 rows, as P"),
+        (lambda: risk_difference(TABLE, V, 1, 1, 0), "two different positions"),
+        (lambda: risk_ratio(TABLE, V, 0, 5, 0), "i, i2=5"),
+    ],
+)
+def test_arguments_that_do_not_go_together(call: Callable[[], object], match: str) -> None:
+    assert_refused(call, match)
