@@ -152,6 +152,22 @@ def test_lumped_bits_have_exact_intervals_of_the_kept_categories() -> None:
     assert sums.goodness_of_fit is not None and 0.0 <= sums.goodness_of_fit.pvalue <= 1.0
 
 
+def test_moments_of_lumped_bits_by_enumeration() -> None:
+    lumped, p, n = (
+        LumpedUnary(("a", "b", "c", "Other"), 0.7, 0.2),
+        np.array([0.4, 0.1, 0.2, 0.3]),
+        50,
+    )
+    bits = np.arange(8)[:, None] >> np.arange(3) & 1
+    law = p @ lumped.channel().matrix()
+    mean = law @ bits
+    moments = lumped.moments(lumped.counts([20, 15, 10], nobs=n))
+    np.testing.assert_allclose(moments.A @ p + moments.offset, [*mean, 1.0], rtol=0, atol=1e-14)
+    covariance = np.zeros((4, 4))  # the frequencies sum to one: nothing is random there
+    covariance[:3, :3] = ((bits.T * law) @ bits - np.outer(mean, mean)) / n
+    np.testing.assert_allclose(moments.V(p).matrix(), covariance, rtol=0, atol=1e-15)
+
+
 def test_krr_lumps_as_the_formula_says() -> None:
     # Q(Other|Other) = (e + L - 1)/(e + k - 1), Q(Other|kept) = L/(e + k - 1)
     k, L, e = 1000, 980, np.exp(2.0)
