@@ -26,7 +26,6 @@ from ldpstats.mechanisms.unary import KRAPPOR
 __all__ = [
     "KRAPPOR",
     "KRR",
-    "MECHANISMS",
     "ORAPPOR",
     "ORR",
     "PUM",
@@ -39,7 +38,6 @@ __all__ = [
     "CustomMechanism",
     "Enumerated",
     "ForcedResponse",
-    "LumpedUnary",
     "Mangat",
     "Mechanism",
     "PUMClient",
@@ -52,21 +50,12 @@ __all__ = [
     "withhold",
 ]
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    "CustomMechanism": CustomMechanism,
-    "ForcedResponse": ForcedResponse,
-    "KRAPPOR": KRAPPOR,
-    "KRR": KRR,
-    "LumpedUnary": LumpedUnary,
-    "Mangat": Mangat,
-    "ORAPPOR": ORAPPOR,
-    "ORR": ORR,
-    "RAPPOR": RAPPOR,
-    "URAP": URAP,
-    "URR": URR,
-    "UnrelatedQuestion": UnrelatedQuestion,
-    "Warner": Warner,
-}
+_KINDS = (
+    *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(URAP, URR, UnrelatedQuestion, Warner),
+)
+MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
+"""What `mechanism_from_dict` reads, and the command line offers where its options suffice."""
 
 
 def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
