@@ -39,7 +39,7 @@ def refusals(
                 value if isinstance(value, Said) else said(value),
                 LDPError,
             ),
-            id=f"{call.__name__} {field}={value.value if isinstance(value, Said) else value!s:.30}",
+            id=f"{call.__name__} {field}={_short(value)}",
         )
         for field, values in bad.items()
         for value in values
@@ -48,3 +48,9 @@ def refusals(
 
 def _spoiled(call: Callable[..., Any], good: Mapping[str, Any], name: str, value: Any) -> Any:
     return call(**{**good, name: value})
+
+
+def _short(value: Any) -> str:
+    """The value in a few characters, the same in every process: sets have no order."""
+    bare = value.value if isinstance(value, Said) else value
+    return str(sorted(bare) if isinstance(bare, set) else bare)[:30]
