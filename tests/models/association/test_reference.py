@@ -56,8 +56,9 @@ def test_three_variables() -> None:
     assert test.statistic == near(R["mutual_pearson"], rel=1e-9) and test.df == R["mutual_df"]
 
 
-@pytest.mark.parametrize(("counts", "name"), [(UCB, "two_by_two"), (HAIR, "general")])
-def test_strata_are_cochran_mantel_haenszel(counts: np.ndarray, name: str) -> None:
+@pytest.mark.parametrize("name", ["two_by_two", "general"])
+def test_strata_are_cochran_mantel_haenszel(name: str) -> None:
+    counts = {"two_by_two": UCB, "general": HAIR}[name]
     test, n = score(strata(counts)), counts.sum()
     assert test.statistic * (n - 1) / n == near(R[name], rel=1e-9)
     assert test.df == R.get(f"{name}_df", 1)
