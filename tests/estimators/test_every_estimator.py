@@ -11,11 +11,14 @@ import numpy.typing as npt
 import pytest
 from shared.moment_problems import DENSE, krr_channel, krr_likelihood, unary_moments
 
-from ldpstats.errors import InvalidArgument
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import (
     EM,
     ESTIMATORS,
     MLE,
+    NNLS,
+    Composite,
     CvxpyMLE,
 )
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
@@ -125,3 +128,12 @@ def test_a_tolerance_must_be_positive(make: Any, tol: float) -> None:
 def test_iterations_must_be_a_positive_integer(make: Any, max_iter: Any) -> None:
     with pytest.raises(InvalidArgument, match="max_iter"):
         make(max_iter=max_iter)
+
+
+@pytest.mark.parametrize("estimator", [NNLS(), Composite()])
+def test_what_is_for_one_variable_refuses_several(estimator: MomentsEstimator) -> None:
+    krr = ldp.KRR(2, epsilon=2.0)
+    model = ldp.AssociationModel(ldp.JointCounts.from_table([[40, 15], [15, 30]], (krr, krr)))
+    with pytest.raises(NotAvailable, match="one"):
+        model.fit(estimator)
+    assert estimator.constraints is None

@@ -9,7 +9,7 @@ from grid import all_reports, expected_counts
 import ldpstats as ldp
 from ldpstats.mechanisms import LumpedUnary, lump
 from ldpstats.problems.rows.base import DenseRows
-from ldpstats.problems.rows.other import WithOther
+from ldpstats.problems.rows.combined import WithOther
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 KEEP = ("driver", "nurse")

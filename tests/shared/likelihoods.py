@@ -8,11 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import (
-    Rows,
-    UnaryRows,
-    UniformRows,
-)
+from ldpstats.problems.rows.base import Rows, UniformRows
+from ldpstats.problems.rows.unary import UnaryRows
 
 Array = npt.NDArray[Any]
 

@@ -40,7 +40,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["CandidateMap", "Hashed"]
+__all__ = ["CandidateMap", "CellLaw", "Hashed"]
 
 Array = npt.NDArray[Any]
 
@@ -84,6 +84,28 @@ class CandidateMap:
                 f"must be integers, of shape (C, {size}, h)",
             )
         object.__setattr__(self, "cells", cells)
+
+
+@dataclass(frozen=True)
+class CellLaw:
+    """Probabilities that a report shows a cell: a label, or a bit that is set.
+
+    Parameters
+    ----------
+    high, low : float
+        For an answer that owns the cell, and for one that does not.
+    shared : float
+        That an answer owns the cell, over random hashes.
+    """
+
+    high: float
+    low: float
+    shared: float
+
+    @property
+    def mean(self) -> float:
+        """For an answer that hashes anywhere."""
+        return self.low + (self.high - self.low) * self.shared
 
 
 def candidate_labels(candidates: object) -> pd.Index[Any]:
@@ -136,16 +158,13 @@ class Hashed(Mechanism):
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
 
+    @property
     @abstractmethod
-    def _probabilities(self) -> tuple[float, float]:
-        """P(a cell is reported) for an answer that owns it, and for one that does not."""
+    def cell_law(self) -> CellLaw:
+        """Probabilities that a report shows a cell."""
 
     @abstractmethod
     def _noise(self) -> Noise: ...
-
-    @abstractmethod
-    def _background(self) -> float:
-        """P(an answer owns a given cell) over random hashes."""
 
     @abstractmethod
     def _precision(self, mean: float) -> float:
@@ -336,17 +355,15 @@ class Hashed(Mechanism):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:
         self._own(counts)
         ones, reports = self._tally(counts)
-        cells, (high, low) = self.cells(candidates), self._probabilities()
-        background = self._background()
-        mean = low + (high - low) * background
-        spread = background if self.is_open else 0.0
-        design = HashDesign(cells, self.n_cells, high - low, spread)
+        cells, law = self.cells(candidates), self.cell_law
+        spread = law.shared if self.is_open else 0.0
+        slope = law.high - law.low
         source = CohortSource(
-            design,
-            low + (high - low) * spread,
+            HashDesign(cells, self.n_cells, slope, spread),
+            law.low + slope * spread,
             ones,
             reports,
-            self._precision(mean),
+            self._precision(law.mean),
             self._noise(),
         )
         return CohortMoments(
@@ -369,7 +386,7 @@ class Hashed(Mechanism):
                 f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
                 f"labels each, determine at most {bound}: {help_}"
             )
-        design = HashDesign(cells, m, background=self._background() if self.is_open else 0.0)
+        design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
         alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
         shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
         return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"

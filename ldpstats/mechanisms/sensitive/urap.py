@@ -26,8 +26,9 @@ from ldpstats.mechanisms.bits import (
 from ldpstats.mechanisms.enumerated import without_cohort
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows, UnaryRows
+from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.unary import UnaryRows
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import packing, realised, samplers
 from ldpstats.sampling.words import Words
@@ -259,7 +260,7 @@ class URAP(Mechanism):
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
         self._closed(candidates)
         self._own(counts)
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         nobs = sums.nobs
         p1 = np.where(self._protects, self.p1, self.told)
         p0 = np.where(self._protects, self.d1, 0.0)

@@ -72,7 +72,7 @@ class Case:
         p = np.append(self.p, self.unlisted)
         here = np.flatnonzero(p)
         cells, m = mechanism.cells([names[i] for i in here]), mechanism.n_cells
-        high, low = mechanism._probabilities()
+        high, low = mechanism.cell_law.high, mechanism.cell_law.low
         reports = rng.multinomial(self.n, self.shares)
         ones = np.zeros((len(reports), m), dtype=np.int64)
         for c, n in enumerate(reports):
@@ -373,7 +373,7 @@ def test_several_mechanisms_share_the_unlisted_answers() -> None:
             for m, n in zip(mechanisms, (50_000, 9000), strict=True)
         ]
         model = ldp.FrequencyModel(groups, candidates=words)
-        problem: Any = model._inference
+        problem: Any = model.evidence.inference
         found.append(problem.collisions)
         results = model.fit()
         assert results.caution == "" and results.dispersion > 2.0

@@ -242,8 +242,8 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
         at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
         candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))
         seen = replace(mechanism, alphabet=None)
-    (high, low), m = mechanism._probabilities(), mechanism.n_cells
-    even = np.full((mechanism.n_cohorts, m), low + (high - low) * mechanism._background())
+    m = mechanism.n_cells
+    even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)
 
     def rows(part: Reports) -> Array:
         own = Counts(part.y, np.ones(len(part), dtype=np.int64), seen, cohort=part.cohort)
