@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -209,3 +210,10 @@ def quadratic_forms_of(x: Array, V: Array) -> Array:
 def quadratic_forms(d: Array, V: Array, rows: Array) -> Array:
     """(rows d)' (rows V rows')^-1 (rows d) of each survey."""
     return quadratic_forms_of(d @ rows.T, rows @ V @ rows.T)
+
+
+def quiet(call: Callable[[], Any]) -> Any:
+    """The value of a call that must not warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call()
