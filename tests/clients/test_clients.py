@@ -26,7 +26,7 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.mechanisms.rappor_client import _below, _keyed_words
-from tests.grid import MECHANISMS, WORDS
+from grid import MECHANISMS, WORDS
 
 # p = 0 and q = 1: every report is the permanent response itself
 BARE = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.0, q=1.0)

@@ -103,7 +103,7 @@ def audits(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Any]]:
         pytest.skip("the memory of a process is limited where /proc says how much it has")
     folder = tmp_path_factory.mktemp("specifications")
     documents = json.dumps([document for document, _ in SHORT.values()])
-    root = str(Path(__file__).parents[1])
+    root = str(Path(ldp.__file__).parents[1])
     run = subprocess.run(
         [sys.executable, "-c", AUDITS, folder, str(MEGABYTES), documents],
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": root},
