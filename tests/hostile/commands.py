@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from hostile import Hung, bounded, signed, spoil_document
+from hostile.calls import Hung, bounded, signed, spoil_document
 
 import ldpstats as ldp
 from ldpstats import io

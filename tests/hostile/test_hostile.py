@@ -15,13 +15,13 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-import hostile
-import hostile_commands
 import numpy as np
 import pandas as pd
 import pytest
-from hostile import Call, Examples, Fresh, Site, call_of, fault_of
-from hostile_commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
+from hostile import calls as hostile
+from hostile import commands as hostile_commands
+from hostile.calls import Call, Examples, Fresh, Site, call_of, fault_of
+from hostile.commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
 
 import ldpstats as ldp
 from ldpstats import datasets, io, privacy, utility
