@@ -262,7 +262,8 @@ def log_probability(tables: npt.ArrayLike) -> Array:
 
     counts = np.asarray(tables, dtype=np.float64)
     ways = sum(gammaln(counts.sum(axis=axis) + 1.0).sum(axis=-1) for axis in (-1, -2))
-    cells = gammaln(counts + 1.0).sum(axis=(-2, -1))
+    more = counts > 1.0  # few cells of a large table: log 0! = log 1! = 0
+    cells = gammaln(counts + 1.0, where=more, out=np.zeros(counts.shape)).sum(axis=(-2, -1))
     return np.asarray(ways - cells - gammaln(counts.sum(axis=(-2, -1)) + 1.0))
 
 
