@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from surveys import assert_cut, covered
+from simulate import coverage
+from surveys import assert_cut
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
@@ -217,11 +218,11 @@ def test_coverage(name: str, n: int, replications: Callable[[int], int]) -> None
         ends.append(fit.conf_int().to_numpy())
         wald.append(fit.conf_int(method="wald").to_numpy())
     least = 0.92 if n == 50 else 0.935
-    share = covered(np.array(ends), P)
+    share = coverage(np.array(ends), P)
     assert share.min() > least - 3 * np.sqrt(least * (1 - least) / R), share
     assert (np.diff(np.array(ends), axis=-1) > 0).all()
     if n == 50:  # control
-        assert covered(np.array(wald), P).min() < least - 3 * np.sqrt(least * (1 - least) / R)
+        assert coverage(np.array(wald), P).min() < least - 3 * np.sqrt(least * (1 - least) / R)
 
 
 @pytest.mark.slow
@@ -242,7 +243,7 @@ def test_coverage_in_mixtures(
             rest = other.privatize(rng.choice(5, size=n // 2, p=P), rng)
         ends.append(ldp.FrequencyModel([own, rest]).fit().conf_int().to_numpy())
     least = 0.92 if n == 50 else 0.935
-    share = covered(np.array(ends), P)
+    share = coverage(np.array(ends), P)
     assert share.min() > least - 3 * np.sqrt(least * (1 - least) / R), share
 
 

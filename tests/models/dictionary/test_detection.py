@@ -15,6 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy.special import ndtr, ndtri
+from simulate import ALPHA, at_least, at_most, near
 
 import ldpstats as ldp
 
@@ -23,19 +24,9 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
 
 Array = npt.NDArray[Any]
 
-ALPHA = 0.05
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 # the decoder of FPE16: grams by Bonferroni, the threshold as printed, all cliques
 FPE16: dict[str, Any] = {"threshold": "fpe16", "search": "cliques", "false_grams": 0.05}
-
-
-def at_most(share: float, R: int) -> float:
-    """Largest share among R surveys where the true one is `share`."""
-    return share + 3.0 * float(np.sqrt(share * (1.0 - share) / R))
-
-
-def slack(R: float, target: float = 1.0 - ALPHA) -> float:
-    return 4.0 * float(np.sqrt(target * (1.0 - target) / R))
 
 
 def zipf(k: int, exponent: float) -> Array:
@@ -109,12 +100,12 @@ class Outcome:
         return float(rows[method].mean()), len(rows)
 
     def check_errors(self) -> None:
-        assert self.false.mean() <= at_most(ALPHA, self.R), self.false.mean()
-        assert self.unadjusted.mean() > 2.0 * at_most(ALPHA, self.R)  # control
+        assert at_most(self.false.mean(), ALPHA, self.R), self.false.mean()
+        assert not at_most(self.unadjusted.mean() / 2, ALPHA, self.R)  # control
 
     def check_coverage(self) -> None:
         share, count = self.coverage("selected")
-        assert abs(share - (1.0 - ALPHA)) < slack(count), (share, count)
+        assert near(share, 1 - ALPHA, count), (share, count)
 
 
 def simulate(setting: Setting, R: int, seed: Any, **options: Any) -> Outcome:
@@ -245,9 +236,9 @@ def test_intervals_of_strings_that_were_just_accepted(replications: Callable[[in
     outcome = simulate(shared("rappor", 64), replications(500), 3)
     for power in (0.2, 0.5, 1.0):
         share, count = outcome.coverage("selected", power)
-        assert abs(share - (1.0 - ALPHA)) < slack(count), (power, share, count)
+        assert near(share, 1 - ALPHA, count), (power, share, count)
     usual, count = outcome.coverage("wald", 0.2)
-    assert usual < 1.0 - ALPHA - slack(count), (usual, count)  # control
+    assert not at_least(usual, 1 - ALPHA, count), (usual, count)  # control
 
 
 # ---- steep laws: what frequent strings hide
@@ -356,7 +347,7 @@ def test_strings_of_equal_frequency(replications: Callable[[int], int]) -> None:
     setting = hashes(6, 2, np.full(100, 0.01), 100_000)
     printed, ours = (simulate(setting, replications(50), 6, **o) for o in (FPE16, {}))
     for outcome in (printed, ours):
-        assert outcome.false.mean() <= at_most(ALPHA, outcome.R)
+        assert at_most(outcome.false.mean(), ALPHA, outcome.R)
     assert printed.found.mean() < 35
     assert all("INCOMPLETE" in text for text in printed.texts)
     assert ours.found.mean() > 70
@@ -378,7 +369,7 @@ def test_zipf_frequencies(replications: Callable[[int], int]) -> None:
     assert 14 <= np.mean(known) <= 19
     printed, ours = (simulate(setting, R, 9, **o) for o in (FPE16, {}))
     for outcome in (printed, ours):
-        assert outcome.false.mean() <= at_most(ALPHA, R), outcome.false.mean()
+        assert at_most(outcome.false.mean(), ALPHA, R), outcome.false.mean()
         assert outcome.found.min() >= 7
         assert outcome.most_frequent.mean() > 0.97
         outcome.check_coverage()
