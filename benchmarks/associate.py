@@ -13,7 +13,7 @@ from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.joint_reports import JointCounts
+from ldpstats.reports.joint import JointCounts
 
 __all__ = ["associate", "associate_million"]
 

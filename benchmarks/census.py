@@ -20,8 +20,8 @@ import pandas as pd
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE, Inversion, Thresholded
-from ldpstats.problems import Solution
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.problems.problem import Solution
+from ldpstats.reports.single import BitCounts, Counts
 
 DATA = Path(__file__).parents[2] / "shared/data/census1990/census1990_4attr.csv"
 EPSILONS = (0.1, 0.2, 0.5, 1.0, 2.0, 4.0, float(np.log(400)), 8.0, 10.0)

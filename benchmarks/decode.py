@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from timing import Row, Scale, measure, zipf
 
-from ldpstats.designs import HashDesign, least_squares
 from ldpstats.estimators import MLE
-from ldpstats.hashed_rows import LabelRows
-from ldpstats.problems import Likelihood
+from ldpstats.problems.hash_design import HashDesign, least_squares
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.hashed import LabelRows
 
 __all__ = ["decode"]
 

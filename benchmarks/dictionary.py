@@ -17,14 +17,14 @@ import numpy as np
 from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
-from ldpstats.designs import HashDesign
-from ldpstats.discovery.evidence import edges
-from ldpstats.discovery.owners import OwnedCells
-from ldpstats.discovery.pairs import PairTable, pair_tables
-from ldpstats.discovery.screening import ScreenedGrams, screen
-from ldpstats.discovery.search import Pair, grow
-from ldpstats.grams import GramLayout
-from ldpstats.mechanisms.hashing import distinct_cells
+from ldpstats.mechanisms.hashed.hashing import distinct_cells
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.search.evidence import edges
+from ldpstats.models.dictionary.search.owners import OwnedCells
+from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables
+from ldpstats.models.dictionary.search.paths import Pair, grow
+from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.problems.hash_design import HashDesign
 
 __all__ = ["dictionary"]
 

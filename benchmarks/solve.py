@@ -11,7 +11,7 @@ from timing import Row, Scale, measure, zipf
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 __all__ = ["dense", "dense_likelihood", "million", "rappor"]
 

@@ -18,11 +18,9 @@ from importlib import import_module
 from types import ModuleType
 
 from ldpstats import errors, privacy
-from ldpstats.association_results import AssociationResults
-from ldpstats.channels import Bits, Channel, Dense, Kronecker, Mapped, Stacked, Uniformised
-from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.dictionary_results import DictionaryResults
-from ldpstats.dictionary_survey import DictionaryClient, DictionarySurvey
+from ldpstats.channels.base import Channel
+from ldpstats.channels.combined import Kronecker, Mapped, Stacked
+from ldpstats.channels.structured import Bits, Dense, Uniformised
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -37,9 +35,8 @@ from ldpstats.errors import (
     NotIdentified,
     UnknownCategory,
 )
-from ldpstats.inference.effects import Effect
+from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import (
     KRAPPOR,
     KRR,
@@ -65,13 +62,18 @@ from ldpstats.mechanisms import (
     paired,
     withhold,
 )
-from ldpstats.models.association import AssociationModel
-from ldpstats.models.dictionary import DictionaryModel
-from ldpstats.models.frequency import FrequencyModel, two_sample_test
-from ldpstats.models.personalized import PersonalizedModel
-from ldpstats.personalized_results import PersonalizedResults
-from ldpstats.reports import BitCounts, Counts, Reports
-from ldpstats.results import FrequencyResults
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.dictionary.model import DictionaryModel
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.results import DictionaryResults
+from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.model import FrequencyModel, two_sample_test
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.personalized.model import PersonalizedModel
+from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __version__ = "0.1.0"
 
@@ -140,7 +142,7 @@ __all__ = [
     "withhold",
 ]
 
-_ON_DEMAND = ("datasets", "io", "plots", "utility")  # imported when they are first named
+_ON_DEMAND = ("datasets", "io", "planning")  # imported when they are first named
 
 
 def __getattr__(name: str) -> ModuleType:

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 
 import ldpstats as ldp
-from ldpstats.covariances import Covariance
 from ldpstats.inference import intervals
-from ldpstats.problems import Equations
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations
 
 Array = npt.NDArray[Any]
 

@@ -1,100 +1,64 @@
-"""The package's imports flow strictly downwards, and importing it stays light."""
+"""Imports flow strictly downwards, run in no circle, and importing the package stays light."""
 
 from __future__ import annotations
 
 import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 PACKAGE = Path(__file__).parents[1] / "ldpstats"
 
-# Lowest first. A module may import modules of lower layers and, in a package, its own siblings; an
-# import for annotations alone counts like any other. "ldpstats" is the package's own __init__, the
-# names that a user sees.
-LAYERS = (
-    "errors",
-    "checks",
-    "labels",
-    "grams",
-    "simplex",
-    "kernels",
-    "hash_kernels",
-    "cell_kernels",
-    "randomness",
-    "samplers",
-    "operators",
-    "sensitive_rows",
-    "designs",
-    "hashed_rows",
-    "joint_rows",
-    "bit_scores",
-    "channels",
-    "fingerprints",
-    "reports",
-    "joint_reports",
-    "dictionary_reports",
-    "covariances",
-    "estimates",
-    "problems",
-    "cohorts",
-    "cohort_moments",
-    "joint_moments",
-    "uldp",
-    "composition",
-    "privacy",
-    "other",
-    "clients",
-    "mechanisms",
-    "dictionary_mechanisms",
-    "dictionary_survey",
-    "estimators",
-    "inference",
-    "hypotheses",
-    "contrasts",
-    "discovery",
-    "summary",
-    "joint_summary",
-    "personalized_summary",
-    "dictionary_summary",
-    "plots",
-    "joint_plots",
-    "dictionary_plots",
-    "fitted_results",
-    "results",
-    "association_results",
-    "personalized_results",
-    "dictionary_results",
-    "models",
-    "utility",
-    "datasets",
-    "io",
-    "ldpstats",
-    "cli_common",
-    "cli_associate",
-    "cli_discover",
-    "cli",
-    "demo",
-)
-# Siblings in these packages are alternatives: they may share a base, not know one another. (k-RR is
-# a base too: Warner's design is k-RR with two categories; and lumped reports become those of a
-# custom mechanism.)
-SHARED_SIBLINGS = {
-    "mechanisms": {
-        "base",
-        "bits",
-        "custom",
+# The rooms of a folder, files and folders alike, lowest floor first. A room may import what stands
+# on a lower floor; rooms on one floor do not know each other. Folders without a plan here have no
+# order but that their rooms import one another in no circle. An import for annotations alone, or
+# inside a function, counts like any other. "ldpstats" is the package's own __init__: the names that
+# a user sees.
+FLOORS: Mapping[str, tuple[str, ...]] = {
+    "ldpstats": (
+        "errors",
+        "kernels",
+        "arguments",
+        "sampling",
+        "datasets",
+        "reports",
+        "problems",
+        "channels",
+        "clients",
+        "estimators",
+        "inference",
+        "mechanisms",
+        "models",
+        "privacy planning",
+        "io",
+        "ldpstats",
+        "cli demo",
+    ),
+    "ldpstats.problems": (
+        "simplex covariance hash_design",
+        "estimates rows",
+        "problem",
+        "equations",
         "hashed",
-        "hashed_bits",
-        "hashing",
-        "krr",
-        "rappor_client",
-        "urap",
-        "urr",
-    }
+        "joint",
+    ),
+    "ldpstats.problems.rows": ("base", "hashed joint other packed sensitive"),
+    "ldpstats.estimators": (
+        "base constraints solvers",
+        "inversion mle",
+        "composite cvxpy_mle em lasso moments_gls nnls normalized one_step projected thresholded",
+    ),
+    "ldpstats.mechanisms": (
+        "base bits",
+        "enumerated",
+        "custom krr unary",
+        "binary hashed",
+        "lumped sensitive",
+    ),
+    "ldpstats.models": ("shared", "frequency", "association dictionary personalized"),
 }
 HEAVY = {
     "cvxpy",
@@ -108,8 +72,21 @@ HEAVY = {
 }
 
 
-def imported_modules(source: str, module: str, is_package: bool) -> Iterator[tuple[str, int]]:
+def modules() -> dict[str, Path]:
+    """Every source file of the package by its dotted name."""
+    named = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        parts = ["ldpstats", *path.relative_to(PACKAGE).with_suffix("").parts]
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return named
+
+
+MODULES = modules()
+
+
+def imported_modules(source: str, module: str) -> Iterator[tuple[str, int]]:
     """Modules of ldpstats that `source` imports anywhere, functions included, with their lines."""
+    is_door = module in MODULES and MODULES[module].name == "__init__.py"
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -117,80 +94,129 @@ def imported_modules(source: str, module: str, is_package: bool) -> Iterator[tup
             base = node.module or ""
             if node.level:
                 parents = module.split(".")
-                parents = parents[: len(parents) - node.level + is_package]
+                parents = parents[: len(parents) - node.level + is_door]
                 base = ".".join([*parents, base] if base else parents)
-            # "from ldpstats import x" may name a submodule or a public name; resolve() decides
             names = [f"{base}.{alias.name}" for alias in node.names]
         else:
             continue
         for name in names:
             if name.split(".")[0] == "ldpstats":
-                yield name, node.lineno
+                # the last part may be a module or a name in one
+                yield name if name in MODULES else name.rpartition(".")[0] or name, node.lineno
 
 
-def resolve(name: str) -> tuple[str, str]:
-    """Layer of a dotted name, and the file or public name within it ("" for the layer itself)."""
-    parts = name.split(".")[1:]
-    if not parts or (parts[0] not in LAYERS and not exists(parts[0])):
-        return "ldpstats", ""
-    return parts[0], parts[1] if len(parts) > 1 else ""
+def rooms(module: str, target: str) -> tuple[str, str, str]:
+    """The innermost folder that holds both modules, and the room of each in it.
+
+    A folder's own __init__ is its door: it stands above all its rooms and has no room itself, but
+    that of the whole package, "ldpstats".
+    """
+    own, other = module.split("."), target.split(".")
+    depth = 0
+    while depth < min(len(own), len(other)) and own[depth] == other[depth]:
+        depth += 1
+    first = own[depth] if depth < len(own) else ""
+    second = other[depth] if depth < len(other) else ""
+    folder = ".".join(own[:depth])
+    if folder == "ldpstats":
+        first, second = first or "ldpstats", second or "ldpstats"
+    return folder, first, second
 
 
-def exists(name: str) -> bool:
-    return (PACKAGE / f"{name}.py").exists() or (PACKAGE / name).is_dir()
+def violation(module: str, target: str) -> str:
+    """Why `module` may not import `target`; "" where it may."""
+    if target not in MODULES:
+        return "which is not there"
+    folder, own, other = rooms(module, target)
+    if not own:  # a folder's door hands on what its rooms hold
+        return ""
+    if not other:
+        return "the door of its own folder"
+    floors = [floor.split() for floor in FLOORS.get(folder, ())]
+    if not floors:
+        return ""
+    height = {room: i for i, floor in enumerate(floors) for room in floor}
+    for room in (own, other):
+        if room not in height:
+            return f"but {room} has no floor in {folder}"
+    return "" if height[other] < height[own] else "which is not below it"
 
 
-def violations(source: str, module: str, is_package: bool = False) -> list[str]:
-    """Imports in `source`, the text of `module`, that the layers forbid."""
-    layer, own_file = resolve(module)
-    found = []
-    for name, line in imported_modules(source, module, is_package):
-        target, sibling = resolve(name)
-        if target not in LAYERS:
-            found.append(f"{module}:{line} imports {name}, which has no layer")
-        elif target == layer != "ldpstats":
-            shared = SHARED_SIBLINGS.get(layer)
-            if shared is not None and own_file and sibling not in shared:
-                found.append(f"{module}:{line} imports its sibling {name}")
-        elif LAYERS.index(target) >= LAYERS.index(layer):
-            found.append(f"{module}:{line} imports {name}, which is not below it")
-    return found
+def violations(source: str, module: str) -> list[str]:
+    """Imports in `source`, the text of `module`, that the plan forbids."""
+    return [
+        f"{module}:{line} imports {target}, {why}"
+        for target, line in imported_modules(source, module)
+        if (why := violation(module, target))
+    ]
 
 
-def modules() -> list[tuple[Path, str]]:
-    """Every source file of the package with its dotted name."""
-    named = []
-    for path in sorted(PACKAGE.rglob("*.py")):
-        parts = ["ldpstats", *path.relative_to(PACKAGE).with_suffix("").parts]
-        named.append((path, ".".join(parts[:-1] if parts[-1] == "__init__" else parts)))
-    return named
+def circles(arrows: Iterable[tuple[str, str]]) -> list[str]:
+    """Nodes that lie on a circle of arrows: what is left when sources and sinks are taken away."""
+    left = {arrow for arrow in arrows if arrow[0] != arrow[1]}
+    while True:
+        sources = {first for first, _ in left}
+        sinks = {second for _, second in left}
+        inner = {(a, b) for a, b in left if a in sinks and b in sources}
+        if inner == left:
+            return sorted(sources)
+        left = inner
 
 
-def test_every_module_has_a_layer() -> None:
-    assert [name for _, name in modules() if resolve(name)[0] not in LAYERS] == []
+def arrows_of(sources: Mapping[str, str]) -> list[tuple[str, str]]:
+    return [(m, target) for m, text in sources.items() for target, _ in imported_modules(text, m)]
 
 
-@pytest.mark.parametrize(("path", "name"), modules(), ids=[name for _, name in modules()])
-def test_imports_flow_down(path: Path, name: str) -> None:
-    assert violations(path.read_text(encoding="utf-8"), name, path.name == "__init__.py") == []
+def texts() -> dict[str, str]:
+    return {name: path.read_text(encoding="utf-8") for name, path in MODULES.items()}
+
+
+@pytest.mark.parametrize("name", MODULES)
+def test_imports_flow_down(name: str) -> None:
+    assert violations(MODULES[name].read_text(encoding="utf-8"), name) == []
+
+
+def test_no_module_imports_in_a_circle() -> None:
+    assert circles(arrows_of(texts())) == []
+
+
+def test_no_rooms_of_a_folder_import_in_a_circle() -> None:
+    plan = [rooms(*arrow) for arrow in arrows_of(texts())]
+    for folder in {folder for folder, _, _ in plan}:
+        arrows = [(own, other) for place, own, other in plan if place == folder and own and other]
+        assert circles(arrows) == [], folder
+
+
+@pytest.mark.parametrize("folder", FLOORS)
+def test_every_room_has_one_floor(folder: str) -> None:
+    inside = {m.removeprefix(f"{folder}.").split(".")[0] for m in MODULES if f"{folder}." in m}
+    planned = [room for floor in FLOORS[folder] for room in floor.split() if room != "ldpstats"]
+    assert sorted(planned) == sorted(inside)
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("module", "line"),
     [
-        "from ldpstats.models import frequency",
-        "from ldpstats import models",
-        "from ldpstats import FrequencyModel",
-        "import ldpstats.models.frequency",
-        "import ldpstats",
-        "from ..models.frequency import FrequencyModel",
-        "from .warner import Warner",
-        "from ldpstats.mechanisms import Warner",
-        "def f():\n    from ldpstats.results import Results",
+        ("mechanisms.krr", "from ldpstats.models import frequency"),
+        ("mechanisms.krr", "from ldpstats import models"),
+        ("mechanisms.krr", "from ldpstats import FrequencyModel"),
+        ("mechanisms.krr", "import ldpstats.models.frequency.model"),
+        ("mechanisms.krr", "import ldpstats"),
+        ("mechanisms.krr", "from ..models.frequency.model import FrequencyModel"),
+        ("mechanisms.krr", "from .binary import Warner"),
+        ("mechanisms.krr", "from .unary import KRAPPOR"),
+        ("mechanisms.krr", "from ldpstats.mechanisms import Warner"),
+        ("mechanisms.krr", "def f():\n    from ldpstats.models.frequency.results import Results"),
+        ("mechanisms.krr", "from ldpstats.mechanisms.nowhere.at import all"),
+        ("models.frequency.model", "from ldpstats.models.association.model import Any"),
+        ("models.personalized.model", "from ldpstats.models.dictionary.model import Any"),
+        ("models.shared.results", "from ldpstats.models.frequency.results import Any"),
+        ("estimators.em", "from ldpstats.estimators.lasso import Lasso"),
+        ("problems.rows.joint", "from ldpstats.problems.joint import JointMoments"),
     ],
 )
-def test_an_upward_import_is_caught(line: str) -> None:
-    assert len(violations(line, "ldpstats.mechanisms.krr")) == 1
+def test_an_upward_import_is_caught(module: str, line: str) -> None:
+    assert len(violations(line, f"ldpstats.{module}")) == 1
 
 
 @pytest.mark.parametrize(
@@ -199,6 +225,16 @@ def test_an_upward_import_is_caught(line: str) -> None:
 )
 def test_a_downward_import_passes(line: str) -> None:
     assert violations(line, "ldpstats.mechanisms.krr") == []
+
+
+def test_a_circle_of_siblings_is_caught() -> None:
+    """Two files of one folder that import each other, the one inside a function, as 0.1.0 had."""
+    folder = "ldpstats.models.association"
+    sources = texts()
+    sources[f"{folder}.independence"] += f"\nfrom {folder}.model import AssociationModel\n"
+    sources[f"{folder}.model"] += f"\ndef f():\n    from {folder}.independence import score_test\n"
+    found = circles(arrows_of(sources))
+    assert {f"{folder}.model", f"{folder}.independence"} <= set(found)
 
 
 def heavy_modules(statement: str) -> set[str]:

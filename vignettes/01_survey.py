@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
-from ldpstats import datasets, utility
+from ldpstats import datasets, planning
 from ldpstats.estimators.constraints import unimodal
 
 figures = Path(sys.argv[2]) if sys.argv[1:2] == ["--figures"] else None
@@ -40,8 +40,8 @@ epsilons = np.array([0.5, 1.0, 2.0, 3.0])
 design = pd.DataFrame(
     {
         "truthful reports": np.exp(epsilons) / (np.exp(epsilons) + k - 1),
-        "typical se": np.sqrt(utility.krr_worst_l2(k, epsilons, n) / k),
-        "effective n": utility.effective_sample_size("krr", k, epsilons, n),
+        "typical se": np.sqrt(planning.krr_worst_l2(k, epsilons, n) / k),
+        "effective n": planning.effective_sample_size("krr", k, epsilons, n),
     },
     index=pd.Index(epsilons, name="epsilon"),
 )

@@ -22,7 +22,7 @@ import pandas as pd
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--full", action="store_true", help="recompute the stored grid (20 minutes)")
@@ -165,8 +165,8 @@ def errors(mechanism, p, n, rng):
 
 
 FORMULAS = {
-    ldp.KRR: (utility.krr_l2, utility.krr_l1),
-    ldp.KRAPPOR: (utility.krappor_l2, utility.krappor_l1),
+    ldp.KRR: (planning.krr_l2, planning.krr_l1),
+    ldp.KRAPPOR: (planning.krappor_l2, planning.krappor_l1),
 }
 SMALL, LARGE = 100, 1_000_000
 rng = np.random.default_rng(3)
@@ -203,19 +203,19 @@ assert 0.8 < np.sqrt((scores**2).mean(axis=None)) < 1.2  # as many small ones as
 
 # %%
 sizes = np.arange(3, 5001)
-at_half = np.array([utility.excess_ratio(k, np.log(k / 2)) for k in sizes])
-at_full = np.array([utility.excess_ratio(k, np.log(k)) for k in sizes])
+at_half = np.array([planning.excess_ratio(k, np.log(k / 2)) for k in sizes])
+at_full = np.array([planning.excess_ratio(k, np.log(k)) for k in sizes])
 assert at_half.min() > 1.0
 assert sizes[at_half.argmin()] == 11 and round(at_half.min(), 3) == 1.443
 assert sizes[at_full.argmin()] == 8 and round(at_full.min(), 4) == 2.1536
 
 crossover = pd.DataFrame({"k": [8, 16, 64, 256, 1024]}).set_index("k")
-crossover["epsilon*"] = [utility.crossover_epsilon(k) for k in crossover.index]
+crossover["epsilon*"] = [planning.crossover_epsilon(k) for k in crossover.index]
 crossover["2/3 ln k"] = 2 / 3 * np.log(crossover.index)
 crossover["ln(k/2)"] = np.log(crossover.index / 2)
 print(crossover.round(2).to_string())
 assert crossover["epsilon*"].round(2).tolist() == [0.78, 1.56, 2.69, 3.67, 4.61]
-assert all(utility.excess_ratio(k, 0.01) > 1.0 for k in (2, 3, 4, 5))
+assert all(planning.excess_ratio(k, 0.01) > 1.0 for k in (2, 3, 4, 5))
 
 # %% [markdown]
 # The simulation agrees. Below the crossover k-RAPPOR has the smaller loss, at it neither, above it
@@ -247,13 +247,13 @@ assert (places["1.2 epsilon*"] < -LIMIT).all()
 k, n = 100, 1_000
 epsilon = np.log(k)
 slides = (k - 1) * (np.sqrt(k) - 1) ** 2 / ((k - 1) * (np.sqrt(k) - 1) ** 2 + k**2 * k)
-paper = utility.effective_sample_size("krappor", k, epsilon, 1)
+paper = planning.effective_sample_size("krappor", k, epsilon, 1)
 loss = (errors(ldp.KRAPPOR(k, epsilon), np.full(k, 1 / k), n, rng) ** 2).sum(axis=1)
-measured = utility.nonprivate_worst_l2(k, n) / loss.mean()
+measured = planning.nonprivate_worst_l2(k, n) / loss.mean()
 print(f"share of the sample left: paper {paper:.4f}, slides {slides:.4f}, simulated {measured:.4f}")
 assert round(paper, 4) == 0.0742 and round(slides, 4) == 0.0080
-assert abs(compare(loss, utility.nonprivate_worst_l2(k, n) / paper)[1]) < LIMIT
-assert abs(compare(loss, utility.nonprivate_worst_l2(k, n) / slides)[1]) > 100
+assert abs(compare(loss, planning.nonprivate_worst_l2(k, n) / paper)[1]) < LIMIT
+assert abs(compare(loss, planning.nonprivate_worst_l2(k, n) / slides)[1]) > 100
 
 # %%
 fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
@@ -272,7 +272,7 @@ left.set_title("Propositions 3 and 4", fontsize="medium")
 left.legend(frameon=False, fontsize="small", loc="upper center", ncols=2)
 left.set_ylim(0.9, 1.12)
 many = np.unique(np.geomspace(6, 4096, 100).round().astype(int))
-exact = [utility.crossover_epsilon(k) for k in many]
+exact = [planning.crossover_epsilon(k) for k in many]
 right.semilogx(many, exact, "k-", base=2, label=r"$\epsilon^*$: the mechanisms cross")
 right.semilogx(many, 2 / 3 * np.log(many), "k:", base=2, label=r"$\frac{2}{3}\,\ln k$")
 right.semilogx(many, np.log(many / 2), "C0--", base=2, label=r"$\ln(k/2)$: Proposition 5")
@@ -417,7 +417,7 @@ assert distance(same) < 5.0 < distance(moved)
 # %%
 tall = grid.query("k >= 256")
 by_theory = [
-    utility.krappor_l2(np.full(k, 1 / k), np.log(e), n) - utility.nonprivate_worst_l2(k, n)
+    planning.krappor_l2(np.full(k, 1 / k), np.log(e), n) - planning.nonprivate_worst_l2(k, n)
     for _, n, k, e in tall.index
 ]
 closeness = tall["krappor_empirical_l2"] ** 2 / by_theory
@@ -659,7 +659,7 @@ for loss, name in (("l1", "figure2"), ("l2", "figure6")):
 # distribution is better than either).
 
 # %%
-star = np.array([utility.crossover_epsilon(int(x)) for x in k])
+star = np.array([planning.crossover_epsilon(int(x)) for x in k])
 rules = {
     "epsilon > epsilon*": np.log(odds) > star,
     "epsilon >= ln(k/2)": odds >= k / 2,

@@ -25,8 +25,8 @@ import pandas as pd
 from scipy.linalg import cho_factor, cho_solve
 
 import ldpstats as ldp
-from ldpstats import utility
-from ldpstats.designs import HashDesign
+from ldpstats import planning
+from ldpstats.problems.hash_design import HashDesign
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--full", action="store_true", help="recompute the stored grid (30 minutes)")
@@ -610,7 +610,11 @@ def draw_losses(ax, alphabet, size, n):
     p = geometric(size)
     ax.axhline(l1(p, 1.0 / size), color="0.4", lw=0.9, ls=":", label="uniform guess")
     ax.axhline(
-        utility.nonprivate_l1(p, n), color="0.4", lw=0.9, ls="-.", label="sampling error (see text)"
+        planning.nonprivate_l1(p, n),
+        color="0.4",
+        lw=0.9,
+        ls="-.",
+        label="sampling error (see text)",
     )
     tidy(ax, yscale="log", xlabel=r"$\epsilon$ (nats)", ylabel="median l1 loss")
     ax.set_title(f"{alphabet.title()}, S = {size:,}, n = {n:,}", fontsize="medium")

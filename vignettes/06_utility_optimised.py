@@ -25,7 +25,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats import datasets, privacy, utility
+from ldpstats import datasets, planning, privacy
 from ldpstats.estimators import MLE, Inversion, Thresholded
 
 parser = argparse.ArgumentParser()
@@ -183,7 +183,7 @@ assert mixed[1] > 1.5 * mixed[0]
 # epsilon above $\frac23 \ln S$, approximately.
 #
 # MK19 leaves open which theta, the probability that a respondent's own bit is set, is best for
-# uRAP, and takes $e^{\epsilon/2} / (1 + e^{\epsilon/2})$. `utility.best_theta` finds it. At small
+# uRAP, and takes $e^{\epsilon/2} / (1 + e^{\epsilon/2})$. `planning.best_theta` finds it. At small
 # epsilon the paper's is as good. At large epsilon the best is smaller: it loses some own bits and
 # gets rid of many more that others set. At $\epsilon = 3$ that takes 25 to 40 % off the worst-case
 # squared l2 loss in the three tables below.
@@ -198,9 +198,9 @@ def shape(k, size, share):
 def urap_less_urr(epsilon, k, size, share, best=False):
     """Difference of the expected squared l2 losses of one respondent."""
     p, first = shape(k, size, share), np.arange(size)
-    theta = float(utility.best_theta(k, size, epsilon, p=p)) if best else None
-    urr_loss = utility.urr_l2(p, first, epsilon, 1)
-    return float(utility.urap_l2(p, first, epsilon, 1, theta=theta) - urr_loss)
+    theta = float(planning.best_theta(k, size, epsilon, p=p)) if best else None
+    urr_loss = planning.urr_l2(p, first, epsilon, 1)
+    return float(planning.urap_l2(p, first, epsilon, 1, theta=theta) - urr_loss)
 
 
 def crossing(size, k=2_000, share=0.15, best=False):
@@ -225,14 +225,14 @@ gains = {}
 for name, k, size in (("location", 625, 16), ("census", 400, 76), ("gss", 800, 480)):
     for epsilon in (0.1, 1.0, 3.0, np.log(k)):
         column = "ln k" if epsilon == np.log(k) else epsilon
-        best = utility.best_theta(k, size, epsilon)
+        best = planning.best_theta(k, size, epsilon)
         gains.setdefault(name, {})[column] = f"{best.gain:.2f} ({best.theta:.2f})"
 print("worst-case squared l2 loss at the paper's theta over that at the best theta (in brackets)")
 print(pd.DataFrame(gains).T.to_string())
 for k, size, low, high in ((625, 16, 1.3, 1.35), (400, 76, 1.5, 1.6), (800, 480, 1.6, 1.7)):
-    assert utility.best_theta(k, size, 0.1).gain < 1.001
-    assert low < utility.best_theta(k, size, 3.0).gain < high
-assert 4.6 < utility.best_theta(800, 480, np.log(800)).gain < 4.7
+    assert planning.best_theta(k, size, 0.1).gain < 1.001
+    assert low < planning.best_theta(k, size, 3.0).gain < high
+assert 4.6 < planning.best_theta(800, 480, np.log(800)).gain < 4.7
 
 # %%
 k, size = 400, 76
@@ -251,19 +251,19 @@ left.set_ylabel(r"$\epsilon$ above which uRR is better")
 left.set_title("squared l2 loss of the inversion estimate", fontsize="medium")
 left.legend(frameon=False, fontsize="small", loc="upper left")
 grid = np.geomspace(0.1, 10.0, 60)
-thetas = [float(utility.best_theta(k, size, epsilon, p=p)) for epsilon in grid]
+thetas = [float(planning.best_theta(k, size, epsilon, p=p)) for epsilon in grid]
 curves = {
-    "uRR": (utility.urr_l2(p, first, grid, 1), "C0-"),
-    "uRAP": (utility.urap_l2(p, first, grid, 1), "C2-"),
+    "uRR": (planning.urr_l2(p, first, grid, 1), "C0-"),
+    "uRAP": (planning.urap_l2(p, first, grid, 1), "C2-"),
     "uRAP with the best theta": (
         [
-            float(utility.urap_l2(p, first, epsilon, 1, theta=theta))
+            float(planning.urap_l2(p, first, epsilon, 1, theta=theta))
             for epsilon, theta in zip(grid, thetas, strict=True)
         ],
         "C2--",
     ),
-    "RR": (utility.krr_l2(p, grid, 1), "C3-"),
-    "RAPPOR": (utility.krappor_l2(p, grid, 1), "C1-"),
+    "RR": (planning.krr_l2(p, grid, 1), "C3-"),
+    "RAPPOR": (planning.krappor_l2(p, grid, 1), "C1-"),
     "no privacy": (np.full(grid.size, 1.0 - p @ p), "k-"),
 }
 for label, (loss, style) in curves.items():
@@ -289,17 +289,17 @@ finish(fig, "choice")
 rows = {}
 for name, k, size in (("location", 625, 16), ("census", 400, 76), ("gss", 800, 480)):
     epsilon = np.log(k)
-    l1, l2 = utility.nonprivate_worst_l1(k, 1), utility.nonprivate_worst_l2(k, 1)
+    l1, l2 = planning.nonprivate_worst_l1(k, 1), planning.nonprivate_worst_l2(k, 1)
     rows[name] = {
-        "uRR": utility.urr_worst_l1(k, size, epsilon, 1) / l1,
+        "uRR": planning.urr_worst_l1(k, size, epsilon, 1) / l1,
         "1+S/(k-1)": 1.0 + size / (k - 1),
-        "uRAP": utility.urap_worst_l1(k, size, epsilon, 1) / l1,
+        "uRAP": planning.urap_worst_l1(k, size, epsilon, 1) / l1,
         "1+S/k^.75": 1.0 + size / k**0.75,
-        "RR": utility.krr_worst_l1(k, epsilon, 1) / l1,
-        "RAPPOR": utility.krappor_worst_l1(k, epsilon, 1) / l1,
+        "RR": planning.krr_worst_l1(k, epsilon, 1) / l1,
+        "RAPPOR": planning.krappor_worst_l1(k, epsilon, 1) / l1,
         "k^.25": k**0.25,
-        "RR, l2": utility.krr_worst_l2(k, epsilon, 1) / l2,
-        "RAPPOR, l2": utility.krappor_worst_l2(k, epsilon, 1) / l2,
+        "RR, l2": planning.krr_worst_l2(k, epsilon, 1) / l2,
+        "RAPPOR, l2": planning.krappor_worst_l2(k, epsilon, 1) / l2,
         "k^.5": k**0.5,
     }
 ratios = pd.DataFrame(rows, dtype=float).T
@@ -309,7 +309,7 @@ np.testing.assert_allclose(ratios["uRR"], ratios["1+S/(k-1)"], rtol=1e-9)
 assert (ratios["RR"] - 2.0).abs().max() < 0.01 and (ratios["RR, l2"] - 4.0).abs().max() < 0.02
 assert (ratios["RAPPOR"] / ratios["k^.25"] - 1.0).abs().max() < 0.1
 assert (ratios["RAPPOR, l2"] / ratios["k^.5"] - 1.0).abs().max() < 0.2
-near_zero = utility.krappor_l2(np.full(10, 0.1), 1e-4, 1) * 1e-8
+near_zero = planning.krappor_l2(np.full(10, 0.1), 1e-4, 1) * 1e-8
 print(f"RAPPOR, k = 10, epsilon near 0: {near_zero:.3f} / (n epsilon^2)")
 assert abs(near_zero - 40.0) < 0.1  # Table 4: 36
 # %% [markdown]
@@ -382,7 +382,7 @@ def build(kind, sensitive, epsilon):
 # All four mechanisms report category x of a respondent who is in it with one probability, q, and of
 # one who is not with another, r; which ones depends on whether x is sensitive. So the expected
 # losses of the inversion estimate are sums over categories (Propositions 4, 7, 15 and 18 of MK19;
-# `utility.urr_l1` and its kin). Drawing without replacement takes off a part of the variance.
+# `planning.urr_l1` and its kin). Drawing without replacement takes off a part of the variance.
 
 
 # %%
@@ -411,15 +411,15 @@ people, sensitive = load("gss", 5)
 p, n = people / people.sum(), 30_000
 for epsilon in (0.1, 1.0, np.log(800)):
     by_formula = {
-        "RR": (utility.krr_l1(p, epsilon, n), utility.krr_l2(p, epsilon, n)),
-        "RAPPOR": (utility.krappor_l1(p, epsilon, n), utility.krappor_l2(p, epsilon, n)),
+        "RR": (planning.krr_l1(p, epsilon, n), planning.krr_l2(p, epsilon, n)),
+        "RAPPOR": (planning.krappor_l1(p, epsilon, n), planning.krappor_l2(p, epsilon, n)),
         "uRR": (
-            utility.urr_l1(p, sensitive, epsilon, n),
-            utility.urr_l2(p, sensitive, epsilon, n),
+            planning.urr_l1(p, sensitive, epsilon, n),
+            planning.urr_l2(p, sensitive, epsilon, n),
         ),
         "uRAP": (
-            utility.urap_l1(p, sensitive, epsilon, n),
-            utility.urap_l2(p, sensitive, epsilon, n),
+            planning.urap_l1(p, sensitive, epsilon, n),
+            planning.urap_l2(p, sensitive, epsilon, n),
         ),
     }
     for kind, (l1, l2) in by_formula.items():

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 from ldpstats.estimators import MLE
 
 figures = Path(sys.argv[2]) if sys.argv[1:2] == ["--figures"] else None
@@ -186,7 +186,7 @@ def realisations(kind: str, epsilon: float, R: int) -> pd.DataFrame:
         r_hat = MLE(tol=1e-7).solve(ldp.FrequencyModel(data).likelihood()).p
         for case, known in cases.items():
             p_hat, pi = spread(r_hat, known["background"])
-            bound = utility.personalized_bound(r_hat, r, pi, truth)
+            bound = planning.personalized_bound(r_hat, r, pi, truth)
             loss = float(np.abs(p_hat - p).sum())
             rows.append((case, loss, bound.first, bound.second, loss / 2))
     return pd.DataFrame(rows, columns=["case", "loss", "first term", "second term", "TV"])

@@ -26,8 +26,8 @@ import numpy as np
 import pandas as pd
 
 import ldpstats as ldp
-from ldpstats import utility
-from ldpstats.discovery.evidence import printed_threshold
+from ldpstats import planning
+from ldpstats.models.dictionary.search.evidence import printed_threshold
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--full", nargs="*", metavar="SCENE", help="recompute what is stored")
@@ -94,7 +94,7 @@ print(truth.head(3).round(4).to_string(), "...", truth.tail(2).round(4).to_strin
 # which a string passes all of them with probability .8.
 
 # %%
-plan = utility.plan_dictionary(length=12, alphabet=LETTERS, epsilon=epsilon, n=n)
+plan = planning.plan_dictionary(length=12, alphabet=LETTERS, epsilon=epsilon, n=n)
 print(plan)
 assert plan.best["found"] < 0.5 * plan.comparison["found"]["paper"]
 
@@ -353,7 +353,7 @@ def experiment(scene, law, length, gram, run, arms, thresholds=(None,)):
             elif arm == "ours, same reports":
                 row, strings = decoded(true, reports)
             else:
-                planned = utility.plan_dictionary(length, LETTERS, survey.epsilon, N, grams=gram)
+                planned = planning.plan_dictionary(length, LETTERS, survey.epsilon, N, grams=gram)
                 row, strings = decoded(true, planned.survey().privatize(answers, rng))
             labels = {"scene": scene, "law": law, "length": length, "gram": gram, "arm": arm}
             row = labels | {"threshold": times, "run": run} | row
@@ -402,7 +402,7 @@ def host_experiment(run):
         made.append((f"{arm}, delta as used", 2, *decoded(true, reports, **used)))
         if arm == "paper":
             made.append(("ours, same reports", 2, *decoded(true, reports)))
-    planned = utility.plan_dictionary(20, HOST_LETTERS, total, answers.size)
+    planned = planning.plan_dictionary(20, HOST_LETTERS, total, answers.size)
     reports = planned.survey().privatize(answers, rng)
     made.append(("ours, planned", int(planned.best["gram"]), *decoded(true, reports)))
     for arm, q in (("trigrams", q_of(total / 3.0)), ("trigrams, q as printed", 0.32)):

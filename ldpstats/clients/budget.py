@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import BudgetSpent, InvalidArgument, MechanismMismatch, NotAvailable, shorten
 

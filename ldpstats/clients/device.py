@@ -11,7 +11,7 @@ import numpy as np
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.secrecy import secretive
 from ldpstats.errors import NotAvailable
-from ldpstats.randomness import Words
+from ldpstats.sampling.words import Words
 
 __all__ = ["Client", "Collector", "Device", "in_all", "plain"]
 

@@ -6,9 +6,9 @@ import warnings
 
 import numpy as np
 
-from ldpstats.checks import boolean, positive_number
+from ldpstats.arguments.checks import boolean, positive_number
+from ldpstats.channels.audit import Audit
 from ldpstats.errors import InvalidArgument, LDPWarning
-from ldpstats.privacy import Audit
 
 __all__ = ["check_audit", "check_cohorts", "check_epsilon"]
 

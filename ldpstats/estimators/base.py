@@ -7,8 +7,9 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy.typing as npt
 
-from ldpstats.covariances import Covariance
-from ldpstats.problems import Likelihood, Moments, Solution
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Likelihood, Solution
 
 __all__ = ["Estimator", "LikelihoodEstimator", "MomentsEstimator", "SelectingEstimator"]
 

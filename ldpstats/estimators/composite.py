@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Equations, Moments, Solution
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Composite"]
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import numbers, one_of, positive_integer
+from ldpstats.arguments.checks import numbers, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 
 if TYPE_CHECKING:

@@ -10,7 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
-from ldpstats.estimators.ascent import (
+from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.mle import maximise
+from ldpstats.estimators.solvers.ascent import (
     Ascent,
     certified_gap,
     check_tol,
@@ -19,10 +21,8 @@ from ldpstats.estimators.ascent import (
     report,
     require_possible,
 )
-from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.mle import maximise
-from ldpstats.operators import Rows, UniformRows
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows, UniformRows
 
 __all__ = ["CvxpyMLE"]
 

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer
-from ldpstats.estimators.ascent import (
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.solvers.ascent import (
     STEP,
     Ascent,
     certified_gap,
@@ -19,13 +20,12 @@ from ldpstats.estimators.ascent import (
     report,
     require_possible,
 )
-from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.merged import maximise_merged
-from ldpstats.estimators.proximal import DiagonalModel
-from ldpstats.estimators.structured import prepared
-from ldpstats.operators import Rows
-from ldpstats.problems import Likelihood, Solution
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.estimators.solvers.merged import maximise_merged
+from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.estimators.solvers.structured import prepared
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["EM", "em_step"]
 

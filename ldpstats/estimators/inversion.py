@@ -8,7 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Inversion"]
 

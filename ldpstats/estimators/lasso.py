@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.checks import one_of, real_number
-from ldpstats.cohort_moments import CohortMoments
+from ldpstats.arguments.checks import one_of, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators.base import SelectingEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Lasso"]
 
@@ -72,7 +73,7 @@ class Lasso(SelectingEstimator):
         NotIdentified
             Where the selected candidates cannot be told apart.
         """
-        from ldpstats.estimators.nonnegative import nonnegative_lasso, penalty_level
+        from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso, penalty_level
 
         if not isinstance(problem, CohortMoments):
             raise NotAvailable(

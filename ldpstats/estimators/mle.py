@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators.ascent import (
+from ldpstats.estimators.base import LikelihoodEstimator
+from ldpstats.estimators.solvers.ascent import (
     LAST_STEP,
     STEP,
     Ascent,
@@ -20,18 +21,17 @@ from ldpstats.estimators.ascent import (
     observed,
     report,
 )
-from ldpstats.estimators.base import LikelihoodEstimator
-from ldpstats.estimators.closed_form import solve_uniform
-from ldpstats.estimators.interior import interior_newton
-from ldpstats.estimators.low_rank import LowRankModel
-from ldpstats.estimators.merged import maximise_merged
-from ldpstats.estimators.newton import newton
-from ldpstats.estimators.proximal import STALE, DiagonalModel, Model, proximal_newton
-from ldpstats.estimators.sampled import has_few_reports, is_joint, is_table, sampled
-from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.operators import Rows, StackedRows, UniformRows
-from ldpstats.problems import Likelihood, Solution
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.estimators.solvers.closed_form import solve_uniform
+from ldpstats.estimators.solvers.interior import interior_newton
+from ldpstats.estimators.solvers.low_rank import LowRankModel
+from ldpstats.estimators.solvers.merged import maximise_merged
+from ldpstats.estimators.solvers.newton import newton
+from ldpstats.estimators.solvers.proximal import STALE, DiagonalModel, Model, proximal_newton
+from ldpstats.estimators.solvers.sampled import has_few_reports, is_joint, is_table, sampled
+from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import Rows, StackedRows, UniformRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 if TYPE_CHECKING:
     import cvxpy
@@ -108,7 +108,7 @@ class MLE(LikelihoodEstimator):
         if self.constraints is None:
             found, how = maximise(W, n, target, self.tol is None, self.max_iter)
         else:
-            from ldpstats.estimators.constrained import constrained_maximum
+            from ldpstats.estimators.solvers.constrained import constrained_maximum
 
             found = constrained_maximum(prepared(W), n, self.constraints, target, self.max_iter)
             how = f"sequential quadratic programming, {found.n_iter} iterations"

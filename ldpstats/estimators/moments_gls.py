@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotAvailable
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.joint_moments import JointMoments
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.joint import JointMoments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["MomentsGLS"]
 

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.cohort_moments import CohortMoments
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Equations, Moments, Solution
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["NNLS"]
 
@@ -57,7 +58,7 @@ class NNLS(MomentsEstimator):
 
 def _of_cohorts(problem: CohortMoments) -> Solution:
     """The same over hashed candidates, by coordinate descent."""
-    from ldpstats.estimators.nonnegative import nonnegative_lasso
+    from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso
 
     problem.require_identified()
     source = problem.single("nnls")

@@ -11,7 +11,8 @@ import numpy.typing as npt
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.estimators.inversion import Inversion
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Normalized"]
 

@@ -7,9 +7,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from ldpstats.checks import positive_integer
+from ldpstats.arguments.checks import positive_integer
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Moments, Solution
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["OneStep"]
 

@@ -10,8 +10,9 @@ import numpy.typing as npt
 
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.estimators.inversion import Inversion
-from ldpstats.problems import Moments, Solution
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Solution
+from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["Projected"]
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems import Equations, Moments, Solution
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.problem import Solution
 
 __all__ = ["Thresholded", "null_standard_errors"]
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import positive_integer, probability
-from ldpstats.covariances import finite_array
+from ldpstats.arguments.checks import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess, count_array
+from ldpstats.problems.covariance import finite_array
 
 __all__ = [
     "any_answers_fit",

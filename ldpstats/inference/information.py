@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.covariances import Covariance, finite_array, positive, probabilities
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.problems.covariance import Covariance, finite_array, positive, probabilities
 
 __all__ = [
     "checked_inverse",

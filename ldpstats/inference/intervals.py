@@ -12,7 +12,7 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.arguments.checks import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import chi2_critical, continuity, normal_critical, skewed_pvalue
 

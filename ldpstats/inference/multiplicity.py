@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level, one_of
+from ldpstats.arguments.checks import level, one_of
 from ldpstats.errors import InvalidArgument
 
 __all__ = ["METHODS", "adjust", "reject"]

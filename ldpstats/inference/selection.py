@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
+from ldpstats.arguments.checks import level
 
 __all__ = ["selected_intervals"]
 

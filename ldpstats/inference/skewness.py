@@ -19,10 +19,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level
-from ldpstats.covariances import finite_array
+from ldpstats.arguments.checks import level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import skewed_pvalue
+from ldpstats.problems.covariance import finite_array
 
 __all__ = ["CellLaw", "path_cumulants"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import level, one_of, positive_integer
+from ldpstats.arguments.checks import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 
 __all__ = [

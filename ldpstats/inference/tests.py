@@ -17,12 +17,12 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.checks import numbers, real_number
-from ldpstats.covariances import Covariance, finite_array, probabilities
+from ldpstats.arguments.checks import numbers, real_number
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
 from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.problems.covariance import Covariance, finite_array
 
 __all__ = [
     "TestResult",
@@ -30,11 +30,7 @@ __all__ = [
     "binomial_excess",
     "chi2_pvalue",
     "count_array",
-    "given_distribution",
-    "pearson_given",
     "quadratic",
-    "two_sample_pearson",
-    "two_sample_wald",
     "wald",
     "z_test",
 ]
@@ -304,7 +300,7 @@ def wald(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> p = [0.5, 0.3, 0.2]
     >>> statistic, df = wald([[1, -1, 0], [1, 1, 1]], [0, 1], p, multinomial(p, n=100))
     >>> round(statistic, 4), df
@@ -380,7 +376,7 @@ def quadratic(
 
     Examples
     --------
-    >>> from ldpstats.covariances import multinomial
+    >>> from ldpstats.problems.covariance import multinomial
     >>> statistic, df = quadratic([0.1, -0.1, 0.0], multinomial([0.5, 0.3, 0.2], n=100))
     >>> round(float(statistic), 4), df
     (5.3333, 2)
@@ -403,165 +399,6 @@ def quadratic(
     if np.any(statistic < 0):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
     return np.asarray(statistic, dtype=np.float64), df
-
-
-def given_distribution(
-    estimate: npt.ArrayLike, null_covariance: Covariance, p0: npt.ArrayLike
-) -> tuple[Array, int]:
-    """Test p = p0 with the covariance of the unconstrained estimate under the null.
-
-    For k-RR it equals Pearson's X^2 on the privatised counts with m0 = p0 Q (`pearson_given`).
-
-    Parameters
-    ----------
-    estimate : array_like, shape (..., k)
-        Unconstrained (linear) estimates.
-    null_covariance : Covariance
-        Their covariance if p = p0.
-    p0 : array_like, shape (k,)
-        The given distribution.
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : int
-        k - 1.
-
-    Raises
-    ------
-    InvalidArgument, NotIdentified
-        As for `quadratic`, and where p0 is not on the simplex.
-
-    Examples
-    --------
-    >>> from ldpstats.covariances import uniformised
-    >>> p0 = [0.5, 0.5]
-    >>> statistic, df = given_distribution([0.6, 0.4], uniformised(p0, 0.5, 0.25, n=100), p0)
-    >>> round(float(statistic), 4), df
-    (1.0, 1)
-    """
-    null = probabilities("p0", p0)
-    estimates = np.asarray(estimate, dtype=np.float64)
-    if estimates.shape[-1:] != null.shape:
-        raise InvalidArgument("p0", null.shape, f"must match estimates of {estimates.shape}")
-    return quadratic(estimates - null, null_covariance)
-
-
-def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]:
-    """Pearson's X^2 of report counts against their law under the null, m0 = p0 Q.
-
-    Parameters
-    ----------
-    counts : array_like of integers, shape (..., l)
-        Counts of the l outputs.
-    m0 : array_like, shape (l,)
-        Law of a report under the null. An output of probability 0 that was seen makes the
-        statistic infinite.
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : int
-        Outputs with m0 > 0, minus one.
-
-    Raises
-    ------
-    InvalidArgument
-        Where counts are negative, fractional or all 0, or m0 is no distribution over l outputs.
-
-    Examples
-    --------
-    >>> statistic, df = pearson_given([[30, 20], [25, 25]], [0.5, 0.5])
-    >>> statistic, df
-    (array([2., 0.]), 1)
-    """
-    c, law = count_array("counts", counts), probabilities("m0", m0)
-    if c.shape[-1] != law.size:
-        raise InvalidArgument("m0", law.shape, f"must have {c.shape[-1]} entries, one per output")
-    possible = law > 0
-    expected = c.sum(axis=-1, keepdims=True) * law[possible]
-    statistic = np.sum((c[..., possible] - expected) ** 2 / expected, axis=-1)
-    impossible = np.any(c[..., ~possible] > 0, axis=-1)
-    return np.where(impossible, np.inf, statistic), int(possible.sum()) - 1
-
-
-def two_sample_pearson(
-    counts_a: npt.ArrayLike, counts_b: npt.ArrayLike
-) -> tuple[Array, npt.NDArray[np.int64]]:
-    """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
-
-    If both samples have the same p, their reports have the same law, so the test is valid whatever
-    the channel. It has no power against differences that the channel does not show.
-
-    Parameters
-    ----------
-    counts_a, counts_b : array_like of integers, shape (..., l)
-        Counts of the l outputs in each sample.
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : ndarray of int64, shape (...)
-        Outputs seen in either sample, minus one.
-
-    Raises
-    ------
-    InvalidArgument
-        Where counts are negative or fractional, a sample is empty, or shapes disagree.
-
-    Examples
-    --------
-    >>> statistic, df = two_sample_pearson([30, 20, 0], [20, 30, 0])
-    >>> round(float(statistic), 4), int(df)
-    (4.0, 1)
-    """
-    a, b = count_array("counts_a", counts_a), count_array("counts_b", counts_b)
-    if a.shape[-1] != b.shape[-1]:
-        raise InvalidArgument("counts_b", b.shape, f"must have {a.shape[-1]} outputs")
-    n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
-    total = a + b
-    # With column totals t, both rows together give n_a n_b sum (a/n_a - b/n_b)^2 / t.
-    terms = n_a * n_b * (a / n_a - b / n_b) ** 2 / np.where(total > 0, total, 1.0)
-    df = np.asarray(np.count_nonzero(total, axis=-1) - 1, dtype=np.int64)
-    return np.sum(terms, axis=-1), df
-
-
-def two_sample_wald(
-    est_a: npt.ArrayLike, est_b: npt.ArrayLike, cov_a: Covariance, cov_b: Covariance
-) -> tuple[Array, int]:
-    """Wald test that two samples have the same p; mechanisms and epsilons may differ.
-
-    Parameters
-    ----------
-    est_a, est_b : array_like, shape (..., k)
-        Unconstrained estimates of the two samples.
-    cov_a, cov_b : Covariance
-        Their covariances, both evaluated at the p that pools the samples: under the null that is
-        the better estimate, and separate ones reject too often at small n.
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : int
-        k - 1.
-
-    Raises
-    ------
-    InvalidArgument, NotIdentified
-        As for `quadratic`.
-
-    Examples
-    --------
-    >>> from ldpstats.covariances import uniformised
-    >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
-    >>> statistic, df = two_sample_wald([0.6, 0.4], [0.4, 0.6], V, V)
-    >>> round(float(statistic), 4), df
-    (2.0, 1)
-    """
-    a, b = np.asarray(est_a, dtype=np.float64), np.asarray(est_b, dtype=np.float64)
-    if a.shape[-1:] != b.shape[-1:]:
-        raise InvalidArgument("est_b", b.shape, f"must end like the shape {a.shape} of est_a")
-    return quadratic(a - b, cov_a + cov_b)
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:

@@ -11,7 +11,7 @@ guessed about a value:
 - A row with too few or too many fields, bytes that are not UTF-8, and a column name that occurs
   twice are errors. A byte order mark at the start is tolerated.
 
-Files of google/rappor are described in `ldpstats.io.google_rappor`.
+Files of google/rappor are described in `ldpstats.io.google.specification`.
 
 Reports in CSV have a column of fingerprints beside them, report_fingerprint for the column report
 and survey_fingerprint for the five columns of a dictionary survey: every row says which
@@ -30,26 +30,31 @@ No error of `privatize_file` and `privatize_strings` shows what the file of answ
 from __future__ import annotations
 
 from ldpstats.io.candidates import read_candidates
-from ldpstats.io.commits import replacing, replacing_all
 from ldpstats.io.counting import read_counts
-from ldpstats.io.dictionary_reading import read_dictionary_reports
-from ldpstats.io.dictionary_writing import privatize_strings, write_dictionary_reports
-from ldpstats.io.google_rappor import (
-    read_rappor_map,
-    read_rappor_params,
-    write_rappor_map,
-    write_rappor_params,
-)
-from ldpstats.io.google_reports import (
+from ldpstats.io.dictionary.reading import read_dictionary_reports
+from ldpstats.io.dictionary.writing import privatize_strings, write_dictionary_reports
+from ldpstats.io.google.reports import (
     read_rappor_counts,
     read_rappor_reports,
     write_rappor_counts,
     write_rappor_reports,
 )
+from ldpstats.io.google.specification import (
+    read_rappor_map,
+    read_rappor_params,
+    write_rappor_map,
+    write_rappor_params,
+)
 from ldpstats.io.joint_counting import read_joint_counts
 from ldpstats.io.reporting import privatize_file, write_reports
-from ldpstats.io.specifications import read_mechanism, write_mechanism
-from ldpstats.io.surveys import is_survey, read_survey, write_survey
+from ldpstats.io.specifications import (
+    is_survey,
+    read_mechanism,
+    read_survey,
+    write_mechanism,
+    write_survey,
+)
+from ldpstats.io.storage.commits import replacing, replacing_all
 from ldpstats.io.tables import read_column, read_columns
 
 __all__ = [

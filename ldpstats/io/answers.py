@@ -13,12 +13,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch
-from ldpstats.io.files import FilePath, checked_path, refusal
 from ldpstats.io.kept import KeptColumns
 from ldpstats.io.secrecy import privatized
 from ldpstats.io.specifications import specification_text
+from ldpstats.io.storage.files import FilePath, checked_path, refusal
 from ldpstats.io.tables import check_spreadsheet_safe, names, table_chunks
 from ldpstats.io.values import (
     LabelOf,
@@ -31,7 +31,7 @@ from ldpstats.io.values import (
     refuse_missing,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 
 __all__ = ["Answers", "check_labels", "chunks_of", "filled"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath, reading, refusal
+from ldpstats.io.storage.files import FilePath, reading, refusal
 
 __all__ = ["read_candidates"]
 

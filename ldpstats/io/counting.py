@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, positive_integer, reports_in_all
+from ldpstats.arguments.checks import boolean, positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, names, table_chunks
 from ldpstats.io.values import whole_counts
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["MOST_BYTES", "Sum", "counts_of", "read_counts", "refuse_more", "size_of"]
 

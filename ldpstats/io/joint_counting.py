@@ -11,16 +11,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import positive_integer, reports_in_all
+from ldpstats.arguments.checks import positive_integer, reports_in_all
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.counting import MOST_BYTES, Sum, counts_of, refuse_more, size_of
-from ldpstats.io.files import FilePath
 from ldpstats.io.report_columns import ReportColumn
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import present
-from ldpstats.joint_reports import JointCounts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports import Reports
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
 
 __all__ = ["read_joint_counts"]
 

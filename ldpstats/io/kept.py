@@ -12,12 +12,12 @@ import pandas as pd
 
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
-from ldpstats.fingerprints import fingerprint_column, is_fingerprint
-from ldpstats.io.dictionary_reading import COLUMNS, FINGERPRINT, FINGERPRINTS
-from ldpstats.io.files import FilePath
+from ldpstats.io.dictionary.reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
 from ldpstats.io.report_columns import stored_text
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
+from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
 
 __all__ = ["KeptColumns", "constant"]
 

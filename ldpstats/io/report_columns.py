@@ -11,10 +11,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import one_of
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
-from ldpstats.fingerprints import check_fingerprints, fingerprint_column
-from ldpstats.io.files import FilePath
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
 from ldpstats.io.values import (
     LabelOf,
@@ -27,8 +26,9 @@ from ldpstats.io.values import (
     whole_counts,
 )
 from ldpstats.mechanisms import Mechanism
-from ldpstats.mechanisms.base import Enumerated
-from ldpstats.reports import Reports
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.single import Reports
 
 __all__ = [
     "FINGERPRINT",

@@ -11,16 +11,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.fingerprints import fingerprint_column
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
-from ldpstats.io.files import FilePath
 from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import stored_fingerprint
 from ldpstats.io.secrecy import without_answers
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
-from ldpstats.mechanisms.base import Enumerated
-from ldpstats.reports import Reports
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.reports.single import Reports
 
 __all__ = ["privatize_file", "write_reports"]
 

@@ -5,21 +5,25 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from ldpstats.dictionary_survey import DictionarySurvey
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.commits import replacing
-from ldpstats.io.files import FilePath, reading, refusal
+from ldpstats.io.storage.commits import replacing
+from ldpstats.io.storage.files import FilePath, reading, refusal
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.models.dictionary.survey import DictionarySurvey
 
 __all__ = [
     "MECHANISM",
     "SURVEY",
+    "check_survey",
     "is_format",
+    "is_survey",
     "json_document",
     "read_mechanism",
+    "read_survey",
     "specification_text",
     "write_mechanism",
+    "write_survey",
 ]
 
 MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
@@ -114,3 +118,88 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
 def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
     """What the specification of a mechanism or survey holds as a file."""
     return json.dumps(made_by.to_dict(), indent=2) + "\n"
+
+
+def read_survey(path: FilePath) -> DictionarySurvey:
+    """Read the specification of a dictionary survey from a JSON file.
+
+    Parameters
+    ----------
+    path : path-like
+        What `write_survey` wrote.
+
+    Returns
+    -------
+    DictionarySurvey
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, is not JSON, or specifies no survey of this release.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abc", epsilon=6.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_survey(survey, f"{folder}/survey.json")
+    ...     print(read_survey(f"{folder}/survey.json"))
+    DictionarySurvey(length=6, 2-grams, alphabet of 3, epsilon=6)
+    """
+    document = json_document(path)
+    if is_format(document, MECHANISM):
+        raise refusal(path, "is the specification of a mechanism, not of a survey")
+    try:
+        return DictionarySurvey.from_dict(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is no specification of a survey ({error})") from None
+
+
+def is_survey(path: FilePath) -> bool:
+    """Whether a JSON file is the specification of a dictionary survey, and not of a mechanism.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read, or is not JSON.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from ldpstats.io import write_mechanism
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_mechanism(ldp.Warner(epsilon=1.0), f"{folder}/spec.json")
+    ...     is_survey(f"{folder}/spec.json")
+    False
+    """
+    return is_format(json_document(path), SURVEY)
+
+
+def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = False) -> None:
+    """Write the specification of a dictionary survey to a JSON file.
+
+    Parameters
+    ----------
+    survey : DictionarySurvey
+    path : path-like
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Raises
+    ------
+    InvalidArgument
+        For what is no survey, and for a file that exists or cannot be written.
+
+    Examples
+    --------
+    See `read_survey`.
+    """
+    check_survey(survey)
+    with replacing(path, force) as temporary:
+        temporary.write_text(specification_text(survey), encoding="utf-8")
+
+
+def check_survey(survey: object) -> None:
+    """Refuse what is no survey."""
+    if not isinstance(survey, DictionarySurvey):
+        raise InvalidArgument("survey", survey, "must be a survey: DictionarySurvey(...)")

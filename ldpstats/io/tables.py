@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import boolean, listed, positive_integer
+from ldpstats.arguments.checks import boolean, listed, positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.commits import replacing_all
-from ldpstats.io.files import FilePath, checked_path, reading, refusal
+from ldpstats.io.storage.commits import replacing_all
+from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
 
 __all__ = [
     "RISKY",

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import counts_vector
+from ldpstats.arguments.checks import counts_vector
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.files import FilePath
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import RISKY, file_format, guarded, objects, unguarded
 from ldpstats.mechanisms import Mechanism
 

@@ -8,19 +8,19 @@ from ldpstats.clients import Client, Collector
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
-from ldpstats.mechanisms.combined import paired, withhold
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.hashed import CandidateMap
+from ldpstats.mechanisms.hashed.base import CandidateMap
+from ldpstats.mechanisms.hashed.orappor import ORAPPOR
+from ldpstats.mechanisms.hashed.orr import ORR
+from ldpstats.mechanisms.hashed.rappor import RAPPOR
+from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
-from ldpstats.mechanisms.orappor import ORAPPOR
-from ldpstats.mechanisms.orr import ORR
-from ldpstats.mechanisms.pum import PUM, PUMClient
-from ldpstats.mechanisms.rappor import RAPPOR
-from ldpstats.mechanisms.rappor_client import RAPPORClient
+from ldpstats.mechanisms.sensitive.combined import paired, withhold
+from ldpstats.mechanisms.sensitive.pum import PUM, PUMClient
+from ldpstats.mechanisms.sensitive.urap import URAP
+from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.mechanisms.unary import KRAPPOR
-from ldpstats.mechanisms.urap import URAP
-from ldpstats.mechanisms.urr import URR
 
 __all__ = [
     "KRAPPOR",

@@ -15,30 +15,28 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.channels import Channel
-from ldpstats.checks import counts_vector, distribution, positive_integer
-from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.device import plain
-from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
-from ldpstats.covariances import multinomial
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import (
+from ldpstats.arguments.checks import distribution, positive_integer
+from ldpstats.arguments.labels import (
     align,
-    as_series,
     encode,
     labels_from_json,
     labels_to_json,
     sensitive_codes,
-    whole,
 )
-from ldpstats.privacy import Audit
-from ldpstats.problems import Equations, Likelihood, Moments
-from ldpstats.randomness import Words, simulation_words, system_words
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.base import Channel
+from ldpstats.clients import Client, Collector
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.device import plain
+from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.problems.equations import Moments
+from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import packing
+from ldpstats.sampling.words import Words, simulation_words, system_words
 
-__all__ = ["Enumerated", "Mechanism", "check_fingerprint", "fingerprint_of"]
+__all__ = ["Mechanism", "check_fingerprint", "fingerprint_of"]
 
 Array = npt.NDArray[Any]
 
@@ -139,15 +137,15 @@ class Mechanism(ABC):
 
     def unpack(self, y: Array) -> Array:
         """The bits of packed reports, bool of shape (n, n_bits)."""
-        return samplers.unpack(y, self.n_bits)
+        return packing.unpack(y, self.n_bits)
 
     def sum_bits(self, y: Array, n: Array | None = None) -> Array:
         """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
         if n is None:
-            return samplers.column_sums(y, self.n_bits)
+            return packing.column_sums(y, self.n_bits)
         many = np.flatnonzero(n != 1)  # none where reports are wide
         once = np.delete(y, many, axis=0) if many.size else y
-        return np.asarray(samplers.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
+        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
@@ -466,122 +464,3 @@ def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
             f"is not that of the other fields, {fingerprint}: the specification was changed or "
             "damaged; get it anew, or write it anew if the change is meant",
         )
-
-
-class Enumerated(Mechanism):
-    """A mechanism whose reports are labels from a list: its channel matrix can be written out."""
-
-    outputs: pd.Index[Any]
-    n_bits = 0
-    n_cohorts = 0
-
-    @property
-    def n_outputs(self) -> int:  # type: ignore[override]
-        return len(self.outputs)
-
-    def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
-        """Counts from a vector of output counts.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (l,)
-            How often each report was seen, in the order of `outputs`; a Series, such as
-            `value_counts` makes, is matched by label and need not hold reports never seen.
-        nobs : None
-            Not used: the number of reports is ``sum(n)``.
-
-        Raises
-        ------
-        InvalidArgument
-            For a vector of another length, or entries that are negative or fractional.
-        """
-        if nobs is not None:
-            raise InvalidArgument("nobs", nobs, "is for bit sums only; here it is sum(n)")
-        vector = counts_vector("n", align("n", n, self.outputs, absent=0), (self.n_outputs,))
-        seen = np.flatnonzero(vector)
-        return Counts(seen, vector[seen], self)
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        without_cohort(self, cohort)
-        return Reports(encode(name, self._from_text(name, labels), self.outputs)[0], self)
-
-    def _from_text(self, name: str, labels: object) -> object:
-        """Labels in place of their text, where a file or a message has made text of them."""
-        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
-            if labels.dtype.kind in "iu":
-                return labels
-        column = as_series(name, labels)
-        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
-            column.dtype, pd.CategoricalDtype
-        ):
-            return labels
-        if isinstance(self.outputs, pd.RangeIndex):
-            try:
-                return column.map(whole)
-            except UnicodeEncodeError:  # half of a surrogate pair is no number
-                return labels
-        if all(isinstance(label, str) for label in self.outputs):
-            return labels
-        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
-        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
-        return pd.Series(values, dtype=object)
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        return np.asarray(self.outputs.take(reports.y))
-
-    def simulate_counts(
-        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
-    ) -> Counts:
-        self._closed(candidates)
-        total = rng.multinomial(true_counts, self.channel().matrix()).sum(axis=0)
-        return self.counts(total)
-
-    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
-        self._closed(candidates)
-        self._own(counts)
-        assert isinstance(counts, Counts)
-        Q, n = self.channel().matrix(), counts.vector()
-        impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
-        if impossible.size:
-            raise InvalidArgument(
-                "counts",
-                self.outputs[impossible].tolist(),
-                f"were reported, but no category of {self} can make such a report",
-            )
-        return label_moments(Q, n)
-
-
-def without_cohort(mechanism: Mechanism, cohort: object) -> None:
-    """Refuse cohorts of a mechanism that has none."""
-    if cohort is not None:
-        raise InvalidArgument("cohort", cohort, f"must be None: {mechanism} has no cohorts")
-
-
-def label_moments(Q: Array, n: Array) -> Equations:
-    """Equations for output counts n, shape (l,), of a channel Q, shape (k, l).
-
-    Outputs that no category makes say nothing, and are left out.
-    """
-    nobs, made = int(n.sum()), Q.any(axis=0)
-    Q, t = Q[:, made], n[made] / nobs
-    reference = np.full(len(Q), 1.0 / len(Q)) @ Q  # law of a report under the uniform p
-    simple = identity_plus_rank_one(Q)
-    a, b = (Q.T, 0.0) if simple is None else simple
-    return Equations(a, b, t, lambda p: multinomial(p @ Q, nobs), nobs / reference, nobs)
-
-
-def identity_plus_rank_one(Q: Array) -> tuple[float, Array] | None:
-    """Write Q as ``a I + 1 b'`` (every binary design, k-RR, forced response), if it is so.
-
-    Each category then answers for itself: ``P(report x) = b_x + a p_x``. Entries may be off by
-    1e-9 of a, as where they were typed in or computed in another way.
-    """
-    k, l = Q.shape  # noqa: E741
-    if k != l or k < 2:
-        return None
-    b = (Q.sum(axis=0) - np.diag(Q)) / (k - 1)  # column x away from its diagonal
-    a = float(np.mean(np.diag(Q) - b))
-    off = np.abs(Q - a * np.eye(k) - b).max()
-    if a == 0.0 or off > max(1e-15, _ALIKE * abs(a)):
-        return None
-    return a, b

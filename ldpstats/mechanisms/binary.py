@@ -13,13 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.channels import Channel, Dense
-from ldpstats.checks import positive_epsilon, probability
+from ldpstats.arguments.checks import positive_epsilon, probability
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.base import Enumerated
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.krr import KRR
-from ldpstats.randomness import Words
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["ForcedResponse", "Mangat", "UnrelatedQuestion", "Warner"]
 
@@ -57,7 +58,7 @@ class _Device(_Binary):
         return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
 
     def sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
+        return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.checks import as_array, counts_vector, probability
+from ldpstats.arguments.checks import as_array, counts_vector, probability
+from ldpstats.arguments.labels import align, as_series
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import align, as_series
 
 __all__ = ["check_theta", "format_bits", "other_bit", "parse_bits", "sums_of_bits"]
 

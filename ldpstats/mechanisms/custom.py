@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy.typing as npt
 
-from ldpstats import samplers
-from ldpstats.channels import Channel, Dense
+from ldpstats.arguments.labels import as_labels
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
-from ldpstats.labels import as_labels
-from ldpstats.mechanisms.base import Enumerated
-from ldpstats.randomness import Words
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["CustomMechanism"]
 
@@ -71,4 +72,4 @@ class CustomMechanism(Enumerated):
         return samplers.sample_rows(codes, samplers.integer_rows(self.Q), words)
 
     def sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_rows(samplers.integer_rows(self.Q))
+        return realised.realised_epsilon_rows(samplers.integer_rows(self.Q))

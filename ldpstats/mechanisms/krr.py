@@ -9,15 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.channels import Uniformised
-from ldpstats.checks import positive_epsilon
-from ldpstats.covariances import multinomial
-from ldpstats.labels import as_labels
-from ldpstats.mechanisms.base import Enumerated
-from ldpstats.problems import Equations, Moments
-from ldpstats.randomness import Words
-from ldpstats.reports import BitCounts, Counts
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import as_labels
+from ldpstats.channels.structured import Uniformised
+from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.problems.covariance import multinomial
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["KRR"]
 
@@ -92,7 +92,7 @@ class KRR(Enumerated):
         return samplers.sample_krr(codes, self.k, self._keep(), words)
 
     def sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_krr(self.k, self._keep())
+        return realised.realised_epsilon_krr(self.k, self._keep())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

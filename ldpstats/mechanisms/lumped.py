@@ -15,22 +15,23 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats import samplers
-from ldpstats.bit_scores import BitScores, unary_scores
-from ldpstats.channels import Bits, Uniformised
-from ldpstats.checks import probability
-from ldpstats.covariances import independent_bits
+from ldpstats.arguments.checks import probability
+from ldpstats.arguments.labels import as_labels, encode
+from ldpstats.channels.bit_scores import BitScores, unary_scores
+from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.labels import as_labels, encode
-from ldpstats.mechanisms.base import Enumerated, Mechanism, without_cohort
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.hashed_bits import HashedBits
-from ldpstats.operators import Rows, UnaryRows
-from ldpstats.other import WithOther
-from ldpstats.problems import Equations, Moments
-from ldpstats.randomness import Words
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
+from ldpstats.mechanisms.hashed.bits import HashedBits
+from ldpstats.problems.covariance import independent_bits
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.rows.base import Rows, UnaryRows
+from ldpstats.problems.rows.other import WithOther
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["LumpedUnary", "lump"]
 
@@ -76,7 +77,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     Notes
     -----
     The remedy for FPE16 section III-B where the mechanism allows it: that section replaces the law
-    of "Other" by an estimated product of bits, see `ldpstats.other.other_rows`.
+    of "Other" by an estimated product of bits, see `ldpstats.problems.rows.other.other_rows`.
 
     Examples
     --------
@@ -315,7 +316,7 @@ class LumpedUnary(Mechanism):
         return drawn[:, : -(-self.n_bits // 8)]
 
     def sampler_epsilon(self) -> float:
-        up, down = samplers.realised_ratios(*self._thresholds())
+        up, down = realised.realised_ratios(*self._thresholds())
         return up + down if self.n_bits > 1 else max(up, down)
 
     def simulate_counts(

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats import samplers
-from ldpstats.channels import Bits
-from ldpstats.checks import positive_epsilon
-from ldpstats.covariances import independent_bits
-from ldpstats.labels import as_labels
-from ldpstats.mechanisms.base import Mechanism, without_cohort
+from ldpstats.arguments.checks import positive_epsilon
+from ldpstats.arguments.labels import as_labels
+from ldpstats.channels.structured import Bits
+from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.bits import (
     check_theta,
     format_bits,
@@ -21,9 +19,12 @@ from ldpstats.mechanisms.bits import (
     parse_bits,
     sums_of_bits,
 )
-from ldpstats.problems import Equations, Moments
-from ldpstats.randomness import Words
-from ldpstats.reports import BitCounts, Counts, Reports
+from ldpstats.mechanisms.enumerated import without_cohort
+from ldpstats.problems.covariance import independent_bits
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import realised, samplers
+from ldpstats.sampling.words import Words
 
 __all__ = ["KRAPPOR"]
 
@@ -116,7 +117,7 @@ class KRAPPOR(Mechanism):
         return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
 
     def sampler_epsilon(self) -> float:
-        return samplers.realised_epsilon_bits(*self._thresholds())
+        return realised.realised_epsilon_bits(*self._thresholds())
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None

@@ -1,0 +1,1 @@
+"""What an analyst fits: one folder a kind of survey."""

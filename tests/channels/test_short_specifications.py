@@ -15,10 +15,11 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import labels
-from ldpstats.channels import Bits, Channel, Dense
+from ldpstats.arguments import labels
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Bits, Dense
 from ldpstats.mechanisms import LumpedUnary
-from ldpstats.mechanisms.hashed_bits import most_different
+from ldpstats.mechanisms.hashed.bits import most_different
 from ldpstats.privacy import uldp
 
 K = 300_000_000
@@ -60,7 +61,7 @@ for name, cells, cohorts, alphabet in (
 AUDITS = """
 import contextlib, io, json, resource, sys, time
 import ldpstats.mechanisms
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 from ldpstats.io import read_mechanism, write_mechanism
 
 def written(document, path):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.operators import FixedEntry, StackedRows
+from ldpstats.problems.rows.base import FixedEntry, StackedRows
 
 RNG = np.random.default_rng(3)
 
@@ -91,7 +91,7 @@ def test_fixed_entry_is_the_restricted_mixture() -> None:
 
 
 def _dense(W):  # type: ignore[no-untyped-def]
-    from ldpstats.operators import DenseRows
+    from ldpstats.problems.rows.base import DenseRows
 
     return DenseRows(W)
 

@@ -12,11 +12,11 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import cli
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 from ldpstats.estimators import JOINT_ESTIMATORS
-from ldpstats.models.independence import METHODS
+from ldpstats.models.association.independence import METHODS
 
 JOBS, LATE, HOSTS = ("nurse", "teacher", "driver"), ("no", "yes"), ("a.com", "b.com", "c.com")
 JOB, TARDY = ldp.KRR(JOBS, epsilon=2.0), ldp.KRR(LATE, epsilon=2.0)

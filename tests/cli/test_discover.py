@@ -12,9 +12,10 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import cli, cli_discover
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import discover as cli_discover
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 
 WORDS = ("abcade", "eedabc", "bad")
 SHARES = np.array([0.5, 0.3, 0.2])

@@ -15,9 +15,11 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import cli
 from ldpstats import io as files
-from ldpstats.cli import main
+from ldpstats.cli import common
+from ldpstats.cli import privatize as privatizing
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 from ldpstats.estimators import ESTIMATORS
 
 JOBS = ("nurse", "teacher", "driver")
@@ -203,7 +205,7 @@ def test_chunks_change_nothing(
     whole = files.read_counts
     for chunk_rows in (100_000, 1234):
         monkeypatch.setattr(
-            cli.io, "read_counts", lambda *a, n=chunk_rows, **k: whole(*a, chunk_rows=n, **k)
+            files, "read_counts", lambda *a, n=chunk_rows, **k: whole(*a, chunk_rows=n, **k)
         )
         assert fit(answers, "--json", "-", suffix=suffix) == 0
         printed.append(capsys.readouterr().out)
@@ -263,7 +265,7 @@ def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]
     [("4", 4), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
 )
 def test_labels_on_the_command_line(text: str, labels: Any) -> None:
-    assert cli._categories(text) == labels
+    assert privatizing._categories(text) == labels
 
 
 def test_a_number_of_categories(tmp_path: Path) -> None:
@@ -743,7 +745,7 @@ def test_a_bar_moves_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setattr(tqdm, "tqdm", Eager)
-    with cli.progress("counting") as advance:
+    with common.progress("counting") as advance:
         assert advance is not None
         advance(0.25)
         advance(0.5, "grams")
@@ -823,7 +825,7 @@ def test_help_is_light() -> None:
     heavy = ["cvxpy", "matplotlib", "numba", "pyarrow.parquet", "scipy", "statsmodels", "tqdm"]
     code = (
         "import sys, numpy, pandas; before = set(sys.modules)\n"
-        "from ldpstats.cli import main; main(['--help'])\n"
+        "from ldpstats.cli.program import main; main(['--help'])\n"
         f"print(sorted(set({heavy}) & (set(sys.modules) - before)), file=sys.stderr)"
     )
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

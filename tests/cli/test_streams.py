@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import cli, io
-from ldpstats.cli import main
+from ldpstats import io
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
 
 JOBS = ("nurse", "teacher", "driver")
 COMMAND = f"{sys.executable} -m ldpstats.cli"
@@ -115,7 +116,7 @@ def test_a_second_interruption_is_no_traceback(
 
 INTERRUPTED = """
 import signal, sys
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 
 def run(at):
     \"\"\"Interrupt at one of the lines that run; return how many there were, and the status.\"\"\"

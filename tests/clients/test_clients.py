@@ -25,7 +25,7 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.mechanisms.rappor_client import _below, _keyed_words
+from ldpstats.mechanisms.hashed.rappor_client import _below, _keyed_words
 from grid import MECHANISMS, WORDS
 
 # p = 0 and q = 1: every report is the permanent response itself

@@ -13,7 +13,6 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from ldpstats.covariances import independent_bits, multinomial
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators import (
     EM,
@@ -30,9 +29,11 @@ from ldpstats.estimators import (
 from ldpstats.estimators.base import LikelihoodEstimator, MomentsEstimator
 from ldpstats.estimators.em import em_step
 from ldpstats.estimators.thresholded import null_standard_errors
-from ldpstats.operators import UniformRows
-from ldpstats.problems import Equations, Likelihood
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.covariance import independent_bits, multinomial
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import UniformRows
+from ldpstats.problems.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 

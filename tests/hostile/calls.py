@@ -30,7 +30,7 @@ import pandas as pd
 import pyarrow as pa
 
 import ldpstats as ldp
-from ldpstats import datasets, io, privacy, utility
+from ldpstats import datasets, io, planning, privacy
 from ldpstats.errors import LDPError, LDPWarning
 from ldpstats.estimators import EM, MLE, CvxpyMLE, Lasso, OneStep, Thresholded
 from ldpstats.estimators import constraints as cons
@@ -995,8 +995,8 @@ _UTILITY: dict[str, Any] = {
 
 
 def _utility_sites(e: Examples) -> Iterator[Site]:
-    for name in utility.__all__:
-        call = getattr(utility, name)
+    for name in planning.__all__:
+        call = getattr(planning, name)
         if inspect.isclass(call) or name in ("plan_dictionary", "recommend_design"):
             continue
         given = {n: v for n, v in _UTILITY.items() if n in inspect.signature(call).parameters}
@@ -1013,7 +1013,7 @@ def _utility_sites(e: Examples) -> Iterator[Site]:
             given |= {"r_hat": P3, "r": P3, "pi_hat": [(0.5, 0.5)], "pi": [(0.9, 0.1)]}
         known = inspect.signature(call).parameters
         given = {n: v for n, v in given.items() if n in known}
-        yield Site(f"utility.{name}", call, given, slow=name in ("best_theta",))
+        yield Site(f"planning.{name}", call, given, slow=name in ("best_theta",))
     plan = {
         "length": 4,
         "alphabet": "abc",
@@ -1028,7 +1028,7 @@ def _utility_sites(e: Examples) -> Iterator[Site]:
         "false_grams": 50.0,
         "max_candidates": 50,
     }
-    yield Site("plan_dictionary", utility.plan_dictionary, plan, slow=True)
+    yield Site("plan_dictionary", planning.plan_dictionary, plan, slow=True)
     design = {
         "S": 10,
         "n": 1000,
@@ -1041,7 +1041,7 @@ def _utility_sites(e: Examples) -> Iterator[Site]:
         "n_hashes": (1,),
         "loss": "l1",
     }
-    yield Site("recommend_design", utility.recommend_design, design, slow=True)
+    yield Site("recommend_design", planning.recommend_design, design, slow=True)
 
 
 def _io_sites(e: Examples) -> Iterator[Site]:

@@ -27,7 +27,7 @@ from hostile.calls import Hung, bounded, signed, spoil_document
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 
 JOBS = ("nurse", "teacher", "driver")
 

@@ -24,9 +24,17 @@ from hostile.calls import Call, Examples, Fresh, Site, call_of, fault_of
 from hostile.commands import COMMANDS, Kitchen, Run, fault_of_run, run_and_judge
 
 import ldpstats as ldp
-from ldpstats import datasets, io, privacy, utility
-from ldpstats.checks import as_array, boolean, counts_vector, level, listed, numbers, one_of
-from ldpstats.cli import main
+from ldpstats import datasets, io, planning, privacy
+from ldpstats.arguments.checks import (
+    as_array,
+    boolean,
+    counts_vector,
+    level,
+    listed,
+    numbers,
+    one_of,
+)
+from ldpstats.cli.program import main
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.estimators import EM
 from ldpstats.estimators import constraints as cons
@@ -78,8 +86,8 @@ def test_every_public_callable_is_called(examples: Examples) -> None:
     }  # fmt: skip  # which other callables make, or which are no functions of what users type
     assert set(ldp.__all__) - called - unasked - made == set()
     assert set(io.__all__) - called <= {"replacing", "replacing_all"}
-    kinds = {name for name in utility.__all__ if isinstance(getattr(utility, name), type)}
-    assert set(utility.__all__) - called - kinds == set()
+    kinds = {name for name in planning.__all__ if isinstance(getattr(planning, name), type)}
+    assert set(planning.__all__) - called - kinds == set()
 
 
 def test_hostile_calls(examples: Examples) -> None:
@@ -257,7 +265,7 @@ SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
     "threshold": lambda v: ldp.DictionaryModel(STRINGS).fit(threshold=v),
     "total": lambda v: privacy.split_budget(v, [1, 2]),
     "mode": lambda v: cons.unimodal(v),
-    "n_hashes": lambda v: utility.collision_probability(8, 4, v),
+    "n_hashes": lambda v: planning.collision_probability(8, 4, v),
     "count": lambda v: datasets.expand(pd.DataFrame({"a": [1], "n": [2]}), v),
 }
 
@@ -305,7 +313,7 @@ NUMBER_FIELDS: dict[str, Callable[[Any], Any]] = {
     "pair": lambda v: ldp.DictionaryReports(
         SURVEY, v, STRINGS.first, STRINGS.second, STRINGS.string
     ),
-    "pi": lambda v: utility.personalized_bound([0.5, 0.5], [0.5, 0.5], [[1.0]], v),
+    "pi": lambda v: planning.personalized_bound([0.5, 0.5], [0.5, 0.5], [[1.0]], v),
 }
 
 
@@ -342,7 +350,7 @@ LIST_FIELDS: dict[str, Callable[[Any], Any]] = {
     "candidates": lambda v: ldp.ORR(8, 2, 1.0).labels(v),
     "rows": lambda v: TABLE.odds_ratio(v, ("no", "yes")),
     "epsilons": lambda v: privacy.compose(v),
-    "mechanisms to compare": lambda v: utility.recommend_design(10, 1000, 1.0, mechanisms=v),
+    "mechanisms to compare": lambda v: planning.recommend_design(10, 1000, 1.0, mechanisms=v),
     "tags": lambda v: ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), None if isinstance(v, int) else v),
 }
 

@@ -11,11 +11,11 @@ import pytest
 from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
-from ldpstats.covariances import variances_multinomial
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference import intervals
-from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tails import normal_critical
+from ldpstats.problems.covariance import variances_multinomial
 
 Array = npt.NDArray[Any]
 

@@ -22,9 +22,10 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import cli, io
-from ldpstats.io import commits, interrupts, locks
-from ldpstats.io.permissions import Permissions
+from ldpstats import io
+from ldpstats.cli import program as cli
+from ldpstats.io.storage import commits, interrupts, locks
+from ldpstats.io.storage.permissions import Permissions
 
 JOBS = ("nurse", "teacher", "driver")
 KRR = ldp.KRR(JOBS, epsilon=1.0)
@@ -602,7 +603,7 @@ def test_the_files_of_other_threads_stay(tmp_path: Path) -> None:
         temporary.write_text("again")
 
 
-COMMAND = [sys.executable, "-c", "from ldpstats.cli import main; raise SystemExit(main())"]
+COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import main; raise SystemExit(main())"]
 SPEC = "--mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec spec.json"
 PRIVATIZE = ["privatize", "answers.csv", "reports.csv", "--column", "job", *SPEC.split()]
 

@@ -11,7 +11,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 
 LABELS: dict[str, tuple[Any, ...]] = {
     "text": ("-5", "=x", "+1", "@me", "plain", "'quoted", "a=b"),

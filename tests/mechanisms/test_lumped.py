@@ -9,9 +9,9 @@ from grid import all_reports, expected_counts
 import ldpstats as ldp
 from ldpstats.estimators.mle import MLE
 from ldpstats.mechanisms import CandidateMap, LumpedUnary, lump
-from ldpstats.operators import DenseRows
-from ldpstats.other import WithOther, other_law, other_rows
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.other import WithOther, other_law, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 KEEP = ("driver", "nurse")

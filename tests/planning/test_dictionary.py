@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.dictionary_mechanisms import gram_mechanism
-from ldpstats.discovery.detection import (
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.mechanisms import gram_mechanism
+from ldpstats.models.dictionary.search.detection import (
     Stage,
     detectable,
     gram_stage,
@@ -18,13 +20,11 @@ from ldpstats.discovery.detection import (
     pair_stage,
     string_stage,
 )
-from ldpstats.errors import InvalidArgument
-from ldpstats.grams import GramLayout
-from ldpstats.utility import DictionaryPlan, plan_dictionary
-from ldpstats.utility.design import _one_report_each
-from ldpstats.utility.gram_design import GramDesign, Setting
-from ldpstats.utility.rare import hashed_rates, report_variances
-from ldpstats.utility.rates import krappor_rates, krr_rates
+from ldpstats.planning import DictionaryPlan, plan_dictionary
+from ldpstats.planning.design import _one_report_each
+from ldpstats.planning.gram_design import GramDesign, Setting
+from ldpstats.planning.rare import hashed_rates, report_variances
+from ldpstats.planning.rates import krappor_rates, krr_rates
 
 LETTERS = "abcdefgh"
 HOSTS: dict[str, Any] = {  # FPE16 section V: hosts of at most 20 characters

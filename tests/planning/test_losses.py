@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from ldpstats import utility
+from ldpstats import planning
 from ldpstats.errors import InvalidArgument
 
 EPSILONS = (0.2, 1.0, 3.0, 8.0)
@@ -49,14 +49,14 @@ def exact_variances(p, Q, estimate):
 def test_losses_are_the_variances_of_the_channel(p, epsilon):
     p, n = np.array(p), 50
     variances = exact_variances(p, *krr_channel(p.size, epsilon))
-    assert utility.krr_l2(p, epsilon, n) == pytest.approx(variances.sum() / n, rel=1e-9)
+    assert planning.krr_l2(p, epsilon, n) == pytest.approx(variances.sum() / n, rel=1e-9)
     mean_l1 = np.sqrt(2 * variances / (np.pi * n)).sum()
-    assert utility.krr_l1(p, epsilon, n) == pytest.approx(mean_l1, rel=1e-9)
+    assert planning.krr_l1(p, epsilon, n) == pytest.approx(mean_l1, rel=1e-9)
     for theta in THETAS:
         variances = exact_variances(p, *krappor_channel(p.size, epsilon, theta))
         l2, l1 = variances.sum() / n, np.sqrt(2 * variances / (np.pi * n)).sum()
-        assert utility.krappor_l2(p, epsilon, n, theta) == pytest.approx(l2, rel=1e-9)
-        assert utility.krappor_l1(p, epsilon, n, theta) == pytest.approx(l1, rel=1e-9)
+        assert planning.krappor_l2(p, epsilon, n, theta) == pytest.approx(l2, rel=1e-9)
+        assert planning.krappor_l1(p, epsilon, n, theta) == pytest.approx(l1, rel=1e-9)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -86,34 +86,34 @@ def test_losses_are_the_papers_formulas(k, epsilon):
         * worst_l1,
     }
     for name, value in expected.items():
-        assert getattr(utility, name)(p, epsilon, n) == pytest.approx(value, rel=1e-9), name
+        assert getattr(planning, name)(p, epsilon, n) == pytest.approx(value, rel=1e-9), name
     for name, value in expected_worst.items():
-        assert getattr(utility, name)(k, epsilon, n) == pytest.approx(value, rel=1e-9), name
+        assert getattr(planning, name)(k, epsilon, n) == pytest.approx(value, rel=1e-9), name
 
 
 def test_nonprivate_losses():
     p = np.array([0.7, 0.2, 0.1])
-    assert utility.nonprivate_l2(p, 10) == pytest.approx((1 - 0.54) / 10)
-    assert utility.nonprivate_l1(p, 10) == pytest.approx(
+    assert planning.nonprivate_l2(p, 10) == pytest.approx((1 - 0.54) / 10)
+    assert planning.nonprivate_l1(p, 10) == pytest.approx(
         sum(np.sqrt(2 * x * (1 - x) / (10 * np.pi)) for x in p)
     )
-    assert utility.nonprivate_worst_l2(3, 10) == pytest.approx((2 / 3) / 10)
-    assert utility.nonprivate_worst_l1(3, 10) == pytest.approx(np.sqrt(4 / (10 * np.pi)))
-    assert utility.nonprivate_minimax_l2(3, 16) == pytest.approx((2 / 3) / 25)
+    assert planning.nonprivate_worst_l2(3, 10) == pytest.approx((2 / 3) / 10)
+    assert planning.nonprivate_worst_l1(3, 10) == pytest.approx(np.sqrt(4 / (10 * np.pi)))
+    assert planning.nonprivate_minimax_l2(3, 16) == pytest.approx((2 / 3) / 25)
 
 
 def test_theta_of_krappor_is_the_default():
     p = np.array([0.6, 0.3, 0.1])
     for epsilon in EPSILONS:
         theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
-        for loss in (utility.krappor_l1, utility.krappor_l2):
+        for loss in (planning.krappor_l1, planning.krappor_l2):
             assert loss(p, epsilon, 9, theta) == pytest.approx(loss(p, epsilon, 9), rel=1e-9)
 
 
 def test_theta_one_half_is_best_for_a_rare_category():
     # optimised unary encoding minimises other (1 - other) / (own - other)^2
     p = np.full(200, 1 / 200)
-    losses = [utility.krappor_l2(p, 2.0, 100, theta) for theta in (0.3, 0.4, 0.5, 0.6, 0.7)]
+    losses = [planning.krappor_l2(p, 2.0, 100, theta) for theta in (0.3, 0.4, 0.5, 0.6, 0.7)]
     assert np.argmin(losses) == 2
     e = np.exp(2.0)
     assert losses[2] == pytest.approx((200 * 4 * e / (e - 1) ** 2 + 2 - 1 / 200) / 100, rel=1e-9)
@@ -153,11 +153,11 @@ def deviation(sample, expected):
 
 def formulas(mechanism):
     if mechanism == "krr":
-        return utility.krr_l2, utility.krr_l1
+        return planning.krr_l2, planning.krr_l1
     theta = 0.5 if mechanism == "oue" else None
     return (
-        lambda p, epsilon, n: utility.krappor_l2(p, epsilon, n, theta),
-        lambda p, epsilon, n: utility.krappor_l1(p, epsilon, n, theta),
+        lambda p, epsilon, n: planning.krappor_l2(p, epsilon, n, theta),
+        lambda p, epsilon, n: planning.krappor_l1(p, epsilon, n, theta),
     )
 
 
@@ -199,16 +199,16 @@ def test_a_wrong_formula_is_caught_by_the_simulation(mechanism):
 
 def losses_at(p, epsilon, theta):
     return {
-        "krr_worst_l2": utility.krr_l2(p, epsilon, 100),
-        "krr_worst_l1": utility.krr_l1(p, epsilon, 100),
-        "krappor_worst_l2": utility.krappor_l2(p, epsilon, 100, theta),
-        "krappor_worst_l1": utility.krappor_l1(p, epsilon, 100, theta),
+        "krr_worst_l2": planning.krr_l2(p, epsilon, 100),
+        "krr_worst_l1": planning.krr_l1(p, epsilon, 100),
+        "krappor_worst_l2": planning.krappor_l2(p, epsilon, 100, theta),
+        "krappor_worst_l1": planning.krappor_l1(p, epsilon, 100, theta),
     }
 
 
 def worst(name, k, epsilon, theta):
     more = (theta,) if "krappor" in name else ()
-    return getattr(utility, name)(k, epsilon, 100, *more)
+    return getattr(planning, name)(k, epsilon, 100, *more)
 
 
 @pytest.mark.parametrize("k", [2, 3, 8])
@@ -242,103 +242,103 @@ def test_a_numerical_search_ends_at_the_uniform(name):
 @pytest.mark.parametrize("k", [2, 30])
 def test_both_losses_lead_to_one_effective_sample_size(mechanism, k):
     for epsilon in EPSILONS:
-        size = utility.effective_sample_size(mechanism, k, epsilon, 10_000)
-        private_l1 = getattr(utility, f"{mechanism}_worst_l1")(k, epsilon, 10_000)
+        size = planning.effective_sample_size(mechanism, k, epsilon, 10_000)
+        private_l1 = getattr(planning, f"{mechanism}_worst_l1")(k, epsilon, 10_000)
         # the size at which the non-private loss is as large
-        ratio = (utility.nonprivate_worst_l1(k, 10_000) / private_l1) ** 2
+        ratio = (planning.nonprivate_worst_l1(k, 10_000) / private_l1) ** 2
         assert size == pytest.approx(10_000 * ratio, rel=1e-9)
         assert size < 10_000
 
 
 def test_effective_sample_size_of_krappor_is_not_that_of_the_slides():
     k, e = 100, 100.0
-    size = utility.effective_sample_size("krappor", k, np.log(e), 10_000)
+    size = planning.effective_sample_size("krappor", k, np.log(e), 10_000)
     assert round(size / 10_000, 4) == 0.0742
     slide = (k - 1) * (np.sqrt(e) - 1) ** 2 / ((k - 1) * (np.sqrt(e) - 1) ** 2 + k**2 * e)
     assert round(slide, 4) == 0.0080
     # the variance itself, at an enumerable k
     variances = exact_variances(np.full(8, 1 / 8), *krappor_channel(8, 1.0, None))
     exact = (1 - 1 / 8) / variances.sum()
-    assert utility.effective_sample_size("krappor", 8, 1.0, 1) == pytest.approx(exact, rel=1e-9)
+    assert planning.effective_sample_size("krappor", 8, 1.0, 1) == pytest.approx(exact, rel=1e-9)
 
 
 def test_effective_sample_sizes_approach_the_papers_forms():
     n, k = 10**6, 10**5
     for mechanism in ("krr", "krappor"):
-        exact = utility.effective_sample_size(mechanism, k, 1e-3, n)
-        form = utility.effective_sample_size_high_privacy(mechanism, k, 1e-3, n)
+        exact = planning.effective_sample_size(mechanism, k, 1e-3, n)
+        form = planning.effective_sample_size_high_privacy(mechanism, k, 1e-3, n)
         assert exact == pytest.approx(form, rel=2e-3)
-        exact = utility.effective_sample_size(mechanism, k, np.log(k), n)
-        form = utility.effective_sample_size_low_privacy(mechanism, k, n)
+        exact = planning.effective_sample_size(mechanism, k, np.log(k), n)
+        form = planning.effective_sample_size_low_privacy(mechanism, k, n)
         assert exact == pytest.approx(form, rel=1e-2)
 
 
 def test_krr_keeps_a_ninth_of_the_sample_above_ln_k():
-    kept = [utility.effective_sample_size("krr", k, np.log(k), 1) for k in range(2, 400)]
+    kept = [planning.effective_sample_size("krr", k, np.log(k), 1) for k in range(2, 400)]
     assert min(kept) == pytest.approx(1 / 9)
     assert kept == sorted(kept) and kept[-1] < 1 / 4
 
 
 def test_l1_loss_of_krappor_at_ln_k_grows_as_the_fourth_root():
     # at k = 625: 5.3 times the non-private l1 loss, not the 25 = sqrt(k) that MK19 4.3 states
-    ratio = utility.krappor_worst_l1(625, np.log(625), 1) / utility.nonprivate_worst_l1(625, 1)
+    ratio = planning.krappor_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
     assert round(ratio, 1) == 5.3
-    ratio = utility.krr_worst_l1(625, np.log(625), 1) / utility.nonprivate_worst_l1(625, 1)
+    ratio = planning.krr_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
     assert ratio == pytest.approx(2, abs=0.01)  # and the squared l2 loss four times
 
 
 def test_crossover_epsilon_published_values():
-    found = [round(utility.crossover_epsilon(k), 2) for k in (8, 16, 64, 256, 1024)]
+    found = [round(planning.crossover_epsilon(k), 2) for k in (8, 16, 64, 256, 1024)]
     assert found == [0.78, 1.56, 2.69, 3.67, 4.61]
 
 
 def test_crossover_epsilon_is_where_the_losses_cross():
     for k in (6, 7, 8, 50, 1000, 10**6):
-        cross = utility.crossover_epsilon(k)
-        assert utility.excess_ratio(k, cross) == pytest.approx(1, rel=1e-9)
+        cross = planning.crossover_epsilon(k)
+        assert planning.excess_ratio(k, cross) == pytest.approx(1, rel=1e-9)
     p = np.random.default_rng(3).dirichlet(np.ones(50))
-    cross = utility.crossover_epsilon(50)
+    cross = planning.crossover_epsilon(50)
     for factor, better in ((0.99, "krappor"), (1.01, "krr")):
         l2 = {
-            "krr": utility.krr_l2(p, factor * cross, 100),
-            "krappor": utility.krappor_l2(p, factor * cross, 100),
+            "krr": planning.krr_l2(p, factor * cross, 100),
+            "krappor": planning.krappor_l2(p, factor * cross, 100),
         }
         assert min(l2, key=l2.__getitem__) == better
     # the worst-case l1 losses cross there too
-    l1 = (utility.krr_worst_l1(50, cross, 100), utility.krappor_worst_l1(50, cross, 100))
+    l1 = (planning.krr_worst_l1(50, cross, 100), planning.krappor_worst_l1(50, cross, 100))
     assert l1[0] == pytest.approx(l1[1], rel=1e-9)
 
 
 def test_krr_is_never_worse_up_to_five_categories():
     for k in range(2, 6):
-        assert utility.crossover_epsilon(k) == 0.0
-        assert np.all(utility.excess_ratio(k, np.geomspace(1e-4, 20, 200)) >= 1)
-    assert utility.excess_ratio(6, 1e-4) < 1 and utility.crossover_epsilon(6) > 0
+        assert planning.crossover_epsilon(k) == 0.0
+        assert np.all(planning.excess_ratio(k, np.geomspace(1e-4, 20, 200)) >= 1)
+    assert planning.excess_ratio(6, 1e-4) < 1 and planning.crossover_epsilon(6) > 0
 
 
 def test_excess_ratio_is_the_ratio_of_the_excesses():
     p = np.array([0.5, 0.2, 0.2, 0.1, 0.0, 0.0])
     for epsilon in EPSILONS:
-        plain = utility.nonprivate_l2(p, 10)
-        added = utility.krappor_l2(p, epsilon, 10) - plain, utility.krr_l2(p, epsilon, 10) - plain
-        assert utility.excess_ratio(6, epsilon) == pytest.approx(added[0] / added[1], rel=1e-9)
+        plain = planning.nonprivate_l2(p, 10)
+        added = planning.krappor_l2(p, epsilon, 10) - plain, planning.krr_l2(p, epsilon, 10) - plain
+        assert planning.excess_ratio(6, epsilon) == pytest.approx(added[0] / added[1], rel=1e-9)
 
 
 def test_proposition_5_and_the_constants_of_its_proof():
     ks = np.arange(3, 3000)
-    at_ln_k = np.array([utility.excess_ratio(k, np.log(k)) for k in range(2, 3000)])
+    at_ln_k = np.array([planning.excess_ratio(k, np.log(k)) for k in range(2, 3000)])
     assert np.argmin(at_ln_k) + 2 == 8 and round(at_ln_k.min(), 4) == 2.1536
     assert round(at_ln_k[7 - 2], 4) == 2.1593  # printed as 3.1559
-    at_half = np.array([utility.excess_ratio(int(k), np.log(k / 2)) for k in ks])
+    at_half = np.array([planning.excess_ratio(int(k), np.log(k / 2)) for k in ks])
     assert ks[np.argmin(at_half)] == 11 and round(at_half.min(), 3) == 1.443
-    assert all(utility.crossover_epsilon(int(k)) < np.log(k / 2) for k in ks)
+    assert all(planning.crossover_epsilon(int(k)) < np.log(k / 2) for k in ks)
     # and the ratio increases with epsilon
     for k in (2, 7, 100):
-        assert np.all(np.diff(utility.excess_ratio(k, np.linspace(0.01, 30, 500))) > 0)
+        assert np.all(np.diff(planning.excess_ratio(k, np.linspace(0.01, 30, 500))) > 0)
 
 
 def test_crossover_grows_as_two_thirds_of_ln_k():
-    assert utility.crossover_epsilon(10**6) == pytest.approx(2 / 3 * np.log(10**6), rel=2e-3)
+    assert planning.crossover_epsilon(10**6) == pytest.approx(2 / 3 * np.log(10**6), rel=2e-3)
 
 
 # --- arrays and arguments -----------------------------------------------------------------------
@@ -347,43 +347,43 @@ def test_crossover_grows_as_two_thirds_of_ln_k():
 def test_epsilon_and_n_broadcast():
     p = [0.2, 0.3, 0.5]
     epsilon, n = np.array([[0.5], [1.0]]), np.array([10, 100, 1000])
-    for loss in (utility.krr_l2, utility.krr_l1, utility.krappor_l2, utility.krappor_l1):
+    for loss in (planning.krr_l2, planning.krr_l1, planning.krappor_l2, planning.krappor_l1):
         grid = loss(p, epsilon, n)
         assert grid.shape == (2, 3)
         for i, j in np.ndindex(2, 3):
             assert grid[i, j] == pytest.approx(loss(p, epsilon[i, 0], int(n[j])), rel=1e-14)
-    assert utility.effective_sample_size("krr", 4, epsilon, n).shape == (2, 3)
-    assert isinstance(utility.krr_l2(p, 1.0, 10), float)
+    assert planning.effective_sample_size("krr", 4, epsilon, n).shape == (2, 3)
+    assert isinstance(planning.krr_l2(p, 1.0, 10), float)
 
 
 def test_large_epsilon_is_no_privacy():
     p = [0.6, 0.4, 0.0]
-    for loss in (utility.krr_l2, utility.krappor_l2):
-        assert loss(p, 50.0, 10) == pytest.approx(utility.nonprivate_l2(p, 10), rel=1e-9)
+    for loss in (planning.krr_l2, planning.krappor_l2):
+        assert loss(p, 50.0, 10) == pytest.approx(planning.nonprivate_l2(p, 10), rel=1e-9)
     # nothing is lost to rounding where the loss is far below machine precision
-    assert utility.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)
+    assert planning.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)
 
 
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda: utility.krr_l2([0.5, 0.6], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([1.5, -0.5], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([[0.5], [0.2, 0.3]], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([[0.5, 0.5]], 1.0, 10), "p="),
-        (lambda: utility.krr_l2([1.0], 1.0, 10), r"len\(p\)="),
-        (lambda: utility.krr_l2([0.5, 0.5], 0.0, 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], [1.0, np.nan], 10), "epsilon=nan"),
-        (lambda: utility.krr_l2([0.5, 0.5], [[1.0], [1.0, 2.0]], 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], "1", 10), "epsilon="),
-        (lambda: utility.krr_l2([0.5, 0.5], 1.0, 0), "n="),
-        (lambda: utility.krr_l2([0.5, 0.5], 1.0, 2.5), "n="),
-        (lambda: utility.krr_l2([0.5, 0.5], [1.0, 2.0, 3.0], [10, 20]), "n="),
-        (lambda: utility.krr_worst_l2(1, 1.0, 10), "k="),
-        (lambda: utility.krappor_l2([0.5, 0.5], 1.0, 10, theta=1.0), "theta="),
-        (lambda: utility.effective_sample_size("oue", 4, 1.0, 10), "mechanism="),
-        (lambda: utility.effective_sample_size("krr", 4, 1.0, 10, theta=0.5), "theta="),
-        (lambda: utility.crossover_epsilon(2.5), "k="),
+        (lambda: planning.krr_l2([0.5, 0.6], 1.0, 10), "p="),
+        (lambda: planning.krr_l2([1.5, -0.5], 1.0, 10), "p="),
+        (lambda: planning.krr_l2([[0.5], [0.2, 0.3]], 1.0, 10), "p="),
+        (lambda: planning.krr_l2([[0.5, 0.5]], 1.0, 10), "p="),
+        (lambda: planning.krr_l2([1.0], 1.0, 10), r"len\(p\)="),
+        (lambda: planning.krr_l2([0.5, 0.5], 0.0, 10), "epsilon="),
+        (lambda: planning.krr_l2([0.5, 0.5], [1.0, np.nan], 10), "epsilon=nan"),
+        (lambda: planning.krr_l2([0.5, 0.5], [[1.0], [1.0, 2.0]], 10), "epsilon="),
+        (lambda: planning.krr_l2([0.5, 0.5], "1", 10), "epsilon="),
+        (lambda: planning.krr_l2([0.5, 0.5], 1.0, 0), "n="),
+        (lambda: planning.krr_l2([0.5, 0.5], 1.0, 2.5), "n="),
+        (lambda: planning.krr_l2([0.5, 0.5], [1.0, 2.0, 3.0], [10, 20]), "n="),
+        (lambda: planning.krr_worst_l2(1, 1.0, 10), "k="),
+        (lambda: planning.krappor_l2([0.5, 0.5], 1.0, 10, theta=1.0), "theta="),
+        (lambda: planning.effective_sample_size("oue", 4, 1.0, 10), "mechanism="),
+        (lambda: planning.effective_sample_size("krr", 4, 1.0, 10, theta=0.5), "theta="),
+        (lambda: planning.crossover_epsilon(2.5), "k="),
     ],
 )
 def test_malformed_arguments_are_named(call, argument):

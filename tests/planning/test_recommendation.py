@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.mechanisms.hashing import hash_strings, hashed_cells
-from ldpstats.utility.recommendation import _beyond_doubt
+from ldpstats.mechanisms.hashed.hashing import hash_strings, hashed_cells
+from ldpstats.planning.recommendation import _beyond_doubt
 
 LOSSES = ("l1", "l2")
 
@@ -50,10 +50,10 @@ def enumerated(k: int, C: int, h: int, S: int) -> tuple[float, float]:
 )
 def test_probabilities_are_those_of_all_hashes(k: int, C: int, h: int, S: int) -> None:
     collision, alone = enumerated(k, C, h, S)
-    assert utility.collision_probability(k, C, h) == pytest.approx(collision, rel=1e-12)
-    found = utility.distinguishable_probability(S, k, C, h)
+    assert planning.collision_probability(k, C, h) == pytest.approx(collision, rel=1e-12)
+    found = planning.distinguishable_probability(S, k, C, h)
     assert found == pytest.approx(alone, rel=1e-12)
-    assert utility.distinguishable_probability(2, k, C, h) == pytest.approx(1 - collision)
+    assert planning.distinguishable_probability(2, k, C, h) == pytest.approx(1 - collision)
     if h == 1:
         assert found == pytest.approx((1 - k**-C) ** (S - 1), rel=1e-12)
     else:  # several sizes of filters: the average exceeds the power of the average
@@ -63,15 +63,15 @@ def test_probabilities_are_those_of_all_hashes(k: int, C: int, h: int, S: int) -
 
 
 def test_probabilities_of_many_cells_and_cohorts() -> None:
-    assert utility.collision_probability(4096, 1024) == 0.0  # 1e-3699
-    assert utility.distinguishable_probability(10**9, 4096, 1024, 4) == 1.0
-    assert utility.collision_probability(2, 1000, 40) == pytest.approx(
+    assert planning.collision_probability(4096, 1024) == 0.0  # 1e-3699
+    assert planning.distinguishable_probability(10**9, 4096, 1024, 4) == 1.0
+    assert planning.collision_probability(2, 1000, 40) == pytest.approx(
         (1 - 2 * 2.0**-40) ** 2000, rel=1e-6
     )
-    assert 0.0 < utility.distinguishable_probability(10**6, 3, 40, 16) < 1.0
+    assert 0.0 < planning.distinguishable_probability(10**6, 3, 40, 16) < 1.0
     # one hash: sums of (S - 1) log(1 - k^-C) keep their digits
     expected = -(10**6 - 1) * 4096.0**-4
-    assert np.log(utility.distinguishable_probability(10**6, 4096, 4)) == pytest.approx(expected)
+    assert np.log(planning.distinguishable_probability(10**6, 4096, 4)) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("k", "C", "h"), [(4, 3, 1), (5, 2, 2)])
@@ -87,29 +87,29 @@ def test_hashes_of_the_package_have_these_probabilities(k: int, C: int, h: int) 
     for p in (np.full(S, 1 / S), geometric(S), skewed(S)):  # the same expectation for every p
         mass = alone @ p
         error = mass.std() / np.sqrt(lists)
-        assert abs(mass.mean() - utility.expected_recoverable_mass(S, k, C, h)) < 4 * error
+        assert abs(mass.mean() - planning.expected_recoverable_mass(S, k, C, h)) < 4 * error
         # with k^-C for the probability of being distinguishable it would be this
         assert abs(mass.mean() - float(k) ** (-h * C)) > 20 * error
 
 
 def test_cells_and_cohorts_needed() -> None:
     for S, C, mass in [(2, 1, 0.5), (256, 1, 0.9), (256, 4, 0.9), (4096, 2, 0.999)]:
-        k = utility.cells_needed(S, C, mass)
+        k = planning.cells_needed(S, C, mass)
         bound = 1 / (1 - mass ** (1 / (S - 1)))  # KBR16 appendix G
         assert k == max(2, int(np.ceil(bound ** (1 / C) * (1 - 1e-12))))
-        assert utility.cohorts_needed(S, k, mass) <= C
+        assert planning.cohorts_needed(S, k, mass) <= C
     for h in (2, 4):
-        k = utility.cells_needed(1000, 2, 0.99, h)
-        assert utility.expected_recoverable_mass(1000, k, 2, h) >= 0.99
-        assert utility.expected_recoverable_mass(1000, k - 1, 2, h) < 0.99
-        C = utility.cohorts_needed(1000, 6, 0.99, h)
-        assert utility.expected_recoverable_mass(1000, 6, C, h) >= 0.99
-        assert utility.expected_recoverable_mass(1000, 6, C - 1, h) < 0.99
+        k = planning.cells_needed(1000, 2, 0.99, h)
+        assert planning.expected_recoverable_mass(1000, k, 2, h) >= 0.99
+        assert planning.expected_recoverable_mass(1000, k - 1, 2, h) < 0.99
+        C = planning.cohorts_needed(1000, 6, 0.99, h)
+        assert planning.expected_recoverable_mass(1000, 6, C, h) >= 0.99
+        assert planning.expected_recoverable_mass(1000, 6, C - 1, h) < 0.99
 
 
 @pytest.mark.parametrize(("k", "C", "h"), [(4, 16, 1), (2, 9, 1), (16, 4, 1), (4, 8, 2), (2, 7, 3)])
 def test_identification_rank(k: int, C: int, h: int) -> None:
-    rank = utility.identification_rank(k, C, h)
+    rank = planning.identification_rank(k, C, h)
     cells = hashed_cells(hash_strings("values", names(12 * k * C)), C, h, k)
     H = np.zeros((C, k, cells.shape[1]))
     for c, x, j in np.ndindex(cells.shape):
@@ -127,10 +127,10 @@ def test_the_rank_bounds_what_a_model_can_fit() -> None:
             orr = ldp.ORR(4, 8, 1.0, alphabet=size if closed else None)
             candidates = None if closed else names(size)
             if size == S and not closed:
-                assert utility.expected_loss(orr, law, 100, candidates) > 0.0
+                assert planning.expected_loss(orr, law, 100, candidates) > 0.0
             elif size > S:
                 with pytest.raises(NotIdentified):
-                    utility.expected_loss(orr, law, 100, candidates)
+                    planning.expected_loss(orr, law, 100, candidates)
 
 
 # --- expected losses ------------------------------------------------------------------------------
@@ -177,7 +177,7 @@ def test_losses_are_the_variances_over_all_reports(mechanism: ldp.Mechanism) -> 
         for c in range(C):
             law, value = p @ Q[:, c], says @ G[:, c].T
             V += C / n * (law @ value**2 - (law @ value) ** 2)
-        found = [utility.expected_loss(mechanism, p, n, candidates, loss) for loss in LOSSES]
+        found = [planning.expected_loss(mechanism, p, n, candidates, loss) for loss in LOSSES]
         assert found == pytest.approx([np.sqrt(2 * V / np.pi).sum(), V.sum()], rel=1e-10)
 
 
@@ -190,20 +190,20 @@ def test_losses_are_those_of_the_estimates_covariance(mechanism: ldp.Mechanism) 
     ones[:, 0] = 60 - ones[:, 1:].sum(axis=1)
     problem = mechanism.moments(mechanism.counts(ones, equal), candidates)
     variances = problem.covariance(p).variances()
-    loss = utility.expected_loss(mechanism, p, n, candidates, "l2")
+    loss = planning.expected_loss(mechanism, p, n, candidates, "l2")
     assert loss == pytest.approx(variances.sum(), rel=1e-12)
 
 
 def test_losses_of_categories_are_their_closed_forms() -> None:
     p, n = np.array([0.4, 0.3, 0.2, 0.1]), np.array([100, 5000])
     for loss in LOSSES:
-        krr = getattr(utility, f"krr_{loss}")(p, 1.2, n)
-        krappor = getattr(utility, f"krappor_{loss}")(p, 1.2, n)
+        krr = getattr(planning, f"krr_{loss}")(p, 1.2, n)
+        krappor = getattr(planning, f"krappor_{loss}")(p, 1.2, n)
         for mechanism in (ldp.KRR(4, 1.2), ldp.ORR(4, 1, 1.2, alphabet=4)):
-            found = utility.expected_loss(mechanism, p, n, loss=loss)
+            found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krr, rtol=1e-9)
         for mechanism in (ldp.KRAPPOR(4, 1.2), ldp.ORAPPOR(4, 1, 1, 1.2, alphabet=4)):
-            found = utility.expected_loss(mechanism, p, n, loss=loss)
+            found = planning.expected_loss(mechanism, p, n, loss=loss)
             np.testing.assert_allclose(found, krappor, rtol=1e-9)
 
 
@@ -235,7 +235,7 @@ def test_losses_are_those_of_surveys(mechanism: ldp.Mechanism) -> None:
     losses = simulated(mechanism, p, n, R, np.random.default_rng(5))
     candidates = names(S) if mechanism.is_open else None
     for loss, sample in losses.items():
-        expected = utility.expected_loss(mechanism, p, n, candidates, loss)
+        expected = planning.expected_loss(mechanism, p, n, candidates, loss)
         error = sample.std() / np.sqrt(R)  # 1 to 3 per cent
         assert (
             abs(sample.mean() - expected) < 4 * error
@@ -249,8 +249,8 @@ def test_expected_loss_takes_a_series_by_label() -> None:
 
     orr, labels = ldp.ORR(4, 16, 1.0), ["a", "b", "c"]
     p = pd.Series([0.2, 0.5, 0.3], index=["c", "a", "b"])
-    found = utility.expected_loss(orr, p, 100, labels)
-    assert found == utility.expected_loss(orr, [0.5, 0.3, 0.2], 100, labels)
+    found = planning.expected_loss(orr, p, 100, labels)
+    assert found == planning.expected_loss(orr, [0.5, 0.3, 0.2], 100, labels)
 
 
 # --- random designs -------------------------------------------------------------------------------
@@ -270,16 +270,16 @@ def test_random_designs_are_near_drawn_ones(S: int, epsilon: float, closed: bool
             continue
         for make in (ldp.ORR(k, C, epsilon, alphabet), ldp.ORAPPOR(k, 1, C, epsilon, alphabet)):
             for name, p in (("geometric", geometric(S)), ("skewed", skewed(S))):
-                exact = utility.expected_loss(make, p, 100, candidates)
-                ratio = utility.random_design_loss(make, p, 100) / exact
+                exact = planning.expected_loss(make, p, 100, candidates)
+                ratio = planning.random_design_loss(make, p, 100) / exact
                 assert abs(ratio - 1) < NEAR[name][C], (str(make), name)
                 compared.append(abs(ratio - 1))
     assert np.median(compared) < 0.01
     # the inflation by collisions is what this takes: without it losses would be off
     few = ldp.ORR(16, 4 * S // 15, 0.5, alphabet)
     many = ldp.ORR(16, 4096, 0.5, alphabet)
-    inflation = utility.random_design_loss(few, geometric(S), 100, "l2")
-    assert inflation > 1.25 * utility.random_design_loss(many, geometric(S), 100, "l2")
+    inflation = planning.random_design_loss(few, geometric(S), 100, "l2")
+    assert inflation > 1.25 * planning.random_design_loss(many, geometric(S), 100, "l2")
 
 
 def test_random_designs_without_collisions_are_exact() -> None:
@@ -287,19 +287,18 @@ def test_random_designs_without_collisions_are_exact() -> None:
     for k in (20, 33):
         for mechanism in (ldp.ORR(k, 3, 2.0, 20), ldp.ORAPPOR(k, 1, 3, 2.0, 20)):
             for loss in LOSSES:
-                exact = utility.expected_loss(mechanism, p, 100, loss=loss)
-                found = utility.random_design_loss(mechanism, p, 100, loss)
+                exact = planning.expected_loss(mechanism, p, 100, loss=loss)
+                found = planning.random_design_loss(mechanism, p, 100, loss)
                 assert found == pytest.approx(exact, rel=1e-9)
 
 
 def test_random_designs_average_draws_of_rappor() -> None:
     p, mechanism = geometric(40), ldp.RAPPOR(16, 1, 10, 0.2, 0.1, 0.8)
-    losses = [
-        utility.expected_loss(mechanism, p, 100, [f"{i} {j}" for i in range(40)]) for j in range(30)
-    ]
-    found = utility.random_design_loss(mechanism, p, 100)
+    lists = [[f"{i} {j}" for i in range(40)] for j in range(30)]
+    losses = [planning.expected_loss(mechanism, p, 100, candidates) for candidates in lists]
+    found = planning.random_design_loss(mechanism, p, 100)
     assert found == pytest.approx(np.mean(losses), rel=0.02)
-    fewer = utility.random_design_loss(ldp.RAPPOR(16, 1, 2, 0.2, 0.1, 0.8), p, 100)
+    fewer = planning.random_design_loss(ldp.RAPPOR(16, 1, 2, 0.2, 0.1, 0.8), p, 100)
     assert np.isnan(fewer)  # 30 equations
 
 
@@ -326,7 +325,7 @@ def test_designs_beyond_doubt_are_identified(C: int) -> None:
 
 def test_the_table_holds_the_expected_losses() -> None:
     p, n = skewed(20), 50_000
-    found = utility.recommend_design(
+    found = planning.recommend_design(
         20, n, 1.5, p, n_outputs=[2, 8, 64], n_cohorts=[1, 8, 300], n_hashes=[1, 2], loss="l2"
     )
     assert len(found.table) == 3 * 3 * 3
@@ -341,19 +340,19 @@ def test_the_table_holds_the_expected_losses() -> None:
             mechanism = ldp.ORAPPOR(row.n_outputs, row.n_hashes, row.n_cohorts, 1.5)
             bits = row.n_outputs
         assert row.bits == bits + {1: 0, 8: 3, 300: 9}[row.n_cohorts]
-        alone = utility.distinguishable_probability(20, row.n_outputs, row.n_cohorts, row.n_hashes)
+        alone = planning.distinguishable_probability(20, row.n_outputs, row.n_cohorts, row.n_hashes)
         assert row.distinguishable == alone
         if row.identified:
-            exact = utility.expected_loss(mechanism, p, n, names(20), "l2")
+            exact = planning.expected_loss(mechanism, p, n, names(20), "l2")
             assert row.loss == pytest.approx(exact, rel=1e-9 if row.exact else 0.02)
         else:
             with pytest.raises(NotIdentified):
-                utility.expected_loss(mechanism, p, n, names(20), "l2")
+                planning.expected_loss(mechanism, p, n, names(20), "l2")
     assert not found.table.query("n_cohorts == 300 and n_hashes == 1 and exact").size
 
 
 def test_the_best_is_identified_short_and_ready() -> None:
-    found = utility.recommend_design(40, 10**6, 3.0)
+    found = planning.recommend_design(40, 10**6, 3.0)
     table, row = found.table, found.table.iloc[found.row]
     assert row["identified"] and row["loss"] <= 1.01 * table["loss"].min()
     close = table[table["loss"] <= 1.01 * table["loss"].min()]
@@ -366,10 +365,10 @@ def test_the_best_is_identified_short_and_ready() -> None:
 
 
 def test_a_closed_alphabet() -> None:
-    found = utility.recommend_design(12, 10**5, 2.0, closed=True)
+    found = planning.recommend_design(12, 10**5, 2.0, closed=True)
     assert not found.best.is_open and len(found.best.categories) == 12
     table = found.table.query("mechanism == 'orr' and n_outputs == 12")
-    krr = utility.krr_l1(geometric(12), 2.0, 10**5)
+    krr = planning.krr_l1(geometric(12), 2.0, 10**5)
     assert table["loss"].to_numpy() == pytest.approx(krr)  # permutations only rename
     collided = found.table.query("not identified")
     assert collided["distinguishable"].between(0.0, 1.0).all()
@@ -378,19 +377,19 @@ def test_a_closed_alphabet() -> None:
 
 
 def test_many_candidates() -> None:
-    found = utility.recommend_design(50_000, 10**8, 4.0)
+    found = planning.recommend_design(50_000, 10**8, 4.0)
     assert not found.table["exact"].any() and found.table.iloc[0]["identified"]
     sure = found.table.query("identified")
     assert (2 * 50_000 <= sure["n_cohorts"] * (sure["n_outputs"] - 1)).all()
     assert (sure["distinguishable"] > 1 - 1e-7).all()
-    best = utility.random_design_loss(found.best, geometric(50_000), 10**8)
+    best = planning.random_design_loss(found.best, geometric(50_000), 10**8)
     assert best == pytest.approx(found.table.iloc[found.row]["loss"])
 
 
 def test_nothing_is_recommended_where_nothing_is_identified() -> None:
     for S in (64, 5000):
         with pytest.raises(NotIdentified, match="more cohorts"):
-            utility.recommend_design(S, 10**6, 1.0, n_outputs=[2, 4], n_cohorts=[1, 4])
+            planning.recommend_design(S, 10**6, 1.0, n_outputs=[2, 4], n_cohorts=[1, 4])
 
 
 def test_conclusions_of_kbr16() -> None:
@@ -398,7 +397,7 @@ def test_conclusions_of_kbr16() -> None:
     grid = {"n_outputs": [2, 4, 8, 16, 32, 64, 256, 1024], "n_cohorts": [1, 2, 4, 16, 64, 1024]}
     best_k, h1 = [], []
     for epsilon in (1.0, 2.0, 4.0, 6.0):
-        table = utility.recommend_design(64, 10**6, epsilon, **grid).table
+        table = planning.recommend_design(64, 10**6, epsilon, **grid).table
         # C = 1 does not identify at all
         assert not table.query("n_cohorts == 1")["identified"].any()
         orr = table.query("mechanism == 'orr' and identified")
@@ -412,7 +411,7 @@ def test_conclusions_of_kbr16() -> None:
         # with enough cohorts O-RR is at least as good, but for the round numbers of the grid
         rappor = table.query("mechanism == 'orappor'")["loss"].min()
         assert orr["loss"].iloc[0] < 1.01 * rappor
-        several = utility.recommend_design(
+        several = planning.recommend_design(
             64, 10**6, epsilon, None, False, "orappor", [32, 128], [4, 16], [1, 2, 4]
         ).table
         wide = several.pivot_table("loss", ["n_outputs", "n_cohorts"], "n_hashes")
@@ -447,49 +446,49 @@ BAD = [
 @pytest.mark.parametrize(("changed", "name"), BAD, ids=[str(bad) for bad, _ in BAD])
 def test_bad_grids(changed: dict[str, object], name: str) -> None:
     with pytest.raises(InvalidArgument, match=name):
-        utility.recommend_design(**{"S": 8, "n": 100, "epsilon": 1.0, **changed})
+        planning.recommend_design(**{"S": 8, "n": 100, "epsilon": 1.0, **changed})
 
 
 def test_a_mechanism_named_twice_is_compared_once() -> None:
     grid = {"n_outputs": 8, "n_cohorts": [4, 16]}
-    table = utility.recommend_design(8, 10**4, 1.0, mechanisms=["orr", "orr"], **grid).table
+    table = planning.recommend_design(8, 10**4, 1.0, mechanisms=["orr", "orr"], **grid).table
     assert len(table) == 2
 
 
 def test_bad_losses() -> None:
     with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.expected_loss(None, [0.5, 0.5], 100)
+        planning.expected_loss(None, [0.5, 0.5], 100)
     with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.expected_loss(ldp.ORR, [0.5, 0.5], 100)
+        planning.expected_loss(ldp.ORR, [0.5, 0.5], 100)
     with pytest.raises(InvalidArgument, match="mechanism="):
-        utility.random_design_loss(ldp.ORR, [0.5, 0.5], 100)
+        planning.random_design_loss(ldp.ORR, [0.5, 0.5], 100)
     orr, p = ldp.ORR(4, 16, 1.0), [0.5, 0.5]
     with pytest.raises(NotAvailable, match="candidates"):
-        utility.expected_loss(orr, p, 100)
+        planning.expected_loss(orr, p, 100)
     with pytest.raises(InvalidArgument, match="p="):
-        utility.expected_loss(orr, [0.5, 0.6], 100, ["a", "b"])
+        planning.expected_loss(orr, [0.5, 0.6], 100, ["a", "b"])
     with pytest.raises(InvalidArgument, match="n="):
-        utility.expected_loss(orr, p, 0, ["a", "b"])
+        planning.expected_loss(orr, p, 0, ["a", "b"])
     with pytest.raises(InvalidArgument, match="loss"):
-        utility.expected_loss(orr, p, 100, ["a", "b"], loss="l3")
+        planning.expected_loss(orr, p, 100, ["a", "b"], loss="l3")
     with pytest.raises(NotAvailable, match="one hash"):
-        utility.random_design_loss(ldp.ORAPPOR(8, 2, 4, 1.0), p, 100)
+        planning.random_design_loss(ldp.ORAPPOR(8, 2, 4, 1.0), p, 100)
     with pytest.raises(NotAvailable, match="one hash"):
-        utility.random_design_loss(ldp.KRR(2, 1.0), p, 100)
+        planning.random_design_loss(ldp.KRR(2, 1.0), p, 100)
     with pytest.raises(InvalidArgument, match="p="):
-        utility.random_design_loss(ldp.ORR(4, 16, 1.0, 3), p, 100)
+        planning.random_design_loss(ldp.ORR(4, 16, 1.0, 3), p, 100)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: utility.collision_probability(1, 2),
-        lambda: utility.collision_probability(4, 0),
-        lambda: utility.collision_probability(4, 2, 0),
-        lambda: utility.distinguishable_probability(0, 4, 2),
-        lambda: utility.cells_needed(10, 2, 1.0),
-        lambda: utility.cohorts_needed(10, 2, 0.0),
-        lambda: utility.identification_rank(4.5, 2),
+        lambda: planning.collision_probability(1, 2),
+        lambda: planning.collision_probability(4, 0),
+        lambda: planning.collision_probability(4, 2, 0),
+        lambda: planning.distinguishable_probability(0, 4, 2),
+        lambda: planning.cells_needed(10, 2, 1.0),
+        lambda: planning.cohorts_needed(10, 2, 0.0),
+        lambda: planning.identification_rank(4.5, 2),
     ],
 )
 def test_bad_probabilities(call) -> None:

@@ -9,17 +9,17 @@ import pytest
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 from ldpstats.errors import InvalidArgument
 
 EPSILONS = (0.3, 1.0, 3.0, 8.0)
-URR = {"l1": utility.urr_l1, "l2": utility.urr_l2}
-URAP = {"l1": utility.urap_l1, "l2": utility.urap_l2}
+URR = {"l1": planning.urr_l1, "l2": planning.urr_l2}
+URAP = {"l1": planning.urap_l1, "l2": planning.urap_l2}
 WORST = {
-    ("urr", "l1"): utility.urr_worst_l1,
-    ("urr", "l2"): utility.urr_worst_l2,
-    ("urap", "l1"): utility.urap_worst_l1,
-    ("urap", "l2"): utility.urap_worst_l2,
+    ("urr", "l1"): planning.urr_worst_l1,
+    ("urr", "l2"): planning.urr_worst_l2,
+    ("urap", "l1"): planning.urap_worst_l1,
+    ("urap", "l2"): planning.urap_worst_l2,
 }
 
 
@@ -67,7 +67,7 @@ def test_losses_are_the_papers_formulas(k, S, epsilon):
 )
 def test_losses_are_known_ones_to_all_digits(shape, k, epsilon, n, values):
     p, sensitive = shapes(k)[shape], range(SIZES[k])
-    calls = (utility.urr_l1, utility.urr_l2, utility.urap_l1, utility.urap_l2)
+    calls = (planning.urr_l1, planning.urr_l2, planning.urap_l1, planning.urap_l2)
     for call, value in zip(calls, values, strict=True):
         digits = len(value.split("e")[0].split(".")[1])
         unit = 10.0 ** (-digits + (int(value.split("e")[1]) if "e" in value else 0))
@@ -81,14 +81,14 @@ def test_losses_are_those_of_the_mechanisms(loss, epsilon):
     n = 500
     for sensitive in ([], [4], [1, 3, 4], [0, 1, 2, 3, 4, 5]):
         mechanism = ldp.URR(6, sensitive, epsilon)
-        value = utility.expected_loss(mechanism, p, n, loss=loss)
+        value = planning.expected_loss(mechanism, p, n, loss=loss)
         assert URR[loss](p, sensitive, epsilon, n) == pytest.approx(value, rel=1e-9)
         for theta in (None, 0.4, 0.7):
             mechanism = ldp.URAP(6, sensitive, epsilon, theta)
-            value = utility.expected_loss(mechanism, p, n, loss=loss)
+            value = planning.expected_loss(mechanism, p, n, loss=loss)
             assert URAP[loss](p, sensitive, epsilon, n, theta) == pytest.approx(value, rel=1e-9)
     levels = {4: epsilon, 1: 2 * epsilon, 3: 0.2}
-    value = utility.expected_loss(ldp.URR(6, epsilon=levels), p, n, loss=loss)
+    value = planning.expected_loss(ldp.URR(6, epsilon=levels), p, n, loss=loss)
     assert URR[loss](p, [1, 3, 4], levels, n) == pytest.approx(value, rel=1e-9)
 
 
@@ -102,18 +102,18 @@ def test_all_sensitive_is_krr_and_krappor_and_none_is_no_privacy(k, epsilon):
         assert found == pytest.approx(expected, rel=1e-12)
 
     for loss in ("l1", "l2"):
-        plain = getattr(utility, f"nonprivate_{loss}")(p, n)
-        equal(URR[loss](p, range(k), epsilon, n), getattr(utility, f"krr_{loss}")(p, epsilon, n))
+        plain = getattr(planning, f"nonprivate_{loss}")(p, n)
+        equal(URR[loss](p, range(k), epsilon, n), getattr(planning, f"krr_{loss}")(p, epsilon, n))
         equal(URR[loss](p, [], epsilon, n), plain)
-        worst = getattr(utility, f"krr_worst_{loss}")(k, epsilon, n)
+        worst = getattr(planning, f"krr_worst_{loss}")(k, epsilon, n)
         equal(WORST["urr", loss](k, k, epsilon, n), worst)
-        worst_plain = getattr(utility, f"nonprivate_worst_{loss}")(k, n)
+        worst_plain = getattr(planning, f"nonprivate_worst_{loss}")(k, n)
         equal(WORST["urr", loss](k, 0, epsilon, n), worst_plain)
         for theta in thetas:
-            full = getattr(utility, f"krappor_{loss}")(p, epsilon, n, theta)
+            full = getattr(planning, f"krappor_{loss}")(p, epsilon, n, theta)
             equal(URAP[loss](p, range(k), epsilon, n, theta), full)
             equal(URAP[loss](p, [], epsilon, n, theta), plain)
-            worst = getattr(utility, f"krappor_worst_{loss}")(k, epsilon, n, theta)
+            worst = getattr(planning, f"krappor_worst_{loss}")(k, epsilon, n, theta)
             equal(WORST["urap", loss](k, k, epsilon, n, theta), worst)
             equal(WORST["urap", loss](k, 0, epsilon, n, theta), worst_plain)
 
@@ -210,7 +210,7 @@ def test_a_wrong_formula_is_caught_by_the_simulation():
     # negative controls: the loss of k-RR for uRR, that of k-RAPPOR for uRAP
     for k, epsilon in itertools.product(SIZES, (0.5, 1.0, 3.0)):
         p, S, rng = shapes(k)["dirichlet"], SIZES[k], np.random.default_rng(k)
-        for mechanism, full in (("urr", utility.krr_l2), ("urap", utility.krappor_l2)):
+        for mechanism, full in (("urr", planning.krr_l2), ("urap", planning.krappor_l2)):
             _, l2 = simulated_losses(mechanism, p, S, epsilon, 1000, 400, rng)
             found, error = ratio(l2, full(p, epsilon, 1000))
             assert abs(found - 1) > 4 * error
@@ -232,8 +232,8 @@ def more(theta):
 
 def worst_distribution(mechanism, k, S, epsilon, loss, theta):
     if mechanism == "urr":
-        return utility.urr_worst_distribution(k, S, epsilon)
-    return utility.urap_worst_distribution(k, S, epsilon, loss, theta)
+        return planning.urr_worst_distribution(k, S, epsilon)
+    return planning.urap_worst_distribution(k, S, epsilon, loss, theta)
 
 
 @pytest.mark.parametrize("loss", ["l1", "l2"])
@@ -284,16 +284,16 @@ def test_worst_cases_are_the_papers(k, S):
             p = np.r_[np.full(S, (1 - N / u) / k), np.full(N, (1 + S / u) / k)]  # eq. 13
             l1 = np.sqrt(k - 1) * (S + u) / u  # eq. 14
             l2 = ((S + u) / u) ** 2 * (1 - 1 / k)  # Proposition 17
-        np.testing.assert_allclose(utility.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
-        assert utility.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+        np.testing.assert_allclose(planning.urr_worst_distribution(k, S, epsilon), p, atol=1e-14)
+        assert planning.urr_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urr_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
     for factor in (0.05, 0.5, 0.999):
         epsilon = factor * 2 * np.log(N / 2 + 1)
         s = np.exp(epsilon / 2)
         l1 = np.sqrt(s) * S / (s - 1) + np.sqrt(s * N / (s - 1) - 1)  # eq. 17
         l2 = 1 + ((S + 1) * s - 1) / (s - 1) ** 2 - 1 / N  # Proposition 19
-        assert utility.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
-        assert utility.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
+        assert planning.urap_worst_l1(k, S, epsilon, n) == pytest.approx(root(n) * l1, rel=1e-9)
+        assert planning.urap_worst_l2(k, S, epsilon, n) == pytest.approx(l2 / n, rel=1e-9)
 
 
 @pytest.mark.parametrize(("k", "S"), [(3, 1), (20, 4), (20, 15)])
@@ -324,7 +324,7 @@ def test_high_privacy_forms_are_limits(mechanism, loss):
         # what is left out of the l1 loss is of order sqrt(epsilon)
         for epsilon, tolerance in ((1e-2, 0.1), (1e-4, 0.011), (1e-6, 0.0011)):
             exact = WORST[mechanism, loss](k, S, epsilon, n)
-            form = utility.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+            form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
             assert exact == pytest.approx(form, rel=tolerance)
     S, epsilon = 10, 0.01
     expected = {
@@ -333,13 +333,13 @@ def test_high_privacy_forms_are_limits(mechanism, loss):
         ("urr", "l2"): S * (S - 1) / (n * epsilon**2),  # Table 4
         ("urap", "l2"): 4 * S / (n * epsilon**2),
     }[mechanism, loss]
-    form = utility.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+    form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
     assert form == pytest.approx(expected, rel=1e-12)
 
 
 def test_table_4_has_a_factor_too_many_for_rappor():
     k, epsilon = 4, 1e-4
-    exact = utility.krappor_worst_l2(k, epsilon, 1)
+    exact = planning.krappor_worst_l2(k, epsilon, 1)
     assert exact == pytest.approx(4 * k / epsilon**2, rel=1e-3)
     assert exact != pytest.approx(4 * k / epsilon**2 * (1 - 1 / k), rel=0.2)
 
@@ -349,41 +349,41 @@ def test_low_privacy_forms():
     for k, S in ((10, 1), (100, 10), (50, 50)):  # exact for uRR, all sensitive or few
         for loss in ("l1", "l2"):
             exact = WORST["urr", loss](k, S, np.log(k), n)
-            form = utility.uldp_low_privacy_loss("urr", k, S, n, loss)
+            form = planning.uldp_low_privacy_loss("urr", k, S, n, loss)
             assert form == pytest.approx(exact, rel=1e-12)
     for k, S in ((10**4, 20), (10**6, 100)):
         epsilon, plain = np.log(k), root(n) * np.sqrt(k - 1)
-        l1 = utility.uldp_low_privacy_loss("urap", k, S, n)
+        l1 = planning.uldp_low_privacy_loss("urap", k, S, n)
         assert l1 == pytest.approx(plain * (1 + S / k**0.75), rel=1e-12)  # eq. 44
-        l2 = utility.uldp_low_privacy_loss("urap", k, S, n, "l2")
+        l2 = planning.uldp_low_privacy_loss("urap", k, S, n, "l2")
         assert l2 == pytest.approx((1 + (S + 1) / np.sqrt(k)) / n, rel=1e-12)  # eq. 50
-        assert l1 == pytest.approx(utility.urap_worst_l1(k, S, epsilon, n), rel=0.01)
-        assert l2 == pytest.approx(utility.urap_worst_l2(k, S, epsilon, n), rel=0.01)
+        assert l1 == pytest.approx(planning.urap_worst_l1(k, S, epsilon, n), rel=0.01)
+        assert l2 == pytest.approx(planning.urap_worst_l2(k, S, epsilon, n), rel=0.01)
 
 
 def test_few_sensitive_categories_cost_next_to_nothing_at_ln_k():
     k, S = 10**4, 10
-    plain = utility.nonprivate_worst_l1(k, 1)
-    assert utility.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
-    assert utility.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
+    plain = planning.nonprivate_worst_l1(k, 1)
+    assert planning.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
+    assert planning.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
     # with all sensitive: k-RR twice the l1 and four times the squared l2 loss, RAPPOR k^(1/4) and
     # sqrt(k) times; MK19 has sqrt(k) and four for l1
-    assert utility.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
-    assert utility.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
-    plain = utility.nonprivate_worst_l2(k, 1)
-    assert utility.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
-    assert utility.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
+    assert planning.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
+    assert planning.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
+    plain = planning.nonprivate_worst_l2(k, 1)
+    assert planning.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
+    assert planning.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
 
 
 def test_lower_bound_has_the_order_of_urap():
     n = 10_000
-    assert utility.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
-    assert utility.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
+    assert planning.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
+    assert planning.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
     bounds = {}
     for S, epsilon, n in itertools.product((2, 10, 200), (1e-4, 0.01, 0.1), (10**3, 10**6)):
         for mechanism, loss in WORST:
             exact = WORST[mechanism, loss](2 * S, S, epsilon, n)
-            order = utility.uldp_lower_bound(S, epsilon, n, loss)
+            order = planning.uldp_lower_bound(S, epsilon, n, loss)
             bounds.setdefault((mechanism, loss), []).append(exact / order)
     for loss, constant in (("l1", 2 * root(1)), ("l2", 4.0)):
         reached = bounds["urap", loss]
@@ -404,7 +404,7 @@ def test_best_theta_of_the_l2_loss_has_a_closed_form():
     for _ in range(60):
         k = int(rng.integers(2, 40))
         S, epsilon, p = int(rng.integers(1, k + 1)), rng.uniform(0.01, 12), rng.dirichlet([0.5] * k)
-        theta = utility.best_theta(k, S, epsilon, p).theta
+        theta = planning.best_theta(k, S, epsilon, p).theta
         # a search by values finds the place to about the root of their precision
         assert theta == pytest.approx(closed_form(S, epsilon, p), abs=1e-7)
 
@@ -424,7 +424,7 @@ def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
         losses = np.array(losses)
         # convex in the logit, up to rounding, so that there is one minimum
         assert np.diff(losses, 2).min() > -1e-10 * losses.max()
-        found = utility.best_theta(k, S, epsilon, p, loss)
+        found = planning.best_theta(k, S, epsilon, p, loss)
         assert found.loss <= losses.min() * (1 + 1e-12)
         assert found.loss == pytest.approx(losses.min(), rel=1e-3)
         at = logits[np.argmin(losses)]
@@ -436,7 +436,7 @@ def test_no_theta_of_a_fine_grid_is_better(k, S, epsilon, loss):
 def test_best_theta_guards_against_every_distribution():
     rng = np.random.default_rng(1)
     for loss, epsilon in itertools.product(("l1", "l2"), (0.5, 2.0, 4.0)):
-        found = utility.best_theta(8, 3, epsilon, loss=loss)
+        found = planning.best_theta(8, 3, epsilon, loss=loss)
         for p in rng.dirichlet(np.full(8, 0.8), size=100):
             assert URAP[loss](p, range(3), epsilon, 1, found.theta) < found.loss
 
@@ -444,32 +444,32 @@ def test_best_theta_guards_against_every_distribution():
 def test_best_theta_is_that_of_optimised_unary_encoding_when_all_is_sensitive():
     # Wang et al. 2017: 1/2 minimises what does not depend on p, which is all for rare categories
     for loss in ("l1", "l2"):
-        found = [utility.best_theta(k, k, 1.0, loss=loss).theta for k in (10, 100, 1000, 10**4)]
+        found = [planning.best_theta(k, k, 1.0, loss=loss).theta for k in (10, 100, 1000, 10**4)]
         assert found == sorted(found, reverse=True)
         assert found[-1] == pytest.approx(0.5, abs=1e-4)
-    assert utility.best_theta(10**4, 10**4, 1.0, np.full(10**4, 1e-4)).theta == pytest.approx(
+    assert planning.best_theta(10**4, 10**4, 1.0, np.full(10**4, 1e-4)).theta == pytest.approx(
         0.5, abs=1e-4
     )
 
 
 def test_gain_of_theta_where_many_are_sensitive():
     # the sizes of MK19's census data, at its epsilon = ln k: less than half the squared l2 loss
-    found = utility.best_theta(400, 76, np.log(400))
+    found = planning.best_theta(400, 76, np.log(400))
     assert found.gain == pytest.approx(2.25, abs=0.01)
     assert str(found) == "theta 0.7143, with 0.444 times the loss of the default 0.9524"
-    ratio = utility.urap_worst_l2(400, 76, np.log(400), 10**6) / utility.urap_worst_l2(
+    ratio = planning.urap_worst_l2(400, 76, np.log(400), 10**6) / planning.urap_worst_l2(
         400, 76, np.log(400), 10**6, found.theta
     )
     assert ratio == pytest.approx(found.gain, rel=1e-12)
     # with one sensitive category and p on the others, the default is the best one
-    assert utility.best_theta(100, 1, 2.0).gain == pytest.approx(1, abs=1e-9)
+    assert planning.best_theta(100, 1, 2.0).gain == pytest.approx(1, abs=1e-9)
 
 
 def test_best_theta_of_extreme_epsilon():
     for epsilon in (1e-6, 50.0):
         for p in (None, np.eye(5)[0], np.eye(5)[4]):
             for loss in ("l1", "l2"):
-                found = utility.best_theta(5, 1, epsilon, p, loss)
+                found = planning.best_theta(5, 1, epsilon, p, loss)
                 assert 0 < found.theta < 1 and np.isfinite(found.loss)
                 ldp.URAP(5, {0}, epsilon, found.theta)
 
@@ -491,7 +491,7 @@ def test_theorem_1_holds_with_negative_estimates():
         r_hat = r + rng.normal(size=k + kappa) * rng.choice([0.01, 0.2])
         pi, pi_hat = rng.dirichlet(np.ones(k), size=(2, kappa))
         p_hat, p = estimate_and_truth(k, r_hat, r, pi_hat, pi)
-        lost, bound = np.abs(p_hat - p).sum(), utility.personalized_bound(r_hat, r, pi_hat, pi)
+        lost, bound = np.abs(p_hat - p).sum(), planning.personalized_bound(r_hat, r, pi_hat, pi)
         assert lost <= bound.total + 1e-12
         assert bound.second <= bound.worst_second + 1e-12
         assert bound.worst_second == pytest.approx(2 * np.abs(r_hat[k:]).sum())
@@ -504,7 +504,7 @@ def test_theorem_1_as_printed_has_a_counterexample():
     r, r_hat = np.array([0.5, 0.5, 0.0]), np.array([0.52, 0.52, -0.04])
     pi, pi_hat = np.array([[1.0, 0.0]]), np.array([[0.0, 1.0]])
     p_hat, p = estimate_and_truth(2, r_hat, r, pi_hat, pi)
-    bound = utility.personalized_bound(r_hat, r, pi_hat, pi)
+    bound = planning.personalized_bound(r_hat, r, pi_hat, pi)
     assert np.abs(p_hat - p).sum() == pytest.approx(0.04)
     assert bound.first == pytest.approx(0.08) and bound.second == pytest.approx(0.08)
     assert bound.first - bound.second < 1e-12  # without the absolute value: no loss at all
@@ -513,10 +513,11 @@ def test_theorem_1_as_printed_has_a_counterexample():
 def test_worst_second_term_is_reached_also_by_backgrounds_with_negative_entries():
     r = np.array([0.4, 0.3, 0.1, 0.2])
     pi_hat = np.array([[1.2, -0.2, 0.0]])  # in proportion to an estimate
-    bound = utility.personalized_bound(r, r, pi_hat, [[0.0, 0.0, 1.0]])
+    bound = planning.personalized_bound(r, r, pi_hat, [[0.0, 0.0, 1.0]])
     assert bound.first == 0 and bound.second == pytest.approx(bound.worst_second)
     assert bound.worst_second == pytest.approx(0.2 * 2.4)
-    no_tags = utility.personalized_bound([0.6, 0.4], [0.5, 0.5], np.zeros((0, 2)), np.zeros((0, 2)))
+    none = np.zeros((0, 2))
+    no_tags = planning.personalized_bound([0.6, 0.4], [0.5, 0.5], none, none)
     assert no_tags.total == pytest.approx(0.2) and no_tags.worst_second == 0
 
 
@@ -537,11 +538,11 @@ def test_epsilon_and_n_broadcast():
             grid = call(3, S, epsilon, n)
             assert grid.shape == (2, 3)
             assert grid[1, 2] == pytest.approx(call(3, S, 1.0, 1000), rel=1e-13)
-        assert utility.urr_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
-        assert utility.urap_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
-    assert utility.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
-    assert utility.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
-    assert utility.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)
+        assert planning.urr_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+        assert planning.urap_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+    assert planning.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
+    assert planning.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
+    assert planning.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)
 
 
 P = (0.5, 0.3, 0.2)
@@ -551,42 +552,42 @@ TAG = ([0.5, 0.3, 0.2], [0.5, 0.3, 0.2], [[1.0, 0.0]], [[1.0, 0.0]])
 @pytest.mark.parametrize(
     ("call", "argument"),
     [
-        (lambda: utility.urr_l1((0.5, 0.6), [0], 1.0, 10), "p="),
-        (lambda: utility.urr_l1(P, [3], 1.0, 10), r"sensitive\[0\]=.*3"),
-        (lambda: utility.urap_l2(P, [-1], 1.0, 10), r"sensitive\[0\]=.*-1"),
-        (lambda: utility.urap_l2(P, [1, 1], 1.0, 10), "sensitive=1: .*twice"),
-        (lambda: utility.urr_l2(P, [True, False], 1.0, 10), "sensitive='mask of shape"),
-        (lambda: utility.urr_l2(P, 1, 1.0, 10), "sensitive=1"),
-        (lambda: utility.urr_l2(P, None, 1.0, 10), "sensitive=None"),
-        (lambda: utility.urr_l2(P, "01", 1.0, 10), "sensitive='01'"),
-        (lambda: utility.urr_l2(P, [0], 0.0, 10), "epsilon="),
-        (lambda: utility.urr_l2(P, [0], {0: -1.0}, 10), r"epsilon\[0\]="),
-        (lambda: utility.urr_l2(P, [0, 1], {0: 1.0}, 10), r"epsilon=.*\[0, 1\]"),
-        (lambda: utility.urr_l2(P, [0], {0: 1.0, 2: 1.0}, 10), r"epsilon=.*\[0\]"),
-        (lambda: utility.urap_l2(P, [0], 1.0, 0), "n="),
-        (lambda: utility.urap_l2(P, [0], 1.0, 10, theta=1.0), "theta="),
-        (lambda: utility.urr_worst_l1(1, 1, 1.0, 10), "k="),
-        (lambda: utility.urr_worst_l1(3, 4, 1.0, 10), "n_sensitive=4"),
-        (lambda: utility.urap_worst_l2(3, -1, 1.0, 10), "n_sensitive=-1"),
-        (lambda: utility.urap_worst_distribution(3, 1, 1.0, "l3"), "loss="),
-        (lambda: utility.urr_worst_distribution(3, 1.5, 1.0), "n_sensitive="),
-        (lambda: utility.uldp_lower_bound(3, 1.5, 10), "epsilon=1.5"),
-        (lambda: utility.uldp_lower_bound(1, 0.5, 10), "n_sensitive=1"),
-        (lambda: utility.uldp_lower_bound(3, 0.5, 10, "tv"), "loss="),
-        (lambda: utility.uldp_high_privacy_loss("krr", 3, 0.5, 10), "mechanism="),
-        (lambda: utility.uldp_high_privacy_loss("urr", 1, 0.5, 10), "n_sensitive=1"),
-        (lambda: utility.uldp_low_privacy_loss("rappor", 3, 2, 10), "mechanism="),
-        (lambda: utility.uldp_low_privacy_loss("urr", 3, 0, 10), "n_sensitive=0"),
-        (lambda: utility.best_theta(3, 0, 1.0), "n_sensitive=0"),
-        (lambda: utility.best_theta(3, 1, [1.0, 2.0]), "epsilon="),
-        (lambda: utility.best_theta(3, 1, 1.0, p=[0.5, 0.5]), "p="),
-        (lambda: utility.best_theta(3, 1, 1.0, loss="linf"), "loss="),
-        (lambda: utility.personalized_bound([0.5, 0.5], *TAG[1:]), "r_hat="),
-        (lambda: utility.personalized_bound(TAG[0], [0.5, 0.3, 0.3], *TAG[2:]), "r="),
-        (lambda: utility.personalized_bound(*TAG[:2], [[1.0, np.nan]], TAG[3]), "pi_hat="),
-        (lambda: utility.personalized_bound(*TAG[:3], [1.0, 0.0]), "pi="),
-        (lambda: utility.personalized_bound(*TAG[:3], [[0.7, 0.7]]), r"pi\[0\]="),
-        (lambda: utility.personalized_bound("abc", *TAG[1:]), "r_hat='abc'"),
+        (lambda: planning.urr_l1((0.5, 0.6), [0], 1.0, 10), "p="),
+        (lambda: planning.urr_l1(P, [3], 1.0, 10), r"sensitive\[0\]=.*3"),
+        (lambda: planning.urap_l2(P, [-1], 1.0, 10), r"sensitive\[0\]=.*-1"),
+        (lambda: planning.urap_l2(P, [1, 1], 1.0, 10), "sensitive=1: .*twice"),
+        (lambda: planning.urr_l2(P, [True, False], 1.0, 10), "sensitive='mask of shape"),
+        (lambda: planning.urr_l2(P, 1, 1.0, 10), "sensitive=1"),
+        (lambda: planning.urr_l2(P, None, 1.0, 10), "sensitive=None"),
+        (lambda: planning.urr_l2(P, "01", 1.0, 10), "sensitive='01'"),
+        (lambda: planning.urr_l2(P, [0], 0.0, 10), "epsilon="),
+        (lambda: planning.urr_l2(P, [0], {0: -1.0}, 10), r"epsilon\[0\]="),
+        (lambda: planning.urr_l2(P, [0, 1], {0: 1.0}, 10), r"epsilon=.*\[0, 1\]"),
+        (lambda: planning.urr_l2(P, [0], {0: 1.0, 2: 1.0}, 10), r"epsilon=.*\[0\]"),
+        (lambda: planning.urap_l2(P, [0], 1.0, 0), "n="),
+        (lambda: planning.urap_l2(P, [0], 1.0, 10, theta=1.0), "theta="),
+        (lambda: planning.urr_worst_l1(1, 1, 1.0, 10), "k="),
+        (lambda: planning.urr_worst_l1(3, 4, 1.0, 10), "n_sensitive=4"),
+        (lambda: planning.urap_worst_l2(3, -1, 1.0, 10), "n_sensitive=-1"),
+        (lambda: planning.urap_worst_distribution(3, 1, 1.0, "l3"), "loss="),
+        (lambda: planning.urr_worst_distribution(3, 1.5, 1.0), "n_sensitive="),
+        (lambda: planning.uldp_lower_bound(3, 1.5, 10), "epsilon=1.5"),
+        (lambda: planning.uldp_lower_bound(1, 0.5, 10), "n_sensitive=1"),
+        (lambda: planning.uldp_lower_bound(3, 0.5, 10, "tv"), "loss="),
+        (lambda: planning.uldp_high_privacy_loss("krr", 3, 0.5, 10), "mechanism="),
+        (lambda: planning.uldp_high_privacy_loss("urr", 1, 0.5, 10), "n_sensitive=1"),
+        (lambda: planning.uldp_low_privacy_loss("rappor", 3, 2, 10), "mechanism="),
+        (lambda: planning.uldp_low_privacy_loss("urr", 3, 0, 10), "n_sensitive=0"),
+        (lambda: planning.best_theta(3, 0, 1.0), "n_sensitive=0"),
+        (lambda: planning.best_theta(3, 1, [1.0, 2.0]), "epsilon="),
+        (lambda: planning.best_theta(3, 1, 1.0, p=[0.5, 0.5]), "p="),
+        (lambda: planning.best_theta(3, 1, 1.0, loss="linf"), "loss="),
+        (lambda: planning.personalized_bound([0.5, 0.5], *TAG[1:]), "r_hat="),
+        (lambda: planning.personalized_bound(TAG[0], [0.5, 0.3, 0.3], *TAG[2:]), "r="),
+        (lambda: planning.personalized_bound(*TAG[:2], [[1.0, np.nan]], TAG[3]), "pi_hat="),
+        (lambda: planning.personalized_bound(*TAG[:3], [1.0, 0.0]), "pi="),
+        (lambda: planning.personalized_bound(*TAG[:3], [[0.7, 0.7]]), r"pi\[0\]="),
+        (lambda: planning.personalized_bound("abc", *TAG[1:]), "r_hat='abc'"),
     ],
 )
 def test_malformed_arguments_are_named(call, argument):

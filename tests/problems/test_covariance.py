@@ -10,15 +10,6 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats.covariances import (
-    Covariance,
-    block_diagonal,
-    independent_bits,
-    multinomial,
-    uniformised,
-    uniformised_fpe16,
-    variances_multinomial,
-)
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.information import (
     checked_inverse,
@@ -26,6 +17,15 @@ from ldpstats.inference.information import (
     fpe16,
     observed_tangent_inverse,
     tangent_inverse,
+)
+from ldpstats.problems.covariance import (
+    Covariance,
+    block_diagonal,
+    independent_bits,
+    multinomial,
+    uniformised,
+    uniformised_fpe16,
+    variances_multinomial,
 )
 
 Array = npt.NDArray[np.float64]

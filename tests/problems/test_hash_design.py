@@ -9,15 +9,17 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from ldpstats import designs, hashed_rows
-from ldpstats.designs import HashDesign, is_identified, least_squares, undetermined
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.estimators import EM, MLE, structured
-from ldpstats.estimators.ascent import STEP
-from ldpstats.estimators.structured import empirical_start, is_structured, prepared
-from ldpstats.hashed_rows import BloomRows, LabelRows
-from ldpstats.operators import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
-from ldpstats.problems import Likelihood
+from ldpstats.estimators import EM, MLE
+from ldpstats.estimators.solvers import structured
+from ldpstats.estimators.solvers.ascent import STEP
+from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
+from ldpstats.problems import hash_design as designs
+from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows import hashed as hashed_rows
+from ldpstats.problems.rows.base import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
+from ldpstats.problems.rows.hashed import BloomRows, LabelRows
 
 Array = npt.NDArray[Any]
 

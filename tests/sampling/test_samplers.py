@@ -17,9 +17,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from ldpstats import kernels, samplers
 from ldpstats.errors import InvalidArgument
-from ldpstats.randomness import BULK, simulation_words, system_words
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling import packing, realised, samplers
+from ldpstats.sampling.words import BULK, simulation_words, system_words
 
 ONE = 1 << 64
 ALL = ONE - 1
@@ -521,7 +522,7 @@ def test_compiled_coins_of_wide_reports():
     n, n_bits, p0 = 20_000, 200, P0 / ONE
     words = simulation_words(np.random.default_rng(13))
     place = np.arange(n)[:, None] % n_bits
-    bits = samplers.unpack(samplers.sample_bits(place, n_bits, P1, P0, words), n_bits)
+    bits = packing.unpack(samplers.sample_bits(place, n_bits, P1, P0, words), n_bits)
     own = bits[np.arange(n), place[:, 0]]
     assert stats.binomtest(int(own.sum()), n, P1 / ONE).pvalue > LEVEL
     assert stats.binomtest(int(own.sum()), n, P1 / ONE + 0.02).pvalue < LEVEL
@@ -555,8 +556,8 @@ def test_bits_of_every_position_across_chunks(path):
     n_bits = 1000
     place = (np.arange(20_000) % n_bits)[:, None]
     packed = samplers.sample_bits(place, n_bits, ONE, 0, simulation_words(np.random.default_rng(1)))
-    assert np.array_equal(samplers.column_sums(packed, n_bits), np.full(n_bits, 20))
-    assert np.array_equal(np.flatnonzero(samplers.unpack(packed, n_bits)) % n_bits, place[:, 0])
+    assert np.array_equal(packing.column_sums(packed, n_bits), np.full(n_bits, 20))
+    assert np.array_equal(np.flatnonzero(packing.unpack(packed, n_bits)) % n_bits, place[:, 0])
 
 
 @pytest.mark.parametrize(
@@ -583,11 +584,11 @@ def test_column_sums(path, n, n_bits):
     rng = np.random.default_rng(n)
     bits = rng.random((n, n_bits)) < np.linspace(0, 1, n_bits)
     packed = np.packbits(bits, axis=1, bitorder="little")
-    assert np.array_equal(samplers.unpack(packed, n_bits), bits)
-    sums = samplers.column_sums(packed, n_bits)
+    assert np.array_equal(packing.unpack(packed, n_bits), bits)
+    sums = packing.column_sums(packed, n_bits)
     assert sums.dtype == np.int64
     assert np.array_equal(sums, bits.sum(axis=0))
-    assert np.array_equal(samplers.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
+    assert np.array_equal(packing.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
 
 
 def test_column_sums_kernel_interpreted():
@@ -601,7 +602,7 @@ def test_column_sums_kernel_interpreted():
 
 @pytest.mark.parametrize("packed", [np.zeros((3, 2), np.uint8), np.zeros((3, 1), bool)])
 def test_packed_reports_of_another_width_are_refused(packed):
-    for function in (samplers.column_sums, samplers.unpack):
+    for function in (packing.column_sums, packing.unpack):
         with pytest.raises(InvalidArgument, match="packed"):
             function(packed, 7)
 
@@ -715,11 +716,11 @@ def test_realised_epsilon_of_krr(k, epsilon):
     other = Fraction(ONE - keep, ONE * k)
     own = Fraction(keep, ONE) + other
     assert own + (k - 1) * other == 1
-    realised = samplers.realised_epsilon_krr(k, keep)
-    assert close(realised, own / other)
+    found = realised.realised_epsilon_krr(k, keep)
+    assert close(found, own / other)
     # the threshold is within a unit of a float that carries a few roundings
     p = keep / ONE
-    assert abs(realised - epsilon) < (p * 2**-50 + 2**-64) * k / (1 - p) + 1e-14 * epsilon
+    assert abs(found - epsilon) < (p * 2**-50 + 2**-64) * k / (1 - p) + 1e-14 * epsilon
 
 
 @pytest.mark.parametrize(
@@ -736,20 +737,20 @@ def test_realised_epsilon_of_bits_by_enumeration(p1, p0, hashes):
         / (one[True] if b else 1 - one[True])
         for a, b in product((0, 1), repeat=2)
     )
-    assert close(samplers.realised_epsilon_bits(p1, p0, hashes), ratio**hashes)
+    assert close(realised.realised_epsilon_bits(p1, p0, hashes), ratio**hashes)
 
 
 def test_realised_epsilon_at_the_ends():
-    assert samplers.realised_epsilon_krr(5, 0) == 0
-    assert samplers.realised_epsilon_krr(1, ONE // 2) == 0
-    assert samplers.realised_epsilon_krr(5, ONE) == np.inf
-    assert samplers.realised_epsilon_bits(P0, P0) == 0
-    assert samplers.realised_epsilon_bits(0, 0) == samplers.realised_epsilon_bits(ONE, ONE) == 0
+    assert realised.realised_epsilon_krr(5, 0) == 0
+    assert realised.realised_epsilon_krr(1, ONE // 2) == 0
+    assert realised.realised_epsilon_krr(5, ONE) == np.inf
+    assert realised.realised_epsilon_bits(P0, P0) == 0
+    assert realised.realised_epsilon_bits(0, 0) == realised.realised_epsilon_bits(ONE, ONE) == 0
     for p1, p0 in ((P1, 0), (ONE, P0), (ONE, 0), (0, P0), (P1, ONE)):
-        assert samplers.realised_epsilon_bits(p1, p0) == np.inf
-    assert samplers.realised_epsilon_rows(samplers.integer_rows(np.eye(3))) == np.inf
-    assert samplers.realised_epsilon_rows(samplers.integer_rows([[1.0, 0.0]] * 2)) == 0
-    assert samplers.realised_epsilon_rows(samplers.integer_rows([NASTY[1]] * 3)) == 0
+        assert realised.realised_epsilon_bits(p1, p0) == np.inf
+    assert realised.realised_epsilon_rows(samplers.integer_rows(np.eye(3))) == np.inf
+    assert realised.realised_epsilon_rows(samplers.integer_rows([[1.0, 0.0]] * 2)) == 0
+    assert realised.realised_epsilon_rows(samplers.integer_rows([NASTY[1]] * 3)) == 0
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -761,17 +762,17 @@ def test_realised_epsilon_of_rows_by_enumeration(seed):
     rows = samplers.integer_rows(Q)
     weight = weights(rows)
     ratio = max(Fraction(a[y], b[y]) for a, b in product(weight, repeat=2) for y in (0, 1, 2, 4, 5))
-    assert close(samplers.realised_epsilon_rows(rows), ratio)
+    assert close(realised.realised_epsilon_rows(rows), ratio)
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: samplers.realised_epsilon_krr(0, 1),
-        lambda: samplers.realised_epsilon_krr(2, -1),
-        lambda: samplers.realised_epsilon_bits(ONE + 1, 1),
-        lambda: samplers.realised_epsilon_bits(1, -1),
-        lambda: samplers.realised_epsilon_bits(2, 1, 0),
+        lambda: realised.realised_epsilon_krr(0, 1),
+        lambda: realised.realised_epsilon_krr(2, -1),
+        lambda: realised.realised_epsilon_bits(ONE + 1, 1),
+        lambda: realised.realised_epsilon_bits(1, -1),
+        lambda: realised.realised_epsilon_bits(2, 1, 0),
     ],
 )
 def test_realised_epsilon_refuses_bad_arguments(call):
@@ -785,13 +786,14 @@ def test_realised_epsilon_refuses_bad_arguments(call):
 def test_short_arrays_do_not_import_numba():
     program = """
 import sys, numpy as np
-from ldpstats import randomness, samplers
+from ldpstats.sampling import words as randomness
+from ldpstats.sampling import packing, realised, samplers
 for words in (randomness.system_words(), randomness.simulation_words(np.random.default_rng(1))):
     for n in (1, 5000):
         zeros = np.zeros(n, dtype=np.int64)
         samplers.sample_krr(zeros, 9, 2**63, words)
         packed = samplers.sample_bits(zeros[:, None], 1024, 2**63, 2**60 + 1, words)
-        samplers.column_sums(packed, 1024)
+        packing.column_sums(packed, 1024)
         samplers.sample_rows(zeros, samplers.integer_rows(np.eye(3)), words)
 assert "numba" not in sys.modules
 """

@@ -12,10 +12,11 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
-from ldpstats.designs import HashDesign
 from ldpstats.errors import InvalidArgument
-from ldpstats.estimators import nonnegative, nonnegative_kernels
-from ldpstats.estimators.nonnegative import NonnegativeFit, nonnegative_lasso, penalty_level
+from ldpstats.estimators.solvers import nonnegative
+from ldpstats.estimators.solvers.nonnegative import NonnegativeFit, nonnegative_lasso, penalty_level
+from ldpstats.kernels import nonnegative as nonnegative_kernels
+from ldpstats.problems.hash_design import HashDesign
 
 Array = npt.NDArray[Any]
 

@@ -14,17 +14,18 @@ import pytest
 from scipy import sparse
 
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
-from ldpstats.estimators import EM, MLE, CvxpyMLE, constrained
+from ldpstats.estimators import EM, MLE, CvxpyMLE
 from ldpstats.estimators import constraints as cons
-from ldpstats.estimators.ascent import LAST_STEP, STEP, certified_gap, line_search
-from ldpstats.estimators.closed_form import water_filling
 from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.newton import newton
-from ldpstats.estimators.packed import PackedRows
-from ldpstats.estimators.packed_kernels import bit_mix, bit_sums
-from ldpstats.estimators.proximal import DiagonalModel, proximal_newton
-from ldpstats.estimators.structured import prepared
-from ldpstats.operators import (
+from ldpstats.estimators.solvers import constrained
+from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap, line_search
+from ldpstats.estimators.solvers.closed_form import water_filling
+from ldpstats.estimators.solvers.newton import newton
+from ldpstats.estimators.solvers.proximal import DiagonalModel, proximal_newton
+from ldpstats.estimators.solvers.structured import prepared
+from ldpstats.kernels.bits import bit_mix, bit_sums
+from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.problems.rows.base import (
     DenseRows,
     FixedEntry,
     Rows,
@@ -32,7 +33,7 @@ from ldpstats.operators import (
     UnaryRows,
     UniformRows,
 )
-from ldpstats.problems import Likelihood, Solution
+from ldpstats.problems.rows.packed import PackedRows
 
 Array = npt.NDArray[Any]
 

@@ -18,10 +18,9 @@ import pandas as pd
 import pytest
 from scipy import optimize, stats
 
-from ldpstats.covariances import Covariance, multinomial
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference import effects, ratio
-from ldpstats.inference.effects import (
+from ldpstats.inference.tables import effects, ratio
+from ldpstats.inference.tables.effects import (
     Effect,
     conditional,
     conditionals,
@@ -31,7 +30,8 @@ from ldpstats.inference.effects import (
     risk_difference,
     risk_ratio,
 )
-from ldpstats.inference.ratio import FiellerInterval, fieller
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
+from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

@@ -16,12 +16,12 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.covariances import Covariance
 from ldpstats.errors import NotIdentified
-from ldpstats.inference import permutation_moments, tables
-from ldpstats.inference.association import linear_trend, pearson, score
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables import permutation_moments
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import linear_trend, pearson, score
+from ldpstats.inference.tables.permutation import (
     all_table_scores,
     exact_pvalue,
     log_probability,
@@ -29,7 +29,7 @@ from ldpstats.inference.permutation import (
     permuted_scores,
     permuted_table_scores,
 )
-from ldpstats.inference.permutation_moments import (
+from ldpstats.inference.tables.permutation_moments import (
     Cumulants,
     Spread,
     blocks_of,
@@ -37,7 +37,8 @@ from ldpstats.inference.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.simplex import project_simplex
 
 Array = npt.NDArray[Any]
 

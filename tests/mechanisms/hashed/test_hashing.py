@@ -11,8 +11,8 @@ import pytest
 from scipy import stats
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms import hashing
-from ldpstats.mechanisms.hashing import (
+from ldpstats.mechanisms.hashed import hashing
+from ldpstats.mechanisms.hashed.hashing import (
     distinct_cells,
     hash_strings,
     hashed_cells,

@@ -25,9 +25,9 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import io, privacy
-from ldpstats.channels import Mapped
+from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import MemoryBudget
-from ldpstats.randomness import system_words
+from ldpstats.sampling.words import system_words
 
 Array = npt.NDArray[Any]
 

@@ -15,13 +15,13 @@ from grid import distribution, expected_counts, hidden, packed, patterns, report
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.channels import Uniformised
-from ldpstats.covariances import uniformised, uniformised_fpe16
+from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import BoundaryWarning
 from ldpstats.estimators.mle import MLE
 from ldpstats.io import read_counts
 from ldpstats.mechanisms import lump
 from ldpstats.privacy import uldp
+from ldpstats.problems.covariance import uniformised, uniformised_fpe16
 
 JOBS = ("nurse", "teacher", "driver", "cook", "clerk")
 LEVELS = {"cook": 0.5, "nurse": 2.0}
@@ -1152,7 +1152,7 @@ def test_specifications_are_plain_json() -> None:
 
 
 def test_modules_are_there_when_they_are_named() -> None:
-    assert ldp.utility.best_theta(10, 3, 1.0).theta == pytest.approx(0.556, abs=1e-3)
+    assert ldp.planning.best_theta(10, 3, 1.0).theta == pytest.approx(0.556, abs=1e-3)
     assert ldp.datasets and ldp.io and ldp.plots
     with pytest.raises(AttributeError, match="no attribute 'regression'"):
         ldp.regression  # noqa: B018
@@ -1162,8 +1162,8 @@ def test_modules_are_there_when_they_are_named() -> None:
     "call",
     [
         lambda: ldp.privacy.post_process(ldp.URR(3, {0}, 1.0), [[10**400, 0, 0]] * 3),
-        lambda: ldp.utility.personalized_bound([10**400, 0], [1, 0], [[1.0]], [[1.0]]),
-        lambda: ldp.utility.best_theta(2, 1, 1.0, p=[10**400, 0]),
+        lambda: ldp.planning.personalized_bound([10**400, 0], [1, 0], [[1.0]], [[1.0]]),
+        lambda: ldp.planning.best_theta(2, 1, 1.0, p=[10**400, 0]),
         lambda: ldp.mechanism_from_dict({"format": np.zeros(3)}),
         lambda: ldp.PUM.from_dict({"format": np.zeros(3)}),
         lambda: ldp.FrequencyResults.from_dict({"format": np.zeros(3)}),

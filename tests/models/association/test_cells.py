@@ -17,10 +17,11 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats.inference import intervals, ratio
-from ldpstats.inference.effects import Effect
+from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw, path_cumulants
-from ldpstats.models.association import AssociationModel
+from ldpstats.inference.tables import ratio
+from ldpstats.inference.tables.effects import Effect
+from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
 Results = Any

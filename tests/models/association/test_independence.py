@@ -16,18 +16,18 @@ import pytest
 import statsmodels.api as sm
 from scipy import stats
 
-from ldpstats.covariances import Covariance, multinomial
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
-from ldpstats.inference import tables
-from ldpstats.inference.association import linear_trend, pearson, score, smallest_expected
 from ldpstats.inference.information import tangent_inverse
-from ldpstats.inference.moments import CrossMoments, Whitening
-from ldpstats.inference.permutation import (
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import linear_trend, pearson, score, smallest_expected
+from ldpstats.inference.tables.permutation import (
     permutation_pvalue,
     permuted_scores,
     permuted_table_scores,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
+from ldpstats.problems.covariance import Covariance, multinomial
 
 Array = npt.NDArray[Any]
 

@@ -21,8 +21,8 @@ import ldpstats as ldp
 from ldpstats.errors import IncompleteListWarning, NotAvailable
 from ldpstats.estimators.em import EM
 from ldpstats.estimators.mle import MLE
-from ldpstats.models.association import JOINT_ESTIMATORS, OneStep
-from ldpstats.problems import Likelihood
+from ldpstats.models.association.model import JOINT_ESTIMATORS, OneStep
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 Variable = tuple[Any, Any]  # a mechanism, and candidates

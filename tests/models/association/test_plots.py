@@ -16,7 +16,7 @@ from matplotlib.collections import LineCollection, PatchCollection
 from matplotlib.colors import to_hex
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.joint_plots import plot_heat_map, plot_mosaic
+from ldpstats.models.association.plots import plot_heat_map, plot_mosaic
 
 Array = npt.NDArray[Any]
 

@@ -13,7 +13,7 @@ from simulate import ALPHA, at_most, bias, near, size
 from simulated.pairs import shared_survey
 
 import ldpstats as ldp
-from ldpstats.inference import association
+from ldpstats.inference.tables import independence as association
 
 Array = npt.NDArray[Any]
 

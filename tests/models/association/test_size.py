@@ -31,7 +31,8 @@ from simulated.pairs import (
 
 import ldpstats as ldp
 from ldpstats.errors import BoundaryWarning, IncompleteListWarning
-from ldpstats.inference import association, permutation
+from ldpstats.inference.tables import independence as association
+from ldpstats.inference.tables import permutation
 from ldpstats.inference.tails import chi2_pvalue
 
 Array = npt.NDArray[Any]

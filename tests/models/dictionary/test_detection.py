@@ -263,7 +263,7 @@ def test_frequent_strings_do_not_crowd_out_the_others(monkeypatch: pytest.Monkey
     found = {}
     for search in ("twice", "once"):
         if search == "once":  # control
-            monkeypatch.setattr("ldpstats.models.dictionary.search_again", first_search_alone)
+            monkeypatch.setattr("ldpstats.models.dictionary.model.search_again", first_search_alone)
         missed = 0
         for seed in (1, 2, 3):
             names, _, reports = steep().draw(np.random.default_rng([11, seed]))
@@ -284,7 +284,7 @@ def test_false_claims_where_strings_are_taken_off(
     outcome.check_errors()
     outcome.check_coverage()
     assert outcome.most_frequent.mean() > 0.95
-    monkeypatch.setattr("ldpstats.models.dictionary.search_again", first_search_alone)
+    monkeypatch.setattr("ldpstats.models.dictionary.model.search_again", first_search_alone)
     once = simulate(steep(), 10, 12)
     assert once.most_frequent.mean() < 0.9 and once.found.mean() < outcome.found.mean() - 0.5
 

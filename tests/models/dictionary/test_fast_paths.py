@@ -10,11 +10,12 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats as ldp
-from ldpstats import hash_kernels
-from ldpstats.designs import HashDesign
-from ldpstats.discovery import evidence, owners, pairs, screening, search
-from ldpstats.discovery.owners import OwnedCells
-from ldpstats.discovery.screening import ScreenedGrams, screen
+from ldpstats.kernels import hashing as hash_kernels
+from ldpstats.models.dictionary.search import evidence, owners, pairs, screening
+from ldpstats.models.dictionary.search import paths as search
+from ldpstats.models.dictionary.search.owners import OwnedCells
+from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.problems.hash_design import HashDesign
 
 Array = npt.NDArray[Any]
 

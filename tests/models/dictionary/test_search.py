@@ -14,17 +14,22 @@ from scipy import integrate, stats
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR
-from ldpstats.dictionary_reports import DictionaryReports
-from ldpstats.discovery import evidence, screening
-from ldpstats.discovery.evidence import candidates, edges, log_ratio, printed_threshold
-from ldpstats.discovery.explained import clearly_held, search_again, without
-from ldpstats.discovery.pairs import PairTable, pair_tables, position_counts
-from ldpstats.discovery.screening import ScreenedGrams, screen
-from ldpstats.discovery.search import grow
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.grams import GramLayout
 from ldpstats.inference.selection import selected_intervals
-from ldpstats.reports import Reports
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.search import evidence, screening
+from ldpstats.models.dictionary.search.evidence import (
+    candidates,
+    edges,
+    log_ratio,
+    printed_threshold,
+)
+from ldpstats.models.dictionary.search.explained import clearly_held, search_again, without
+from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables, position_counts
+from ldpstats.models.dictionary.search.paths import grow
+from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.reports.single import Reports
 
 Array = npt.NDArray[Any]
 

@@ -16,9 +16,9 @@ from scipy import stats
 
 import ldpstats as ldp
 from ldpstats import KRAPPOR, KRR, ORAPPOR, ORR, RAPPOR, URR
-from ldpstats.dictionary_mechanisms import gram_mechanism
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, UnknownCategory
-from ldpstats.grams import GramLayout
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.mechanisms import gram_mechanism
 
 Array = npt.NDArray[Any]
 

@@ -21,7 +21,7 @@ import ldpstats as ldp
 from ldpstats.inference import intervals
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import continuity
-from ldpstats.simplex import project_simplex
+from ldpstats.problems.simplex import project_simplex
 
 # of a thousand simulated surveys one looks as if it did not fit
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -19,13 +19,13 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.cli import main
+from ldpstats.cli.program import main
 from ldpstats.inference import goodness
 from ldpstats.io import write_mechanism
-from ldpstats.models.misfit import MISFIT, impossible
-from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
+from ldpstats.models.frequency.misfit import MISFIT, impossible
 from ldpstats.privacy import uldp
-from ldpstats.problems import Likelihood
+from ldpstats.problems.problem import Likelihood
 
 Array = npt.NDArray[Any]
 

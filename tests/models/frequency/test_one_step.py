@@ -15,11 +15,11 @@ from simulate import coverage
 from surveys import assert_cut, frequencies
 
 import ldpstats as ldp
-from ldpstats.channels import Channel
+from ldpstats.channels.base import Channel
 from ldpstats.mechanisms.lumped import LumpedUnary
-from ldpstats.models.laws import OneStep
-from ldpstats.problems import Likelihood
-from ldpstats.reports import Counts
+from ldpstats.models.frequency.laws import OneStep
+from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.single import Counts
 
 # of a thousand simulated surveys one looks as if it did not fit
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

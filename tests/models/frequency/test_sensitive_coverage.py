@@ -27,8 +27,8 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.estimates import PooledTallies, Tallies
 from ldpstats.inference import intervals
+from ldpstats.problems.estimates import PooledTallies, Tallies
 
 Array = npt.NDArray[Any]
 

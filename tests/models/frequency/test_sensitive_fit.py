@@ -21,7 +21,7 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.models.uncertainty import goodness_of_fit
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
 
 Array = npt.NDArray[Any]
 

@@ -11,7 +11,7 @@ from simulate import at_least, bias, coverage, repeat
 from simulated.personal import KINDS, Setting, estimates
 
 import ldpstats as ldp
-from ldpstats import utility
+from ldpstats import planning
 
 Array = npt.NDArray[Any]
 
@@ -111,7 +111,7 @@ def test_theorem_1_holds_in_every_survey(kind: str) -> None:
             model = ldp.PersonalizedModel(setting.counts(tally), setting.pum, background)
             results = model.fit(method)
             r_hat = results.intermediate.params.to_numpy()
-            bound = utility.personalized_bound(r_hat, setting.r, results.background, setting.pi)
+            bound = planning.personalized_bound(r_hat, setting.r, results.background, setting.pi)
             loss = np.abs(results.params.to_numpy() - setting.p).sum()
             assert loss <= bound.total + 1e-12
             assert bound.second <= results.loss_bound()["background"] + 1e-12

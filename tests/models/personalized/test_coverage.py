@@ -26,7 +26,8 @@ from surveys import (
 from surveys import default_intervals as exact_ends
 
 import ldpstats as ldp
-from ldpstats.inference import intervals, personalized
+from ldpstats.inference import intervals
+from ldpstats.models.personalized import intervals as personalized
 
 Array = npt.NDArray[Any]
 

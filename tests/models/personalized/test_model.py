@@ -15,9 +15,10 @@ import pytest
 from scipy import stats
 
 import ldpstats as ldp
-from ldpstats import utility
-from ldpstats.covariances import Covariance
-from ldpstats.inference import intervals, personalized
+from ldpstats import planning
+from ldpstats.inference import intervals
+from ldpstats.models.personalized import intervals as personalized
+from ldpstats.problems.covariance import Covariance
 
 Array = npt.NDArray[Any]
 
@@ -373,7 +374,7 @@ def test_the_first_part_of_the_bound_is_propositions_4_and_7(kind: str) -> None:
     results = fit(kind, "given", "projected")
     r = results.intermediate
     at = r.linear_params.to_numpy()
-    loss = utility.urr_l1 if kind == "urr" else utility.urap_l1
+    loss = planning.urr_l1 if kind == "urr" else planning.urap_l1
     plug_in = np.maximum(at, 0.0)  # where the linear estimate is a distribution already
     plug_in = plug_in / plug_in.sum()
     expected = loss(plug_in, [2, 5, 6], 1.0, results.nobs)
@@ -387,7 +388,7 @@ def test_the_second_part_is_the_worst_case(case: str) -> None:
     assert bound["background"] == (0.0 if case == "exact" else pytest.approx(2 * bots.sum()))
     assert bound["bound"] == bound["noise"] + bound["background"]
     if case in ("given", "exact"):
-        found = utility.personalized_bound(
+        found = planning.personalized_bound(
             results.intermediate.params, R, results.background, np.array([HOMES, WORKS])
         )
         assert found.worst_second == pytest.approx(2 * bots.sum()) and found.second < 1e-12
@@ -410,7 +411,7 @@ def test_the_printed_form_of_theorem_1_fails_for_negative_estimates() -> None:
     p, p_hat = r[:2] + r[2] * pi[0], r_hat[:2] + r_hat[2] * pi_hat[0]
     lhs = np.abs(p_hat - p).sum()
     printed = np.abs(r_hat - r).sum() + r_hat[2] * np.abs(pi_hat - pi).sum()
-    bound = utility.personalized_bound(r_hat, r, pi_hat, pi)
+    bound = planning.personalized_bound(r_hat, r, pi_hat, pi)
     assert printed < 0.001 < lhs <= bound.total
 
 

@@ -23,8 +23,8 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.inference import personalized
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.personalized import intervals as personalized
 
 Array = npt.NDArray[Any]
 

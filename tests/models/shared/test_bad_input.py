@@ -15,8 +15,8 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats import datasets, io, privacy, utility
-from ldpstats.cli import main
+from ldpstats import datasets, io, planning, privacy
+from ldpstats.cli.program import main
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.estimators import constraints as cons
 
@@ -376,11 +376,11 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ("split by zero", lambda: privacy.split_budget(1.0, [1, 0]), "weights"),
     ("split by text", lambda: privacy.split_budget(1.0, ["a"]), "weights"),
     ("epsilon of no channel", lambda: privacy.epsilon([[0.5, 0.6], [0.5, 0.5]]), "Q[0]"),
-    ("loss of no law", lambda: utility.krr_l2([0.5, 0.6], 1.0, 100), "p"),
-    ("loss of nobody", lambda: utility.krr_l2([0.5, 0.5], 1.0, 0), "n"),
-    ("loss of no mechanism", lambda: utility.expected_loss(None, [0.5, 0.5], 9), "mechanism"),
-    ("no designs", lambda: utility.recommend_design(8, 100, 1.0, mechanisms=None), "mechanisms"),
-    ("half closed", lambda: utility.recommend_design(8, 100, 1.0, closed="x"), "closed"),
+    ("loss of no law", lambda: planning.krr_l2([0.5, 0.6], 1.0, 100), "p"),
+    ("loss of nobody", lambda: planning.krr_l2([0.5, 0.5], 1.0, 0), "n"),
+    ("loss of no mechanism", lambda: planning.expected_loss(None, [0.5, 0.5], 9), "mechanism"),
+    ("no designs", lambda: planning.recommend_design(8, 100, 1.0, mechanisms=None), "mechanisms"),
+    ("half closed", lambda: planning.recommend_design(8, 100, 1.0, closed="x"), "closed"),
     ("lasso of text", lambda: ESTIMATORS["lasso"](false_selections="x"), "false_selections"),
     ("no such column", lambda: datasets.expand(datasets.load_gss(), "n"), "count"),
 ]

@@ -10,18 +10,24 @@ import numpy.typing as npt
 import pytest
 
 import ldpstats.estimators.mle as mle_module
-import ldpstats.estimators.sampled as sampled_module
-import ldpstats.joint_rows as module
+import ldpstats.estimators.solvers.sampled as sampled_module
+import ldpstats.problems.rows.joint as module
 from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
-from ldpstats.estimators.ascent import LAST_STEP
-from ldpstats.estimators.interior import interior_newton
 from ldpstats.estimators.mle import maximise
-from ldpstats.estimators.newton import _cholesky, _least_squares, _pivoted, model_step, newton
-from ldpstats.estimators.sampled import joint_start, sampled, spread_out
-from ldpstats.joint_rows import Factor, JointRows
-from ldpstats.operators import DenseRows, StackedRows
-from ldpstats.problems import Likelihood
+from ldpstats.estimators.solvers.ascent import LAST_STEP
+from ldpstats.estimators.solvers.interior import interior_newton
+from ldpstats.estimators.solvers.newton import (
+    _cholesky,
+    _least_squares,
+    _pivoted,
+    model_step,
+    newton,
+)
+from ldpstats.estimators.solvers.sampled import joint_start, sampled, spread_out
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.joint import Factor, JointRows
 
 Array = npt.NDArray[Any]
 
@@ -473,7 +479,7 @@ def test_newton_is_left_to_least_squares_where_pivoting_fails(
     p, g = np.full(12, 1 / 12), 1.0 - W.adjoint(n / W.mix(np.full(12, 1 / 12))) / 1000
     assert _pivoted(_cholesky(H)[0], p, g) is not None
     with_pivots = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    monkeypatch.setattr("ldpstats.estimators.newton._MOST_PIVOTS", 0)
+    monkeypatch.setattr("ldpstats.estimators.solvers.newton._MOST_PIVOTS", 0)
     assert _pivoted(_cholesky(H)[0], p, g) is None
     without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
     assert without.converged and with_pivots.converged

@@ -8,11 +8,11 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.estimators import MLE
-from ldpstats.estimators.low_rank import LowRankModel
-from ldpstats.estimators.packed import PackedRows
-from ldpstats.estimators.packed_kernels import listed
-from ldpstats.estimators.proximal import DiagonalModel
-from ldpstats.operators import StackedRows, UnaryRows
+from ldpstats.estimators.solvers.low_rank import LowRankModel
+from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.kernels.bits import listed
+from ldpstats.problems.rows.base import StackedRows, UnaryRows
+from ldpstats.problems.rows.packed import PackedRows
 
 
 def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarray:

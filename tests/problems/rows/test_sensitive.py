@@ -10,15 +10,17 @@ from grid import hidden, patterns
 from scipy import optimize
 
 import ldpstats as ldp
-from ldpstats.channels import Dense, Mapped, Uniformised
-from ldpstats.covariances import Covariance
-from ldpstats.estimators.closed_form import water_filling
+from ldpstats.channels.combined import Mapped
+from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.nnls import NNLS
-from ldpstats.estimators.structured import prepared
-from ldpstats.operators import DenseRows, FixedEntry, StackedRows, UniformRows
-from ldpstats.problems import Equations, Likelihood, pool
-from ldpstats.sensitive_rows import SensitiveRows
+from ldpstats.estimators.solvers.closed_form import water_filling
+from ldpstats.estimators.solvers.structured import prepared
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, pool
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows, FixedEntry, StackedRows, UniformRows
+from ldpstats.problems.rows.sensitive import SensitiveRows
 
 # how many categories, which are sensitive
 SHAPES = {

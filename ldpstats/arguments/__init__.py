@@ -1,0 +1,1 @@
+"""What a caller may pass: checks of arguments, and labels of categories."""

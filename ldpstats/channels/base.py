@@ -1,0 +1,158 @@
+"""What every channel answers: its matrix, and the same in structured form."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.problems.rows.base import Rows
+
+__all__ = ["Channel", "OutputClasses", "n_patterns"]
+
+Array = npt.NDArray[Any]
+_LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
+
+
+@dataclass(frozen=True, eq=False)
+class OutputClasses:
+    """Reports, or classes of reports that tell categories apart alike.
+
+    Parameters
+    ----------
+    log_ratio : array, shape (c,)
+        Largest ``ln Q[x, y] / Q[x', y]`` over x and x', in nats; inf where one is impossible.
+    sole : array of int, shape (c,)
+        The category that alone can make the report; -1 where more than one can, or none.
+    size : array, shape (c,)
+        Number of reports in the class; 0 for a report that no category can make.
+    """
+
+    log_ratio: Array
+    sole: Array
+    size: Array
+
+    def invertible(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which reveal a category that is not among the codes `sensitive`, shape (c,)."""
+        return (self.sole >= 0) & ~np.isin(self.sole, sensitive) & (self.size > 0)
+
+    def protected(self, sensitive: Array) -> npt.NDArray[np.bool_]:
+        """Which of the other classes can be made, shape (c,)."""
+        return ~self.invertible(sensitive) & (self.size > 0)
+
+
+def n_patterns(n_bits: int) -> float:
+    """Number of patterns of bits; inf where it is beyond floats."""
+    return 2.0**n_bits if n_bits < 1024 else np.inf
+
+
+class Channel(ABC):
+    """A known random mechanism from k categories to reports."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Number of categories k and of possible reports l."""
+
+    @abstractmethod
+    def _matrix(self) -> Array:
+        """The dense (k, l) matrix, once its size has been found acceptable."""
+
+    @abstractmethod
+    def rows(self, y: Any) -> Rows:
+        """Likelihood rows of the reports `y`, scaled per row; always feasible."""
+
+    @abstractmethod
+    def epsilon(self) -> float:
+        """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
+
+    def output_classes(self) -> OutputClasses:
+        """What each report, or class of reports, tells apart: see `ldpstats.privacy.uldp`."""
+        Q = self.matrix()
+        high, low = Q.max(axis=0), Q.min(axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(high > 0.0, np.log(high / low), 0.0)
+        makers = np.count_nonzero(Q, axis=0)
+        return OutputClasses(ratio, np.where(makers == 1, Q.argmax(axis=0), -1), (makers > 0) + 0.0)
+
+    def protected_epsilon(self, sensitive: Array) -> float:
+        """Epsilon of utility-optimised LDP for categories of these codes: see `privacy.uldp`."""
+        classes = self.output_classes()
+        ratio = np.where(classes.protected(sensitive), classes.log_ratio, 0.0)
+        return float(ratio.max(initial=0.0))
+
+    def matrix(self) -> Array:
+        """The dense matrix Q, shape (k, l).
+
+        Raises
+        ------
+        NotAvailable
+            When Q has too many entries to enumerate; `likelihood` works for given reports.
+        """
+        k, l = self.shape  # noqa: E741
+        if k * l > _LARGEST_MATRIX:
+            size = str(l) if l < 1 << 53 else f"2^{l.bit_length() - 1}"
+            raise NotAvailable(
+                f"matrix() of a {k} x {size} channel is too large to enumerate: "
+                "use likelihood(y), which forms only the columns of observed reports"
+            )
+        return self._matrix()
+
+    def forward(self, p: Array) -> Array:
+        """Law of the report, ``p Q`` of shape (l,), when the category has law `p` of shape (k,)."""
+        return np.asarray(p @ self.matrix())
+
+    def information(self, p: Array) -> Array:
+        """Expected Fisher information of one report about p, ``Q diag(1/m) Q'``, shape (k, k).
+
+        Raises
+        ------
+        NotAvailable
+            Where the possible reports can neither be listed nor be summed over.
+        InvalidArgument
+            Where a report that some category makes has probability zero under p.
+        """
+        Q, m = self._emitted(p)
+        return np.asarray((Q / m) @ Q.T)
+
+    def score_moments(self, p: Array, features: Array) -> tuple[Array, Array]:
+        """Raw moments of ``u_i = sum_x features[i, x] Q[x, y] / m_y`` of one report, m = p Q.
+
+        Parameters
+        ----------
+        p : array, shape (k,)
+            Frequencies at which the scores are taken.
+        features : array, shape (k, k)
+            Row i belongs to category i.
+
+        Returns
+        -------
+        own : array, shape (3, k)
+            Means of u_i, u_i^2 and u_i^3 over the reports of category i.
+        mean : array, shape (3, k)
+            The same over the reports of the frequencies p.
+        """
+        Q, m = self._emitted(p)
+        u = features @ (Q / m)
+        own = [np.einsum("iy,iy->i", Q, u**j) for j in (1, 2, 3)]
+        return np.array(own), np.array([u**j @ m for j in (1, 2, 3)])
+
+    def _emitted(self, p: Array) -> tuple[Array, Array]:
+        """Columns of Q that are not zero, and their probabilities under p, all positive."""
+        Q = self.matrix()
+        Q = Q[:, Q.any(axis=0)]
+        m = p @ Q
+        if not np.all(m > 0.0):
+            raise InvalidArgument(
+                "p", p, "gives probability zero to a possible report: use positive frequencies"
+            )
+        return Q, m
+
+    def likelihood(self, y: Any) -> Array:
+        """``W[i, x] = Q[x, y_i]``, shape (u, k)."""
+        rows = self.rows(y)
+        return np.asarray(rows.dense() * np.exp(rows.log_scale)[:, None])

@@ -1,0 +1,5 @@
+"""``python -m ldpstats.cli`` is the command ``ldpstats``."""
+
+from ldpstats.cli.program import main
+
+raise SystemExit(main())

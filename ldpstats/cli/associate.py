@@ -1,0 +1,269 @@
+"""The command ``ldpstats associate``: are privatised variables associated?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.arguments.checks import one_of, positive_integer
+from ldpstats.cli.common import (
+    HOW,
+    add_output,
+    add_reading,
+    check_output,
+    option,
+    output_files,
+    progress,
+)
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
+from ldpstats.estimators import JOINT_ESTIMATORS
+from ldpstats.models.association.independence import METHODS
+from ldpstats.models.association.variables import variable_names
+
+__all__ = ["add_associate"]
+
+_ASSOCIATE = """\
+Estimate the joint distribution of two or more variables that the same respondents reported, each
+privatised by its own mechanism, and test whether they are independent. Options that say "each" are
+given once for every variable, in the same order; "-" stands for none.
+
+INPUT holds a column of reports for each variable, a row is a respondent (or with --count several
+who gave the same reports). Or every variable has a table of its own, INPUT the first, which --with
+names; --id then names the column by which their rows are matched, whatever their order.
+"""
+
+_PLOTS = ("heatmap", "departures", "mosaic")
+_NONE = "-"  # what is given for a variable that has none
+
+
+def add_associate(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "estimate a joint distribution from reports, and test independence"
+    command = commands.add_parser("associate", help=words, description=_ASSOCIATE, **HOW)
+    stray = "the table of another variable is given by --with {} --id COLUMN"
+    command.set_defaults(run=_associate, stray=stray)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of reports")
+
+    def each(name: str, metavar: str, words: str, **how: Any) -> None:
+        add(name, action="append", default=[], metavar=metavar, help=f"each: {words}", **how)
+
+    each("--spec", "FILE", "specification of the mechanism (JSON)", required=True)
+    each("--column", "COLUMN", "column of reports (default with --with: report)")
+    words = "name of the variable (default: its column, or its table where columns are alike)"
+    each("--name", "NAME", words)
+    each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
+    words = "text file, one a line: candidates, or the categories to keep where all are known"
+    each("--candidates", "FILE", words)
+    add("--other", action="store_true", help='add a category "Other" for what is no candidate')
+    words = "table of the next variable (once for each but the first)"
+    add("--with", dest="others", action="append", default=[], metavar="FILE", help=words)
+    add("--id", metavar="COLUMN", help="column that identifies the respondents, in every table")
+    add("--count", metavar="COLUMN", help="column of counts, where a row is many respondents")
+    words = "mle (default), one_step, em, inversion, ..."
+    add("--method", metavar="NAME", help=f"estimator: {words}")
+    words = f"test of independence: score (default), {', '.join(METHODS[1:])}"
+    add("--test", choices=METHODS, metavar="NAME", help=words)
+    words = (
+        "of score, pearson: p-value by so many permutations (default: 999, where counts are few)"
+    )
+    add("--permutations", type=int, metavar="B", help=words)
+    words = "of bootstrap: surveys to simulate (default: 199)"
+    add("--surveys", type=int, metavar="B", help=words)
+    add("--seed", type=int, help="seed of permutations and simulated surveys, which need one")
+    add_output(add, "1 - coverage of intervals", "cells", "the table")
+    words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
+    add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
+    words = "leave such respondents out, and count them"
+    add_reading(add, "reports, and respondents who are not in every table", words)
+
+
+def _associate(given: argparse.Namespace) -> int:
+    paths = _paths(given)
+    columns = _columns(given, paths)
+    names = _names(given, paths, columns)
+    cohorts, listed = _each(given, "cohort"), _each(given, "candidates")
+    how = _test_options(given)
+    one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
+    _check_files(given, paths, listed)
+    mechanisms = [io.read_mechanism(path) for path in given.spec]
+    candidates = [_candidates(*each) for each in zip(listed, mechanisms, names, strict=True)]
+    with output_files(given) as write:
+        with progress("counting") as advance:
+            counts = io.read_joint_counts(
+                paths,
+                mechanisms,
+                columns,
+                given.count,
+                cohorts=cohorts,
+                id=given.id,
+                missing=given.missing,
+                na=given.na,
+                advance=advance,
+            )
+        if not counts.nobs:
+            remedy = "holds no respondent with a report on every variable: nothing can be estimated"
+            raise InvalidArgument("input", given.input, remedy)
+        model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
+        results = model.fit(given.method)
+        test = _test(results, given.test, how)
+        document = results.to_dict() | {"test": None if test is None else test.to_dict()}
+        text = json.dumps(document, allow_nan=False)
+        table = _table(results, test, counts.reports[0].n_missing, given)
+        write(text, lambda: results.plot(given.plot_kind or _PLOTS[0], alpha=given.alpha))
+    print(text if given.json == "-" else table)
+    return 0
+
+
+# -- options ---------------------------------------------------------------------------------------
+
+
+def _each(given: argparse.Namespace, name: str) -> list[str | None]:
+    """The values of an option that is given once for each variable, or never; None for none."""
+    values, d = getattr(given, name), len(given.spec)
+    if values and len(values) != d:
+        raise InvalidArgument(
+            option(name), values, f"must be given once for each of the {d} --spec, - for none"
+        )
+    return [None if value == _NONE else value for value in values] or [None] * d
+
+
+def _paths(given: argparse.Namespace) -> list[str]:
+    """The table of each variable."""
+    d = len(given.spec)
+    if d < 2:
+        raise InvalidArgument(
+            "--spec", given.spec, "two or more variables are needed; ldpstats fit is for one"
+        )
+    if not given.others:
+        return [given.input] * d
+    if len(given.others) != d - 1:
+        raise InvalidArgument(
+            "--with",
+            given.others,
+            f"must name {d - 1} tables, one for each variable but the first: a table of several "
+            "is named several times",
+        )
+    if given.id is None:
+        remedy = "is needed: name the column that identifies the respondents in all tables"
+        raise InvalidArgument("--id", None, remedy)
+    return [given.input, *given.others]
+
+
+def _columns(given: argparse.Namespace, paths: Sequence[str]) -> list[str]:
+    """The column of each variable."""
+    if not given.column and given.others:
+        return ["report"] * len(paths)
+    if len(given.column) != len(paths):
+        raise InvalidArgument(
+            "--column", given.column, f"must be given once for each of the {len(paths)} --spec"
+        )
+    columns: list[str] = given.column
+    return columns
+
+
+def _names(given: argparse.Namespace, paths: Sequence[str], columns: list[str]) -> list[str]:
+    """The name of each variable: its column, its table, or a letter, what tells them apart."""
+    names: list[str] = given.name or columns
+    if given.others and not given.name and len(set(columns)) < len(columns):
+        names = [Path(path).name.split(".")[0] or path for path in paths]
+        if len(set(names)) < len(names):
+            names = list(variable_names(None, len(names)))
+    if len(names) != len(columns) or len(set(names)) < len(names):
+        raise InvalidArgument(
+            "--name", names, f"must be {len(columns)} different names, one for each --spec"
+        )
+    return names
+
+
+def _test_options(given: argparse.Namespace) -> dict[str, Any]:
+    """The options of the test that draw at random."""
+    method = given.test or METHODS[0]
+    how: dict[str, Any] = {}
+    for name, argument, methods in (
+        ("permutations", "n_permutations", ("score", "pearson")),
+        ("surveys", "n_boot", ("bootstrap",)),
+        ("seed", "rng", ("score", "pearson", "bootstrap")),
+    ):
+        value = getattr(given, name)
+        if value is None:
+            continue
+        if method not in methods:
+            raise InvalidArgument(option(name), value, f"goes with --test {' or '.join(methods)}")
+        how[argument] = positive_integer(option(name), value, 0 if name == "seed" else 1)
+    if "rng" in how:
+        how["rng"] = np.random.default_rng(how["rng"])
+    elif how or method == "bootstrap":
+        raise InvalidArgument("--seed", None, "is needed for p-values by simulation, for example 1")
+    return how
+
+
+def _candidates(path: str | None, mechanism: ldp.Mechanism, name: str) -> list[Any] | None:
+    """The candidates of a variable, or those of its categories that are kept; None for all."""
+    if path is None:
+        if mechanism.is_open:
+            raise InvalidArgument(
+                "--candidates",
+                None,
+                f"is needed for {name}: any text is an answer to {mechanism}; name a file",
+            )
+        return None
+    listed = io.read_candidates(path)
+    if mechanism.is_open:
+        return listed
+    known = {str(label): label for label in mechanism.labels()}
+    for number, text in enumerate(listed, start=1):
+        if text not in known:
+            raise InvalidArgument(f"{path}, line {number}", text, f"is no category of {mechanism}")
+    return [known[text] for text in listed]
+
+
+def _check_files(
+    given: argparse.Namespace, paths: Sequence[str], listed: Sequence[str | None]
+) -> None:
+    read = [*paths, *given.spec, *(path for path in listed if path is not None)]
+    check_output(given, {os.path.realpath(path) for path in read})
+    if given.plot is None and given.plot_kind is not None:
+        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
+    if given.plot is not None and len(paths) > 2:
+        raise NotAvailable(f"a plot shows two variables, not {len(paths)}: leave --plot out")
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def _test(
+    results: ldp.AssociationResults, method: str | None, how: dict[str, Any]
+) -> ldp.TestResult | None:
+    """The test that was asked for; the default one is left out where it cannot be made."""
+    try:
+        return results.test_independence(method or METHODS[0], **how)
+    except (NotAvailable, NotIdentified) as error:
+        if method is not None or how:
+            raise
+        warnings.warn(f"no test of independence: {error}", LDPWarning, stacklevel=2)
+        return None
+
+
+def _table(
+    results: ldp.AssociationResults,
+    test: ldp.TestResult | None,
+    lost: int,
+    given: argparse.Namespace,
+) -> str:
+    """What is printed."""
+    parts = [str(results.summary(given.alpha, given.max_rows))]
+    if lost:
+        parts.append(f"Respondents without a report on every variable, left out: {lost}")
+    if test is not None:
+        parts.append(str(test))
+    return "\n\n".join(parts)

@@ -1,0 +1,30 @@
+"""ldpstats audit: does Q, and do the integers of the sampler, keep the epsilon declared?"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from ldpstats import io
+from ldpstats.cli.common import (
+    HOW,
+)
+
+__all__ = ["add_audit"]
+
+
+def add_audit(commands: Any) -> None:
+    words = "compare the epsilon declared with the channel's and the sampler's"
+    command = commands.add_parser("audit", help=words, description=f"{words}.", **HOW)
+    command.set_defaults(run=_audit)
+    words = "specification of a mechanism or a survey (JSON)"
+    command.add_argument("spec", metavar="SPEC", help=words)
+    command.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _audit(given: argparse.Namespace) -> int:
+    read = io.read_survey if io.is_survey(given.spec) else io.read_mechanism
+    audit = read(given.spec).audit()
+    print(json.dumps(audit.to_dict(), allow_nan=False) if given.json else audit)
+    return 0 if audit.agrees and audit.private else 1

@@ -1,0 +1,140 @@
+"""What the commands share: options, progress, and files that are written together or not at all."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from ldpstats import io
+from ldpstats.arguments.checks import level, positive_integer
+from ldpstats.errors import InvalidArgument
+
+__all__ = [
+    "HOW",
+    "add_output",
+    "add_reading",
+    "check_output",
+    "distinct",
+    "option",
+    "output_files",
+    "progress",
+]
+
+HOW: dict[str, Any] = {
+    "formatter_class": argparse.RawDescriptionHelpFormatter,
+    "allow_abbrev": False,
+}
+
+_FORMATS = (".png", ".pdf", ".svg")
+
+Draw = Callable[[], Any]
+"""Draws, and returns the Axes."""
+
+
+def option(name: str) -> str:
+    """An option as it is written."""
+    return f"--{name.replace('_', '-')}"
+
+
+# -- reading ---------------------------------------------------------------------------------------
+
+
+def add_reading(add: Callable[..., Any], what: str, counted: str) -> None:
+    """The options of every command that reads a table."""
+    words = f"missing {what}: refuse them (default), or {counted}"
+    add("--missing", choices=("raise", "count"), default="raise", help=words)
+    add("--na", action="append", default=[], metavar="TEXT", help="text that means missing too")
+    add("--force", action="store_true", help="overwrite files that exist")
+
+
+def distinct(*paths: str | None) -> None:
+    """Refuse to read and write, or write twice, one and the same file."""
+    seen = set()
+    for path in paths:
+        if path is not None:
+            if os.path.realpath(path) in seen:
+                raise InvalidArgument("path", path, "is given twice: use a file for each")
+            seen.add(os.path.realpath(path))
+
+
+@contextmanager
+def progress(what: str) -> Iterator[Callable[..., None] | None]:
+    """A bar on standard error for work of more than a second, on a terminal only.
+
+    It is moved on by the fraction that is done, and the name of the stage, where there are several.
+    """
+    if sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from tqdm import tqdm
+
+    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
+
+        def advance(fraction: float, stage: str = "") -> None:
+            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            bar.update(fraction - bar.n)
+
+        yield advance
+
+
+# -- results ---------------------------------------------------------------------------------------
+
+
+def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> None:
+    """The options of every command that prints results; what its numbers and its plot are."""
+    add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
+    add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
+    add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
+    add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
+
+
+def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
+    """Refuse options of `add_output` that cannot be, and to write a file that is `read`."""
+    level(given.alpha)
+    positive_integer("max_rows", given.max_rows)
+    distinct(*read, given.json if given.json != "-" else None, given.plot)
+    if given.plot and not given.plot.lower().endswith(_FORMATS):
+        raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
+
+
+@contextmanager
+def output_files(given: argparse.Namespace) -> Iterator[Callable[[str, Draw], None]]:
+    """Give the function that writes the files of --json and --plot, which appear at the end.
+
+    They appear together or not at all. They are taken before the work is done, so that a file that
+    exists is refused at once.
+    """
+    names = [name for name in (given.json, given.plot) if name and name != "-"]
+    with io.replacing_all(names, given.force) as temporary:
+        files = dict(zip(names, temporary, strict=True))
+
+        def write(document: str, draw: Draw) -> None:
+            for name, path in files.items():
+                json_file = f"{document}\n".encode()
+                path.write_bytes(json_file if name == given.json else _drawing(draw, given.plot))
+
+        yield write
+
+
+def _drawing(draw: Draw, path: str) -> bytes:
+    """The plot as the bytes of a file, the same for the same results: no date, no random names."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    kind = Path(path).suffix.lower()[1:]
+    dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
+    buffer = BytesIO()
+    with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
+        figure = draw().figure
+        figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
+        plt.close(figure)
+    return buffer.getvalue()

@@ -1,0 +1,212 @@
+"""The commands ``ldpstats survey`` and ``discover``: strings that nobody listed."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from inspect import signature
+from typing import Any
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.arguments.checks import one_of, probability
+from ldpstats.cli.common import (
+    HOW,
+    add_output,
+    add_reading,
+    check_output,
+    option,
+    output_files,
+    progress,
+)
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.dictionary.search.evidence import SEARCHES, THRESHOLDS
+
+__all__ = ["add_discover", "add_survey"]
+
+_SURVEY = """\
+Write the specification of a survey of strings that nobody listed. A respondent reports two grams of
+the string, at random positions, and the whole string, each privatised; together they spend epsilon.
+
+In --alphabet, two characters with a hyphen between them stand for all from the first to the second
+in the order of Unicode: "a-z0-9". A hyphen that is the first character, the last one, or follows
+such a range, stands for itself: "a-z0-9.-". What begins with one is written --alphabet="-a-z".
+"""
+
+_SURVEY_EXAMPLES = """\
+examples:
+  ldpstats survey hosts.json --length 20 --gram 2 --alphabet "a-z0-9.-" --epsilon 4.4
+  ldpstats survey words.json --length 12 --gram 3 --alphabet a-z --epsilon 6 \\
+      --split 0.3 0.35 0.35 --string-mechanism rappor
+  ldpstats audit hosts.json
+  ldpstats privatize visits.csv reports.csv --column host --survey hosts.json
+  ldpstats discover reports.csv --survey hosts.json
+"""
+
+_DISCOVER = """\
+Find the frequent strings of a dictionary that nobody listed, and estimate their frequencies. The
+reports of grams propose candidates, those of whole strings test them: the probability that any of
+the strings that are printed is held by nobody is at most --alpha. How many strings can be found
+depends on the number of reports and on epsilon; the notes under the table say how frequent they
+must be.
+
+INPUT is what ldpstats privatize --survey wrote, or a table with the same columns: start_1, gram_1,
+start_2, gram_2 and string.
+"""
+
+_DISCOVER_EXAMPLES = """\
+examples:
+  ldpstats discover reports.csv --survey hosts.json --plot hosts.png --plot-kind graph
+  ldpstats discover reports.parquet --survey hosts.json --keep "[a-z0-9.-]+[.][a-z]{2,}" --json -
+"""
+
+# the numbers of `DictionaryModel.fit` that are options: what they are parsed by, and their help
+_NUMBERS: dict[str, tuple[type, str]] = {
+    "false_grams": (float, "expected number of absent grams that are kept at a position"),
+    "max_grams": (int, "grams that are kept at a position, at most"),
+    "max_candidates": (int, "strings that are tested, at most"),
+    "width": (int, "beginnings of strings that the search follows, at most"),
+}
+
+_MOST_CHARACTERS = 1 << 16  # of a range
+
+_PLOTS = ("strings", "graph")
+
+
+# -- survey ----------------------------------------------------------------------------------------
+
+
+def add_survey(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "specify how strings that nobody listed are reported"
+    how = HOW | {"description": _SURVEY, "epilog": _SURVEY_EXAMPLES}
+    command = commands.add_parser("survey", help=words, **how)
+    command.set_defaults(run=_survey)
+    add = command.add_argument
+    add("output", metavar="OUTPUT", help="specification to write (JSON)")
+    words = "characters of a string, a multiple of --gram: what is longer loses its end"
+    add("--length", type=int, required=True, metavar="M", help=words)
+    add("--gram", type=int, required=True, metavar="N", help="characters of a gram")
+    words = "the characters of strings, such as a-z0-9.-"
+    add("--alphabet", required=True, metavar="TEXT", help=words)
+    words = "privacy of all that a respondent reports, in nats"
+    add("--epsilon", type=float, required=True, help=words)
+    words = "shares of epsilon: of the string, the first and the second gram (default: a third)"
+    add("--split", type=float, nargs=3, metavar=("STRING", "GRAM", "GRAM"), help=words)
+    add("--gram-mechanism", metavar="NAME", help="best (default), krr, oue, orr, rappor")
+    add("--string-mechanism", metavar="NAME", help="orr (default), rappor")
+    words = "characters from one gram to the next (default: N): less makes grams overlap"
+    add("--step", type=int, metavar="S", help=words)
+    words = "character that fills short strings, not one of the alphabet (default: a space)"
+    add("--pad", default=" ", metavar="CHARACTER", help=words)
+    words = "character of the alphabet to put for any other (default: refuse such strings)"
+    add("--replace", metavar="CHARACTER", help=words)
+    add("--force", action="store_true", help="overwrite a file that exists")
+
+
+def _survey(given: argparse.Namespace) -> int:
+    survey = ldp.DictionarySurvey(
+        given.length,
+        given.gram,
+        _characters(given.alphabet),
+        given.epsilon,
+        given.split,
+        given.gram_mechanism,
+        given.string_mechanism,
+        given.pad,
+        given.step,
+        given.replace,
+    )
+    io.write_survey(survey, given.output, force=given.force)
+    print(f"{given.output}: {survey}")
+    print(f"  each gram: {survey.gram_mechanism}")
+    print(f"  the string: {survey.string_mechanism}")
+    return 0
+
+
+def _characters(text: str) -> str:
+    """The characters of an alphabet that is written with ranges, such as "a-z0-9.-"."""
+    first = "-" * text.startswith("-")  # stands for itself
+    return first + re.sub("(.)-(.)", _range, text[len(first) :], flags=re.DOTALL)
+
+
+def _range(found: re.Match[str]) -> str:
+    first, last = map(ord, found.groups())
+    if not 0 <= last - first < _MOST_CHARACTERS:
+        remedy = "is no range upwards: write it as a-z; a hyphen that is a character stands last"
+        raise InvalidArgument("--alphabet", found[0], remedy)
+    return "".join(map(chr, range(first, last + 1)))
+
+
+# -- discover --------------------------------------------------------------------------------------
+
+
+def add_discover(commands: Any) -> None:
+    """Add the command to those of the program."""
+    words = "find frequent strings that nobody listed, from reports"
+    how = HOW | {"description": _DISCOVER, "epilog": _DISCOVER_EXAMPLES}
+    command = commands.add_parser("discover", help=words, **how)
+    command.set_defaults(run=_discover)
+    add = command.add_argument
+    defaults = {
+        name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()
+    }
+    add("input", metavar="INPUT", help="table of reports")
+    words = "specification of the survey (JSON)"
+    add("--survey", metavar="FILE", required=True, help=words)
+    words = "regular expression that a string must match as a whole, or it is not tested"
+    add("--keep", metavar="REGEX", help=words)
+    words = f"likelihood or cliques (default: {defaults['search']})"
+    add("--search", metavar="NAME", default=defaults["search"], help=words)
+    words = "of the frequency of a pair of grams that is an edge: standard, fpe16 or a number"
+    words += f" (default: {defaults['threshold']})"
+    add("--threshold", default=defaults["threshold"], help=words)
+    for name, (kind, words) in _NUMBERS.items():
+        words += f" (default: {defaults[name]:g})"
+        add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
+    words = "probability of finding a string that is not there, and 1 - coverage of intervals"
+    add_output(add, words, "strings", "the strings or the graph of their grams")
+    words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
+    add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
+    add_reading(add, "reports", "leave such respondents out, and count them")
+
+
+def _discover(given: argparse.Namespace) -> int:
+    check_output(given, (given.input, given.survey))
+    if given.plot is None and given.plot_kind is not None:
+        raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
+    how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
+    how["search"] = one_of("--search", given.search, SEARCHES)
+    how["threshold"] = _threshold(given.threshold)
+    survey = io.read_survey(given.survey)
+    with output_files(given) as write:
+        with progress("reading") as advance:
+            reports = io.read_dictionary_reports(
+                given.input, survey, missing=given.missing, na=given.na, advance=advance
+            )
+        if not len(reports):
+            raise InvalidArgument("input", given.input, "holds no report: nothing can be found")
+        model = ldp.DictionaryModel(reports, keep=given.keep)
+        with progress("discovering") as advance:
+            told = None if advance is None else lambda stage, fraction: advance(fraction, stage)
+            results = model.fit(**how, progress=told)
+        tested = results.candidates_frame.rename_axis("string").reset_index()
+        document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
+        text = json.dumps(document, allow_nan=False)
+        table = str(results.summary(given.alpha, given.max_rows))
+        graph = given.plot_kind == "graph"
+        write(text, lambda: results.plot_graph() if graph else results.plot(alpha=given.alpha))
+    print(text if given.json == "-" else table)
+    return 0
+
+
+def _threshold(text: str) -> str | float:
+    """The name of a threshold, or a frequency."""
+    if text in THRESHOLDS:
+        return text
+    try:
+        return probability("--threshold", float(text))
+    except ValueError:
+        remedy = f"must be {', '.join(THRESHOLDS)} or a frequency from 0 to 1"
+        raise InvalidArgument("--threshold", text, remedy) from None

@@ -1,0 +1,208 @@
+"""ldpstats privatize: replace a column of true answers by privatised reports."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+from dataclasses import MISSING, fields
+from typing import Any
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.cli.common import (
+    HOW,
+    add_reading,
+    distinct,
+    option,
+    progress,
+)
+from ldpstats.errors import InvalidArgument, LDPError
+
+__all__ = ["add_privatize"]
+
+
+_MECHANISMS: dict[str, type[ldp.Mechanism]] = {
+    "forced-response": ldp.ForcedResponse,
+    "krappor": ldp.KRAPPOR,
+    "krr": ldp.KRR,
+    "mangat": ldp.Mangat,
+    "orappor": ldp.ORAPPOR,
+    "orr": ldp.ORR,
+    "rappor": ldp.RAPPOR,
+    "unrelated-question": ldp.UnrelatedQuestion,
+    "urap": ldp.URAP,
+    "urr": ldp.URR,
+    "warner": ldp.Warner,
+}
+
+
+# the options that are fields of a mechanism: what they are parsed by, and their help
+_PARAMETERS: dict[str, tuple[type, str]] = {
+    "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
+    "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
+    "sensitive": (str, "urap, urr: the categories to protect, separated by commas"),
+    "epsilon": (float, "privacy of one report, in nats"),
+    "theta": (float, "krappor, urap: P(own bit = 1); 0.5 is optimised unary encoding"),
+    "p_truth": (float, "forced-response: probability of being told to answer truthfully"),
+    "p_yes": (float, "forced-response: probability of being told to say yes"),
+    "p": (
+        float,
+        "unrelated-question, mangat: probability of the sensitive question, of the truth; "
+        "rappor: P(reported bit = 1) where the permanent one is 0",
+    ),
+    "q": (float, "rappor: P(reported bit = 1) where the permanent one is 1"),
+    "f": (float, "rappor: noise of the permanent response"),
+    "prevalence": (float, "unrelated-question: share of yes to the unrelated question"),
+    "n_outputs": (int, "orr: labels that an answer is hashed to"),
+    "n_bits": (int, "orappor, rappor: bits of a report"),
+    "n_hashes": (int, "orappor, rappor: hashes of an answer"),
+    "n_cohorts": (int, "orr, orappor, rappor: cohorts"),
+    "hashing": (str, "rappor: ldpstats (default) or google"),
+}
+
+
+_LABELS = ("categories", "alphabet")
+
+
+_PRIVATIZE = """\
+Privatise a column of answers, with the operating system's randomness. The true answers are never
+copied; of the other columns only those that --keep names are. Whoever holds INPUT sees every
+answer: privacy begins where this runs, best on the respondent's own device.
+
+A row is one respondent, who reports once. Privatising the same answers again, or several rows of
+one respondent, spends epsilon each time. For RAPPOR, repeated reports of the same person need the
+client that remembers (RAPPOR.client in Python), not this command.
+
+Privatise several columns one by one, each with its own epsilon, and --keep a column that tells the
+respondents apart: ldpstats associate matches the tables by it. To have one table instead, privatise
+OUTPUT again, with --as for a name of the reports and --keep for those that were made before; until
+the last run, it holds the answers that are kept for the next one.
+
+A CSV file OUTPUT has one more column, report_fingerprint: each row says which specification made
+it, so that no other is taken for it. With --write-spec, both files appear or none.
+
+With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
+start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
+"""
+
+
+def add_privatize(commands: Any) -> None:
+    words = "replace a column of true answers by privatised reports"
+    command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
+    command.set_defaults(run=_privatize)
+    add = command.add_argument
+    add("input", metavar="INPUT", help="table of true answers")
+    add("output", metavar="OUTPUT", help="table of reports to write")
+    add("--column", required=True, help="column of true answers")
+    add("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
+    add("--survey", metavar="FILE", help=words)
+    made = command.add_argument_group("a mechanism of your own, instead of --spec")
+    names = sorted(_MECHANISMS)
+    made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
+    for name, (kind, text) in _PARAMETERS.items():
+        flags = [f"-{name}"] if name == "f" else []
+        made.add_argument(*flags, option(name), type=kind, help=text)
+    made.add_argument("--write-spec", metavar="FILE", help="where to write its specification")
+    words = "refuse a specification whose epsilon, in nats, is larger"
+    add("--max-epsilon", type=float, metavar="EPSILON", help=words)
+    words = "run a mechanism that does not protect its respondents"
+    add("--allow-no-privacy", action="store_true", help=words)
+    words = "what to call the column of reports (default: report)"
+    add("--as", dest="name", metavar="COLUMN", help=words)
+    words = "copy another column too, as it is: an identifier, or reports made before"
+    add("--keep", action="append", default=[], metavar="COLUMN", help=words)
+    words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
+    words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
+    words += "answers that --keep leaves for another run are refused there if any text is an answer"
+    add("--spreadsheet-safe", action="store_true", help=words)
+    add_reading(add, "answers", "write an empty report for each")
+
+
+def _privatize(given: argparse.Namespace) -> int:
+    distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
+    how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "missing", "na", "force")}
+    made_by: Any
+    privatize: Any
+    if given.survey is None:
+        made_by, privatize = _mechanism(given), io.privatize_file
+        how["name"] = "report" if given.name is None else given.name
+    else:
+        made_by, privatize = _survey(given), io.privatize_strings
+    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
+    collector = made_by.collector(**limits)
+    how |= {"specification": given.write_spec, "spreadsheet_safe": given.spreadsheet_safe}
+    with progress("privatising") as advance:
+        paths = given.input, given.output, given.column
+        nobs, n_missing = privatize(*paths, collector, **how, advance=advance)
+    print(f"{given.output}: {nobs} reports of {made_by}, {n_missing} missing")
+    return 0
+
+
+def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
+    """The survey of --survey, which leaves nothing to choose."""
+    for name in ("spec", "mechanism", *_PARAMETERS, "write_spec", "name"):
+        value = getattr(given, name)
+        if value is not None:
+            flag = "--as" if name == "name" else option(name)
+            raise InvalidArgument(flag, value, "goes without --survey only")
+    return io.read_survey(given.survey)
+
+
+def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
+    """The mechanism of --spec, or the one that the options describe."""
+    options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
+    if given.spec is not None:
+        for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
+            raise InvalidArgument(option(name), getattr(given, name), "goes without --spec only")
+        return io.read_mechanism(given.spec)
+    if given.mechanism is None or given.write_spec is None:
+        raise LDPError(
+            "--spec is missing: pass a specification, or --mechanism with its options and "
+            "--write-spec, because the reports cannot be analysed without a specification"
+        )
+    kind = _MECHANISMS[given.mechanism]
+    known = {
+        field.name: field.default is MISSING or field.name in ("sensitive", "epsilon")
+        for field in fields(kind)  # type: ignore[arg-type]
+        if field.name in _PARAMETERS
+    }
+    for name in options:
+        if name not in known:
+            wanted = ", ".join(map(option, known))
+            raise InvalidArgument(
+                option(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
+            )
+    for name, needed in known.items():
+        if needed and name not in options:
+            raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")
+    for name in _LABELS:
+        if name in options:
+            options[name] = _categories(options[name], option(name))
+    if "sensitive" in options:
+        options["sensitive"] = _members(options["sensitive"], options["categories"])
+    return kind(**options)
+
+
+def _members(text: str, categories: int | list[str]) -> list[Any]:
+    """Labels separated by commas; numbers where the categories are 0 to k-1. There may be none."""
+    if not text:
+        return []
+    labels = _split(text, "--sensitive")
+    if isinstance(categories, int):
+        return [int(v) if v.isascii() and v.isdecimal() else v for v in labels]
+    return labels
+
+
+def _categories(text: str, flag: str = "--categories") -> int | list[str]:
+    """A number of categories, or labels; a label with a comma in it stands in double quotes."""
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    return _split(text, flag)
+
+
+def _split(text: str, flag: str) -> list[str]:
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InvalidArgument(flag, text, f"is no list of labels ({error})") from None

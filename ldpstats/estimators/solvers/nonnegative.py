@@ -1,0 +1,420 @@
+"""Non-negative least squares and the non-negative Lasso on a hashed design.
+
+EPK14 first select the candidates that the reports speak for with a Lasso. Here it is solved to a
+certificate, by coordinate descent on the candidates that are, or want to be, above zero: a
+coordinate reads one cell per cohort and hash, and the dense background of the design is carried by
+two sums. Where coordinates are too correlated for that, conjugate gradients on the positive
+coordinates take over. Candidates out of play are looked at in passes over all of them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.problems.hash_design import HashDesign
+
+__all__ = ["NonnegativeFit", "nonnegative_lasso", "penalty_level", "sweep"]
+
+Array = npt.NDArray[Any]
+
+_SMALL = 1 << 16  # cells of a design up to which plain numpy beats importing numba
+_SWEEPS = 20  # of coordinate descent, before conjugate gradients are tried
+_DIRECTIONS = 200  # of conjugate gradients, before coordinate descent returns
+_NEWCOMERS = 200  # candidates that enter at a time, where no more are in play
+
+
+@dataclass(frozen=True, eq=False)
+class NonnegativeFit:
+    """A minimiser over p >= 0, with the certificate that it is one.
+
+    Parameters
+    ----------
+    p : array, shape (S,)
+        Estimates; a candidate that is not selected is exactly zero.
+    gap : float
+        Largest violation of the conditions of optimality, zero only at a minimum. Let t_x be the
+        change of p_x that minimises over this coordinate alone, and A_x its column: the gap is
+        ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``. So no candidate can
+        improve the fit by more than this share of the data. Computed afresh at p.
+    n_iter : int
+        Sweeps of coordinate descent.
+    converged : bool
+        Whether the gap is within the tolerance.
+    """
+
+    p: Array
+    gap: float
+    n_iter: int
+    converged: bool
+
+
+def nonnegative_lasso(
+    design: HashDesign,
+    weights: Array,
+    rhs: Array,
+    penalty: Array | float = 0.0,
+    *,
+    tol: float = 1e-9,
+    max_iter: int = 20_000,
+    start: Array | None = None,
+) -> NonnegativeFit:
+    """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0.
+
+    Parameters
+    ----------
+    design : HashDesign
+        A, shape (C m, S): C cohorts of m cells, S candidates.
+    weights : array, shape (C,)
+        D weighs every cell of a cohort alike; zero for a cohort without reports.
+    rhs : array, shape (C m,)
+        What A p should be.
+    penalty : array, shape (S,), or float
+        At least zero, in the units of the gradient A' D rhs; zero gives non-negative least squares.
+        See `penalty_level`.
+    tol : float
+        Gap to reach; see `NonnegativeFit`.
+    max_iter : int
+        Sweeps of coordinate descent after which to stop.
+    start : array, shape (S,), optional
+        Where to start; zero by default.
+
+    Raises
+    ------
+    InvalidArgument
+        Where an argument has the wrong shape, is not finite or is negative, or no weight is
+        positive.
+
+    Notes
+    -----
+    Let the background be near the mean of H, as for mass that no candidate explains. A penalty
+    shrinks the sum of p; without a background the mass that it takes away lifts every cell, and so
+    presses all absent candidates to join.
+
+    References
+    ----------
+    Erlingsson, Pihur and Korolova (2014), RAPPOR, section 4 (EPK14).
+    Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1) (coordinate descent).
+    More and Toraldo (1991), SIAM J. Optim. 1 (conjugate gradients on a face).
+
+    Examples
+    --------
+    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
+    >>> design = HashDesign(cells, n_cells=2, slope=0.5, background=0.0)
+    >>> rhs = design.times(np.array([0.6, 0.4, 0.0])) + np.array([0.0, 0.0, 0.0, 0.01])
+    >>> nonnegative_lasso(design, np.ones(2), rhs).p.round(4)
+    array([0.605, 0.39 , 0.015])
+    >>> nonnegative_lasso(design, np.ones(2), rhs, penalty=0.01).p.round(4)
+    array([0.5867, 0.3867, 0.    ])
+    """
+    problem = _problem(design, weights, rhs, penalty)
+    p = _started(problem, start)
+    _check_limits(tol, max_iter)
+    n_iter = 0
+    while True:
+        residual = problem.residual(p)
+        moves = problem.moves(p, residual)
+        gap = float(moves.max(initial=0.0))
+        if gap <= tol or n_iter >= max_iter:
+            return NonnegativeFit(p, gap, n_iter, gap <= tol)
+        chosen = _in_play(p, moves, tol)
+        # The others wait, so the chosen need not be settled much better than these.
+        target = max(0.3 * tol, 0.05 * gap)
+        p[chosen], done = _settled(problem.narrowed(chosen), p[chosen], residual, target)
+        n_iter += done
+
+
+def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -> float:
+    """Penalty per standard deviation of the gradient under pure noise.
+
+    A candidate that is absent is selected by chance where its gradient, ``A_x' D noise`` with
+    standard deviation s_x, exceeds its penalty ``s_x z`` (in a design that is nearly orthogonal).
+
+    Parameters
+    ----------
+    rule : {"quantile", "universal"}
+        "quantile": the z that about `false_selections` of all candidates exceed, were all absent
+        (Belloni, Chen, Chernozhukov and Hansen, 2012, with a level for each candidate).
+        "universal": ``sqrt(2 ln S)``, which all absent ones stay below with a probability that
+        tends to one (Donoho and Johnstone, 1994).
+    n_candidates : int
+        S.
+    false_selections : float
+        Expected number of absent candidates selected, above 0; "quantile" only. From S/2 on there
+        is no penalty: p >= 0 alone lets half of them in.
+
+    Returns
+    -------
+    float
+        z >= 0.
+
+    Raises
+    ------
+    InvalidArgument
+        Where the rule is unknown, or a number is out of range.
+
+    References
+    ----------
+    Belloni, Chen, Chernozhukov and Hansen (2012), Econometrica 80(6).
+    Donoho and Johnstone (1994), Biometrika 81(3).
+
+    Examples
+    --------
+    >>> round(penalty_level("universal", 100_000), 3)
+    4.799
+    >>> round(penalty_level("quantile", 100_000, false_selections=1.0), 3)
+    4.265
+    """
+    if not (n_candidates >= 1 and n_candidates == int(n_candidates)):
+        raise InvalidArgument("n_candidates", n_candidates, "must be a whole number, at least 1")
+    if rule == "universal":
+        return math.sqrt(2.0 * math.log(n_candidates))
+    if rule != "quantile":
+        raise InvalidArgument("rule", rule, 'must be "quantile" or "universal"')
+    if not false_selections > 0.0:
+        raise InvalidArgument("false_selections", false_selections, "must be positive, such as 1")
+    from scipy.special import ndtri
+
+    return abs(float(ndtri(min(false_selections / n_candidates, 0.5))))
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """What `nonnegative_lasso` minimises, for all candidates or for those in play.
+
+    ``weights`` is the diagonal of D, (C m,); ``counts``, (S,), the weight of the cells that a
+    candidate owns; ``squares``, (S,), its ``A_x' D A_x``; ``scale`` the norm of the data.
+    """
+
+    design: HashDesign
+    weights: Array
+    rhs: Array
+    penalty: Array
+    counts: Array
+    squares: Array
+    scale: float
+
+    def narrowed(self, chosen: Array) -> _Problem:
+        """The problem in the candidates at the positions `chosen`, all others held at zero."""
+        return replace(
+            self,
+            design=self.design.take(chosen),
+            penalty=self.penalty[chosen],
+            counts=self.counts[chosen],
+            squares=self.squares[chosen],
+        )
+
+    def residual(self, p: Array) -> Array:
+        """``rhs - A p``, shape (C m,)."""
+        return np.asarray(self.rhs - self.design.times(p))
+
+    def descent(self, residual: Array) -> Array:
+        """Minus the gradient, shape (S,)."""
+        return np.asarray(self.design.adjoint(self.weights * residual) - self.penalty)
+
+    def moves(self, p: Array, residual: Array) -> Array:
+        """``|t_x| ||A_x|| / ||rhs||``, shape (S,); see `NonnegativeFit`."""
+        seen = self.squares > 0.0  # a column of zeros has nothing to say
+        step = np.divide(self.descent(residual), self.squares, out=np.zeros(p.size), where=seen)
+        return np.asarray(np.abs(np.maximum(step, -p)) * np.sqrt(self.squares) / self.scale)
+
+
+def _problem(design: HashDesign, weights: Array, rhs: Array, penalty: Array | float) -> _Problem:
+    """Check the arguments and take the norms of the columns."""
+    rows, S = design.shape
+    w = _checked("weights", weights, (design.n_cohorts,))
+    if not w.any():
+        raise InvalidArgument("weights", weights, "must be positive for at least one cohort")
+    data = _checked("rhs", rhs, (rows,), signed=True)
+    level = penalty if np.ndim(penalty) else np.full(S, penalty, dtype=np.float64)
+    level = _checked("penalty", level, (S,))
+    D = np.repeat(w, design.n_cells)
+    scale = math.sqrt(float(D @ np.square(data))) or 1.0  # nothing to fit: any scale will do
+    return _Problem(design, D, data, level, design.owners(D), design.normal_diagonal(D), scale)
+
+
+def _checked(name: str, value: Any, shape: tuple[int], signed: bool = False) -> Array:
+    """`value` as float64, if it has that shape, is finite and, unless `signed`, at least zero."""
+    array = np.asarray(value, dtype=np.float64)
+    if array.shape != shape:
+        raise InvalidArgument(name, value, f"must have shape {shape}, not {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidArgument(name, value, "must be finite")
+    if not signed and (array < 0.0).any():
+        raise InvalidArgument(name, value, "must not be negative")
+    return array
+
+
+def _started(problem: _Problem, start: Array | None) -> Array:
+    """A copy of the start, or zeros."""
+    S = problem.counts.size
+    return np.zeros(S) if start is None else _checked("start", start, (S,)).copy()
+
+
+def _check_limits(tol: float, max_iter: int) -> None:
+    if not tol > 0.0:
+        raise InvalidArgument("tol", tol, "must be positive, for example 1e-9")
+    if not max_iter >= 0:
+        raise InvalidArgument("max_iter", max_iter, "must not be negative")
+
+
+def _in_play(p: Array, moves: Array, tol: float) -> Array:
+    """Increasing positions of the candidates above zero and of those that press most to join.
+
+    As many may join as are above zero, so that few visit in vain and few passes are needed.
+    """
+    positive = p > 0.0
+    joining = np.flatnonzero(~positive & (moves > tol))
+    most = max(_NEWCOMERS, int(np.count_nonzero(positive)))
+    if joining.size > most:
+        joining = joining[np.argpartition(-moves[joining], most)[:most]]
+    return np.sort(np.concatenate([np.flatnonzero(positive), joining]))
+
+
+def _settled(problem: _Problem, p: Array, residual: Array, target: float) -> tuple[Array, int]:
+    """Lower the objective over the candidates in play, if need be on the face of the positive.
+
+    Returns
+    -------
+    array, shape (S,)
+        Where coordinate descent has moves below `target`, or conjugate gradients have led.
+    int
+        Number of sweeps.
+    """
+    run = _sweeper(problem.design.cells.size)
+    arguments = _sweep_arguments(problem, p.copy(), residual)
+    p = arguments[-1]
+    for done in range(1, _SWEEPS + 1):
+        if run(*arguments) <= target * problem.scale:
+            return p, done
+    face = np.flatnonzero(p)
+    p[face] = _face_step(problem.narrowed(face), p[face])
+    return p, _SWEEPS
+
+
+def _sweep_arguments(problem: _Problem, p: Array, residual: Array) -> tuple[Any, ...]:
+    """What `sweep` takes, at p with the residual that belongs to it."""
+    design = problem.design
+    D = problem.weights.reshape(design.n_cohorts, -1)
+    total = float(p.sum())
+    pull = np.zeros((len(D), design.n_cells + 1))
+    flat = residual - design.slope * design.background * total
+    pull[:, :-1] = flat.reshape(D.shape) * D
+    sums = np.array([total, pull.sum()])
+    cells = np.ascontiguousarray(design.cells.transpose(1, 0, 2))
+    columns = np.stack([problem.counts, problem.squares, problem.penalty], axis=1)
+    shared = float(design.slope), float(design.background), float(D.sum())
+    return cells, D[:, 0].copy(), columns, shared, pull, sums, p
+
+
+def _sweeper(size: int) -> Callable[..., float]:
+    """`sweep` for a design of `size` cells: compiled, unless it is too small for that to pay."""
+    if size <= _SMALL:
+        return sweep
+    from ldpstats.kernels import nonnegative as nonnegative_kernels
+
+    return nonnegative_kernels.sweep
+
+
+def sweep(
+    cells: Array,
+    weights: Array,
+    columns: Array,
+    shared: tuple[float, float, float],
+    pull: Array,
+    sums: Array,
+    p: Array,
+) -> float:
+    """Minimise over one coordinate after another, in place.
+
+    The weighted residual is ``pull + slope background sum(p) weights``: the first part changes in
+    the cells of a coordinate alone, and the sum of all of it is needed besides.
+
+    Parameters
+    ----------
+    cells : integers, shape (S, C, h)
+        Cells of each candidate; m for none.
+    weights : array, shape (C,)
+    columns : array, shape (S, 3)
+        Weight of a candidate's cells, its ``A_x' D A_x`` and its penalty.
+    shared : tuple of float
+        slope, background, and the weight of all cells together.
+    pull : array, shape (C, m + 1)
+        ``D (rhs - slope H p)``, with a last column of zeros. Updated.
+    sums : array, shape (2,)
+        Sum of p and sum of `pull`. Updated.
+    p : array, shape (S,)
+        Updated.
+
+    Returns
+    -------
+    float
+        Largest ``|change of p_x| sqrt(A_x' D A_x)``.
+    """
+    slope, background, weight = shared
+    C, width = pull.shape
+    flat = pull.reshape(-1)
+    places = cells + (width * np.arange(C))[:, None]
+    largest = 0.0
+    for x, (count, square, penalty) in enumerate(columns):
+        if square <= 0.0:
+            continue
+        dense = slope * background * sums[0]
+        own = flat[places[x]].sum() + dense * count
+        descent = slope * (own - background * (sums[1] + dense * weight)) - penalty
+        step = max(descent / square, -p[x])
+        if step != 0.0:
+            p[x] += step
+            sums += step, -slope * count * step
+            flat[places[x]] -= (slope * step * weights)[:, None]
+            pull[:, -1] = 0.0
+            largest = max(largest, abs(step) * math.sqrt(square))
+    return largest
+
+
+def _face_step(problem: _Problem, p: Array) -> Array:
+    """Go from p > 0 towards the minimum with no bounds, as far as clipping at zero allows.
+
+    The step is halved until the objective falls, so what is returned is never worse than p.
+    """
+    descent = problem.descent(problem.residual(p))
+    step, t = _conjugate_gradients(problem, descent), 1.0
+    while t > 1e-6:
+        reached = np.maximum(p + t * step, 0.0)
+        change = reached - p
+        bent = problem.design.normal(problem.weights, change)
+        if 0.5 * float(change @ bent) < float(descent @ change):
+            return np.asarray(reached)
+        t *= 0.5
+    return p
+
+
+def _conjugate_gradients(problem: _Problem, descent: Array) -> Array:
+    """Solve ``A' D A step = descent`` to about a hundredth, preconditioned by the diagonal.
+
+    Columns that depend on one another may leave no solution; the iteration then ends at the first
+    direction along which the objective is a straight line.
+    """
+    step, left = np.zeros(descent.size), descent
+    scaled = left / problem.squares
+    along, size = scaled, float(left @ scaled)
+    enough = 1e-4 * size
+    for _ in range(_DIRECTIONS):
+        bent = problem.design.normal(problem.weights, along)
+        curvature = float(along @ bent)
+        if curvature <= 1e-14 * float(along @ (problem.squares * along)):
+            break
+        step = step + size / curvature * along
+        left = left - size / curvature * bent
+        scaled = left / problem.squares
+        size, before = float(left @ scaled), size
+        if size <= enough:
+            break
+        along = scaled + size / before * along
+    return np.asarray(step)

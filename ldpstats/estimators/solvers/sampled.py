@@ -1,0 +1,139 @@
+"""The Hessian of a likelihood of very many reports, from a sample of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.estimators.solvers.newton import model_step
+from ldpstats.estimators.solvers.proximal import proximal_newton
+from ldpstats.problems.rows.base import DenseRows, Rows, StackedRows
+from ldpstats.problems.rows.joint import Factor, JointRows
+
+__all__ = [
+    "SampledModel",
+    "has_few_reports",
+    "is_joint",
+    "is_table",
+    "joint_start",
+    "sampled",
+    "spread_out",
+]
+
+Array = npt.NDArray[Any]
+
+SAMPLE = 20_000  # draws of reports for a Hessian; gradient and likelihood are of all reports
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+_FLOOR = 1e-8  # least curvature, relative to the largest, that is told from none
+_EVEN = 0.5  # share of the sample that is spread evenly over the respondents
+_ROUGH = 1e-3  # gap per report at which a start is good enough
+
+
+@dataclass(frozen=True, eq=False)
+class SampledModel:
+    """A dense model H, shape (k, k), of the Hessian of ``-sum_i n_i log(W p)_i / N``."""
+
+    H: Array
+
+    def times(self, x: Array) -> Array:
+        return np.asarray(self.H @ x)
+
+    def size(self, x: Array) -> float:
+        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
+        return float(np.sqrt(x @ self.times(x)))
+
+    def step(self, p: Array, g: Array) -> Array:
+        """The x >= -p that minimises ``g.x + x'H x / 2``."""
+        return model_step(self.H, p, g)
+
+
+def is_joint(W: Rows) -> bool:
+    """Whether W holds joint reports on several variables, in one group of respondents or more."""
+    if isinstance(W, StackedRows):
+        return all(isinstance(part, JointRows) for part in W.parts)
+    return isinstance(W, JointRows)
+
+
+def is_table(W: Rows) -> bool:
+    """Whether W holds joint reports whose products go through tables, which makes them quick."""
+    if isinstance(W, StackedRows):
+        return all(is_table(part) for part in W.parts)
+    return isinstance(W, JointRows) and W.is_table
+
+
+def has_few_reports(W: Rows) -> bool:
+    """Whether the exact Hessian of joint reports is about as quick as one from a sample."""
+    return (isinstance(W, JointRows) and W.is_table) or W.shape[0] <= 2 * SAMPLE
+
+
+def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
+    """How to model the Hessian W' diag(v) W from a sample of reports, for counts n, shape (u,).
+
+    Half of the sample is spread evenly over the respondents, the other half goes to the reports
+    that say most: those with a large ``sum_x v_i W_ix^2 / D_x``, their share in the diagonal D of
+    the Hessian. Without them, what identifies a rare category would be left to chance. Each drawn
+    report is weighted by the inverse of its probability, and the matrix scaled to the diagonal D.
+    Nothing is random: positions are spread out by a fixed sequence.
+    """
+
+    def at(_: Rows, v: Array) -> SampledModel:
+        D = W.adjoints(v)[1]
+        D = np.maximum(D, _FLOOR * D.max())
+        share = v * _mix_squares(W, 1.0 / D)
+        chance = _EVEN * n / n.sum() + (1.0 - _EVEN) * share / share.sum()
+        found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
+        keep = np.zeros(n.size, dtype=bool)
+        keep[found] = True
+        H = W.select(keep).gram(times * v[found] / (SAMPLE * chance[found]))
+        H[np.diag_indices_from(H)] += _FLOOR * D
+        scale = np.sqrt(D / H.diagonal())
+        H *= scale
+        H *= scale[:, None]
+        return SampledModel(H)
+
+    return at
+
+
+def _mix_squares(W: Rows, p: Array) -> Array:
+    if isinstance(W, StackedRows):
+        return np.concatenate([_mix_squares(part, p) for part in W.parts])
+    if isinstance(W, JointRows):
+        return W.mix_squares(p)
+    return np.concatenate([(block * block) @ p for _, block in W.blocks()])
+
+
+def spread_out(weights: Array, m: int) -> Array:
+    """m positions, ascending, each drawn about ``m weights / sum(weights)`` times.
+
+    One of each of m equal parts of the total, at a place within it that has no period.
+
+    Examples
+    --------
+    >>> spread_out(np.ones(100), 5)
+    array([ 0, 32, 44, 77, 89])
+    >>> spread_out(np.array([1.0, 5.0, 1.0]), 4)
+    array([0, 1, 1, 2])
+    """
+    ends = np.cumsum(weights)
+    place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]
+    found = np.searchsorted(ends, place * (ends[-1] / m), side="right")
+    return np.asarray(np.minimum(found, weights.size - 1))
+
+
+def joint_start(W: JointRows, n: Array) -> Array:
+    """Where to start, shape (k,): the variables independent, each from a sample of its reports."""
+    return reduce(np.kron, [_margin(factor, n) for factor in W.factors])
+
+
+def _margin(factor: Factor, n: Array) -> Array:
+    counts = n if factor.index is None else np.bincount(factor.index, n, len(factor.W))
+    seen, times = np.unique(spread_out(counts, SAMPLE), return_counts=True)
+    k = factor.W.shape[1]
+    rows = DenseRows(factor.W[seen].astype(np.float64))
+    uniform = np.full(k, 1.0 / k)
+    return proximal_newton(rows, times.astype(np.float64), uniform, _ROUGH, max_iter=50).p

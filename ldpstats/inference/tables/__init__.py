@@ -1,0 +1,1 @@
+"""Tables of two or three variables: tests of independence, and effects."""

@@ -1,0 +1,318 @@
+"""Confidence sets of ratios: Fieller's, of p_i / p_j, and a profile set of an odds ratio."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.tails import normal_critical
+from ldpstats.problems.covariance import finite_array
+
+__all__ = ["FiellerInterval", "fieller", "fieller_within", "odds_profile"]
+
+Array = npt.NDArray[Any]
+Within = tuple[float, float, Literal["bounded", "unbounded", "complement"], str]
+
+_LEAST = 1e-300  # alpha
+_RIDGE = 1e-9  # variance, over the mean one, that stands for none: cells may sum to one
+_DECADES = 8.0  # of an odds ratio on either side of 1
+_CELLS = 18.0  # of the ratio of two cells
+_PER_DECADE = 10, 5
+_GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
+_REFINE = 20  # steps of a golden section
+_CUTS, _ROUNDS = 9, 8  # an end is looked for among so many points, so many times
+
+
+@dataclass(frozen=True, slots=True)
+class FiellerInterval:
+    """A confidence set of a ratio.
+
+    Parameters
+    ----------
+    low, high : float
+        Ends of the set, in the units of numerator over denominator.
+    kind : {"bounded", "unbounded", "complement"}
+        "bounded": [low, high]. "unbounded": [low, high] where at least one end is infinite.
+        "complement": everything outside the open interval (low, high); it occurs where the
+        denominator is not distinguishable from 0, but the numerator is.
+
+    Examples
+    --------
+    >>> 0.3 in FiellerInterval(0.1, 0.4, "bounded"), 0.3 in FiellerInterval(0.1, 0.4, "complement")
+    (True, False)
+    """
+
+    low: float
+    high: float
+    kind: Literal["bounded", "unbounded", "complement"]
+
+    def __str__(self) -> str:
+        if self.kind == "complement":
+            return f"below {self.low:.4g} or above {self.high:.4g}"
+        return f"[{self.low:.4g}, {self.high:.4g}]" + (
+            "" if self.kind == "bounded" else " (unbounded)"
+        )
+
+    def __contains__(self, ratio: float) -> bool:
+        """Whether `ratio` is in the set."""
+        if self.kind == "complement":
+            return ratio <= self.low or ratio >= self.high
+        return self.low <= ratio <= self.high
+
+
+def fieller(
+    num: float, den: float, var_num: float, var_den: float, cov: float, alpha: float = 0.05
+) -> FiellerInterval:
+    """Fieller's confidence set of a ratio of two normal means.
+
+    It holds every r for which num - r den is not significantly different from 0, and is exact for
+    normal estimates with known covariance, however small the denominator.
+
+    Parameters
+    ----------
+    num, den : float
+        Estimates of numerator and denominator.
+    var_num, var_den, cov : float
+        Their variances and covariance.
+    alpha : float
+        One minus the confidence level.
+
+    Raises
+    ------
+    InvalidArgument
+        Where an argument is not finite, the three do not form a covariance matrix, or numerator and
+        denominator are both 0 without variance.
+
+    References
+    ----------
+    Fieller, E. C. (1954), Journal of the Royal Statistical Society B 16, 175-185.
+
+    Examples
+    --------
+    >>> fieller(0.2, 0.4, 0.0004, 0.0004, 0.0).kind
+    'bounded'
+    >>> fieller(0.2, 0.01, 0.0004, 0.0004, 0.0).kind
+    'complement'
+    >>> fieller(0.02, 0.01, 0.0004, 0.0004, 0.0).kind
+    'unbounded'
+    """
+    z2 = normal_critical(alpha) ** 2
+    if not np.all(np.isfinite([num, den, var_num, var_den, cov])):
+        raise InvalidArgument("num, den", (num, den), "and their covariances must be finite")
+    # rounding leaves values that do not vary a variance of either sign, and a covariance
+    tiny = 1e-12 * max(var_num, var_den, 0.0)
+    if -tiny <= min(var_num, var_den) < 0:
+        var_num, var_den = max(var_num, 0.0), max(var_den, 0.0)
+    if var_num < 0 or var_den < 0 or cov**2 > var_num * var_den * (1 + 1e-9) + tiny**2:
+        raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
+    # The set is A r^2 - 2 B r + C <= 0.
+    A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
+    if A == 0:
+        return _fieller_half_line(B, C)
+    discriminant = B**2 - A * C
+    if discriminant <= 0 and A < 0:
+        return FiellerInterval(-np.inf, np.inf, "unbounded")
+    # With A > 0 the set holds num/den, so that a negative discriminant is rounding. The root of
+    # larger size first, then the other from the product of roots C/A: no cancellation.
+    far = B + np.copysign(np.sqrt(max(discriminant, 0.0)), B)
+    roots = (far / A, C / far) if far != 0 else (0.0, 0.0)
+    kind: Literal["bounded", "complement"] = "bounded" if A > 0 else "complement"
+    return FiellerInterval(float(min(roots)), float(max(roots)), kind)
+
+
+def _fieller_half_line(B: float, C: float) -> FiellerInterval:
+    """The set C <= 2 B r, where the quadratic term is exactly zero."""
+    if B == 0:
+        if C > 0:
+            raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
+        return FiellerInterval(-np.inf, np.inf, "unbounded")
+    end = C / (2 * B)
+    low, high = (end, np.inf) if B > 0 else (-np.inf, end)
+    return FiellerInterval(low, high, "unbounded")
+
+
+def fieller_within(
+    num: float,
+    den: float,
+    var_num: float,
+    var_den: float,
+    cov: float,
+    possible: tuple[float, float],
+    alpha: float = 0.05,
+) -> Within:
+    """Fieller's set, cut to what is possible: lower, upper, kind and a message.
+
+    Where nothing of a bounded set is left, the estimate lies so far outside that it contradicts
+    every possible ratio. The set then goes from the nearest possible one, f, to the ratio at which
+    so far an estimate is alpha/2 times as probable as at f (a limit of the CLs kind).
+
+    Parameters
+    ----------
+    num, den, var_num, var_den, cov, alpha : float
+        As for `fieller`.
+    possible : (float, float)
+        Smallest and largest ratio; the denominator is not negative.
+
+    Examples
+    --------
+    >>> [round(v, 3) for v in fieller_within(-0.03, 0.2, 1e-4, 1e-4, 0.0, (0.0, 1.0))[:2]]
+    [0.0, 0.049]
+    """
+    found = fieller(num, den, var_num, var_den, cov, alpha)
+    floor, ceiling = possible
+    message = "" if found.kind == "bounded" else "the denominator is not distinguishable from 0"
+    parts = [(found.low, found.high)]
+    if found.kind == "complement":
+        parts = [(-math.inf, found.low), (found.high, math.inf)]
+    inside = [(max(low, floor), min(high, ceiling)) for low, high in parts]
+    inside = [part for part in inside if part[0] < part[1]]
+    if len(inside) == 2:
+        return inside[0][1], inside[1][0], "complement", message
+    if inside:
+        kind: Literal["bounded", "unbounded"] = "bounded" if not message else "unbounded"
+        return *inside[0], kind, message
+    if message or den <= 0.0:  # whatever is possible is contradicted: it says nothing
+        return floor, ceiling, "unbounded", message or "the denominator is not positive"
+    below = found.high <= floor
+    end, side = (floor, 1.0) if below else (ceiling, -1.0)
+    beyond, moved = side * (num - end * den), cov - end * var_den
+    square = max(var_num - 2.0 * end * cov + end**2 * var_den, 0.0)
+    width = _least_width(beyond, den, square, var_den, side * moved, alpha)
+    words = f"the interval lay wholly {'below' if below else 'above'} {end:g} before the cut"
+    ends = sorted((end, min(max(end + side * width, floor), ceiling)))
+    return ends[0], ends[1], "bounded", words
+
+
+def _least_width(
+    num: float, den: float, var_num: float, var_den: float, cov: float, alpha: float
+) -> float:
+    """The ratio r >= 0 at which a numerator below 0 is alpha/2 times as probable as at r = 0."""
+    from scipy.special import log_ndtr, ndtr, ndtri_exp
+
+    if var_num <= 0.0:
+        return 0.0
+    z = ndtri_exp(math.log(alpha / 2.0) + log_ndtr(num / math.sqrt(var_num)))
+    found = fieller(num, den, var_num, var_den, cov, max(2.0 * float(ndtr(z)), _LEAST))
+    return found.high if found.kind == "bounded" else math.inf
+
+
+def odds_profile(
+    cells: npt.ArrayLike, covariance: npt.ArrayLike, alpha: float = 0.05
+) -> tuple[float, float, float]:
+    """Profile set of the odds ratio a d / (b c) of four cells that cannot be negative.
+
+    It holds every odds ratio that some cells >= 0 have which are not significantly farther from the
+    estimate than the nearest cells >= 0 are, in the metric of its covariance: the profile of the
+    likelihood of a normal estimate. So it always holds the odds ratio of the latter, has the end 0
+    or infinity where a cell may be 0, and is the Wald interval of the logarithm where all cells are
+    clear of 0.
+
+    Parameters
+    ----------
+    cells : array_like, shape (4,)
+        Unconstrained estimates of a, d, b, c.
+    covariance : array_like, shape (4, 4)
+    alpha : float
+        One minus the confidence level.
+
+    Returns
+    -------
+    (float, float, float)
+        The odds ratio of the nearest cells >= 0, nan where these leave it open, and both ends.
+
+    Examples
+    --------
+    >>> V = np.eye(4) * 0.02**2
+    >>> [round(v, 2) for v in odds_profile([0.4, 0.3, 0.2, 0.01], V)]
+    [60.0, 11.73, inf]
+    """
+    from scipy.optimize import nnls
+
+    x, V = finite_array("cells", cells, 1), finite_array("covariance", covariance, 2)
+    if x.shape != (4,) or V.shape != (4, 4):
+        raise InvalidArgument("cells", x.shape, "must be four, with a covariance of (4, 4)")
+    critical = normal_critical(alpha) ** 2
+    spread = float(np.trace(V)) / 4.0
+    if spread <= 0.0:  # cells that are known
+        estimate = _odds(*np.maximum(x, 0.0).tolist())
+        return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
+    white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
+    target = white @ x
+    nearest, distance = nnls(white, target)
+    estimate = _odds(*nearest.tolist())
+
+    def excess(log_odds: Array) -> Array:
+        return np.asarray(_distances(white, target, log_odds) - distance**2 - critical)
+
+    reach = _DECADES * math.log(10.0)
+    grid = np.linspace(-reach, reach, 2 * int(_DECADES) * _PER_DECADE[0] + 1)
+    if 0.0 < estimate < math.inf:
+        grid = np.unique(np.append(grid, np.clip(math.log(estimate), -reach, reach)))
+    kept = np.flatnonzero(excess(grid) <= 0.0)
+    ends = []
+    for side, pair in ((0, (0, 1)), (1, (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
+        limit = math.inf if side else 0.0
+        without = [np.delete(white, cell, axis=1) for cell in pair]
+        if min(nnls(part, target)[1] for part in without) ** 2 <= distance**2 + critical:
+            ends.append(limit)
+            continue
+        at = kept[-1] if side else kept[0]
+        if at in (0, grid.size - 1):
+            ends.append(limit)  # farther than the grid reaches
+            continue
+        inside, outside = grid[at], grid[at + (1 if side else -1)]
+        for _ in range(_ROUNDS):
+            between = np.linspace(inside, outside, _CUTS)
+            last = np.flatnonzero(excess(between[:-1]) <= 0.0).max(initial=0)
+            inside, outside = between[last], between[last + 1]
+        ends.append(math.exp(inside))
+    return estimate, ends[0], ends[1]
+
+
+def _odds(a: float, d: float, b: float, c: float) -> float:
+    if b * c > 0.0:
+        return a * d / (b * c)
+    return math.inf if a * d > 0.0 else math.nan
+
+
+def _distances(white: Array, target: Array, log_odds: Array) -> Array:
+    """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,).
+
+    Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 is
+    known for each rho, and the best rho is looked for on a grid, then by golden sections.
+    """
+    reach = _CELLS * math.log(10.0)
+    grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
+    found = _least_squares(white, target, log_odds[:, None], grid[None, :])
+    best = found.argmin(axis=1)
+    step = grid[1] - grid[0]
+    low, high = grid[best] - step, grid[best] + step
+    for _ in range(_REFINE):
+        inner, outer = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+        left, right = (_least_squares(white, target, log_odds, at) for at in (inner, outer))
+        low, high = np.where(left > right, inner, low), np.where(left > right, high, outer)
+    refined = _least_squares(white, target, log_odds, (low + high) / 2.0)
+    return np.asarray(np.minimum(refined, found.min(axis=1)))
+
+
+def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:
+    """Squared distances with the best v1, v2 >= 0; the arguments broadcast."""
+    log_odds, log_rho = np.broadcast_arrays(log_odds, log_rho)
+    # either column in units of its larger cell: exponents stay in range
+    first = np.maximum(log_rho, 0.0)
+    second = np.maximum(log_odds + log_rho, 0.0)
+    one = np.exp(-first)[..., None] * white[:, 0] + np.exp(log_rho - first)[..., None] * white[:, 3]
+    two = np.exp(-second)[..., None] * white[:, 2]
+    two = two + np.exp(log_odds + log_rho - second)[..., None] * white[:, 1]
+    uu, vv, uv = (one**2).sum(-1), (two**2).sum(-1), (one * two).sum(-1)
+    ut, vt, tt = one @ target, two @ target, float(target @ target)
+    determinant = np.maximum(uu * vv - uv**2, 1e-12 * uu * vv)
+    v1, v2 = (vv * ut - uv * vt) / determinant, (uu * vt - uv * ut) / determinant
+    both = np.sum((target - v1[..., None] * one - v2[..., None] * two) ** 2, axis=-1)
+    alone = tt - np.maximum(np.maximum(ut, 0.0) ** 2 / uu, np.maximum(vt, 0.0) ** 2 / vv)
+    return np.asarray(np.where((v1 >= 0.0) & (v2 >= 0.0), both, alone))

@@ -1,0 +1,1 @@
+"""Files of reports about strings that nobody listed."""

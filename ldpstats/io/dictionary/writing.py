@@ -1,0 +1,207 @@
+"""Files of strings made into files of a dictionary survey's reports."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
+from ldpstats.io.dictionary.reading import COLUMNS, FINGERPRINT, FINGERPRINTS
+from ldpstats.io.kept import KeptColumns, constant
+from ldpstats.io.report_columns import stored_fingerprint
+from ldpstats.io.secrecy import without_answers
+from ldpstats.io.storage.files import FilePath
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.survey import (
+    DictionaryClient,
+    DictionaryCollector,
+    DictionarySurvey,
+)
+
+__all__ = ["privatize_strings", "write_dictionary_reports"]
+
+Array = npt.NDArray[Any]
+
+
+def write_dictionary_reports(
+    reports: DictionaryReports | Iterable[DictionaryReports],
+    path: FilePath,
+    *,
+    force: bool = False,
+    spreadsheet_safe: bool = False,
+) -> None:
+    """Write the reports of a dictionary survey to a CSV or Parquet file.
+
+    Parameters
+    ----------
+    reports : DictionaryReports or iterable of DictionaryReports
+        Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
+    path : path-like
+        Its columns are those of `DictionaryReports.to_frame`. The survey's fingerprint goes with
+        them: in a CSV file every row has it, in the column `survey_fingerprint`, that of a missing
+        answer too; a Parquet file stores it once. Keep the specification beside the file
+        (`write_survey`): without it the reports cannot be analysed.
+    force : bool
+        Whether an existing file may be overwritten.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that exists or cannot be written, for chunks that are no reports, or when there
+        are none; and for `spreadsheet_safe` with Parquet.
+    MechanismMismatch
+        For chunks of several surveys.
+
+    Examples
+    --------
+    See `read_dictionary_reports`.
+    """
+    survey, chunks = chunks_of(reports, DictionaryReports, lambda chunk: chunk.survey)
+    frames = (
+        _columns(chunk, np.arange(len(chunk) + chunk.n_missing) >= len(chunk), path)
+        for chunk in chunks
+    )
+    _write(map(pd.DataFrame, frames), survey, path, force=force, spreadsheet_safe=spreadsheet_safe)
+
+
+@without_answers
+def privatize_strings(
+    source: FilePath,
+    target: FilePath,
+    column: str,
+    client: DictionaryCollector,
+    *,
+    keep: Sequence[str] = (),
+    missing: str = "raise",
+    na: Sequence[str] = (),
+    force: bool = False,
+    specification: FilePath | None = None,
+    spreadsheet_safe: bool = False,
+    chunk_rows: int = CHUNK_ROWS,
+    advance: Advance | None = None,
+) -> tuple[int, int]:
+    """Privatise a column of strings for a dictionary survey into another file, chunk by chunk.
+
+    The true column is never copied, and no error shows what it holds. The rows keep their order. A
+    row is one respondent, who reports once: the strings of one respondent in several rows spend
+    epsilon once for each row.
+
+    Parameters
+    ----------
+    source, target : path-like
+        CSV or Parquet files. The reports are the columns start_1, gram_1, start_2, gram_2 and
+        string of `target`, as in `DictionaryReports.to_frame`. In a CSV file the column
+        survey_fingerprint follows them: every row, also that of a missing answer, says which survey
+        made it.
+    column : str
+        Column of true strings.
+    client : DictionaryCollector
+        From `DictionarySurvey.collector`.
+    keep : sequence of str
+        Other columns to copy beside the reports, as they are: reports, if they were privatised
+        before, which take their fingerprints along.
+    missing : {"raise", "count"}
+        Refuse missing answers, or leave the report of each empty, so the file still shows that the
+        answer was missing.
+    na : sequence of str
+        Text that means a missing answer too, for example ("NA",).
+    force : bool
+        Whether existing files may be overwritten.
+    specification : path-like, optional
+        Where to write the specification of the survey. It appears together with `target` or not at
+        all.
+    spreadsheet_safe : bool
+        In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
+        would run as a formula; `read_dictionary_reports` leaves it out. Do without it where `keep`
+        leaves answers for another run: with an open alphabet that run refuses them.
+    chunk_rows, advance
+        As in `read_column`.
+
+    Returns
+    -------
+    nobs, n_missing : int
+        Reports, and missing answers.
+
+    Raises
+    ------
+    InvalidArgument
+        For a file that cannot be read or written or is malformed, for missing answers unless they
+        are counted, for strings that the survey refuses, for those in CSV that `spreadsheet_safe`
+        seems to have changed, for a file without answers, and for `keep` with the true column.
+        The row is named, from 1 after the header; the string is not.
+
+    Examples
+    --------
+    >>> import tempfile, ldpstats as ldp
+    >>> from pathlib import Path
+    >>> client = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0).collector()
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     words, reports = Path(folder, "words.csv"), Path(folder, "reports.csv")
+    ...     _ = words.write_text("sex,word\\nf,abca\\nm,\\nf,cc\\n")
+    ...     privatize_strings(words, reports, "word", client, keep=["sex"], missing="count")
+    ...     reports.read_text().splitlines()[0]
+    (2, 1)
+    'start_1,gram_1,start_2,gram_2,string,survey_fingerprint,sex'
+    """
+    if not isinstance(client, DictionaryCollector | DictionaryClient):
+        raise InvalidArgument("client", client, "must be a collector: survey.collector()")
+    own, totals = [*COLUMNS, FINGERPRINTS], [0, 0]
+    kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
+    answers = Answers(kept, None, missing, na, specification)
+    how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
+    columns = partial(_columns, path=target)
+    _write(
+        answers.privatized(client, _remedy(client.survey), columns, totals, **how),
+        client.survey,
+        target,
+        kept.stored,
+        force=force,
+        beside=answers.beside(client.survey),
+        spreadsheet_safe=spreadsheet_safe,
+    )
+    return totals[0], totals[1]
+
+
+def _remedy(survey: DictionarySurvey) -> str:
+    """What to do about a string that the survey refuses, which is not shown."""
+    return (
+        f"must be a string, not empty, of the {len(survey.alphabet)} characters of the alphabet: "
+        "change such strings, or choose one of the alphabet for all others with replace="
+    )
+
+
+def _columns(
+    reports: DictionaryReports, absent: Array, path: FilePath
+) -> dict[str, pd.Series[Any]]:
+    """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
+    frame = reports.to_frame()
+    table = {str(name): filled(column.tolist(), absent) for name, column in frame.items()}
+    if file_format(path) != ".parquet":
+        table[FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
+    return table
+
+
+def _write(
+    frames: Iterable[pd.DataFrame],
+    survey: DictionarySurvey,
+    path: FilePath,
+    kept: Mapping[str, Mapping[bytes, bytes]] | None = None,
+    **how: Any,
+) -> None:
+    """Write frames with the columns of reports, and what is stored beside `kept` columns."""
+    own = {FINGERPRINT: survey.fingerprint.encode("ascii")}
+    stored: dict[str, Mapping[bytes, bytes]] = {**(kept or {}), **dict.fromkeys(COLUMNS, own)}
+    for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
+        check_labels(path, mechanism, how["spreadsheet_safe"])
+        stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone
+    write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)

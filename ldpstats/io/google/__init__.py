@@ -1,0 +1,1 @@
+"""Files of google/rappor: parameters, reports, counts and maps."""

@@ -1,0 +1,1 @@
+"""Files that appear complete or not at all: commits, locks, permissions, interruptions."""

@@ -1,0 +1,337 @@
+"""Files that appear complete, together or not at all."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from ldpstats.arguments.checks import boolean
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage.files import FilePath, checked_path, refusal
+from ldpstats.io.storage.interrupts import begin, end, held
+from ldpstats.io.storage.locks import alone_in
+from ldpstats.io.storage.permissions import Permissions
+
+__all__ = ["replacing", "replacing_all"]
+
+_EXISTS = "already exists: choose another name, or force=True (--force)"
+
+# what file systems without hard links, or systems that forbid them, answer to a request for one
+_NO_LINKS = {
+    errno.EACCES,
+    errno.EINVAL,
+    errno.EMLINK,
+    errno.ENOSYS,
+    errno.ENOTSUP,
+    errno.EOPNOTSUPP,
+    errno.EPERM,
+    errno.EXDEV,
+}
+_NO_FLUSH = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
+
+
+@contextmanager
+def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
+    """Give a temporary file to write to, which becomes `path` unless an error ends the block.
+
+    Parameters
+    ----------
+    path : path-like
+        A file that is overwritten keeps its permissions, an access control list of POSIX included,
+        as far as they can be given to another file; nobody gets more. A new one gets the usual
+        ones. Of two programs that make one new file at once, one is refused.
+    force : bool
+        Whether an existing file may be overwritten.
+
+    Yields
+    ------
+    Path
+        An empty file in the same directory. Its data are flushed to the disk before it is renamed.
+
+    Raises
+    ------
+    InvalidArgument
+        If `path` exists (unless `force`), is no regular file, or cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing(f"{folder}/a.txt") as temporary:
+    ...         _ = temporary.write_text("done")
+    ...     print(Path(f"{folder}/a.txt").read_text())
+    done
+    """
+    with replacing_all([path], force) as (temporary,):
+        yield temporary
+
+
+@contextmanager
+def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[list[Path]]:
+    """Give temporary files that become `paths`, all of them or, after an error, none.
+
+    Of programs that overwrite the same files at once, all files are those of one. SIGINT, SIGTERM
+    and SIGHUP do not interrupt the renaming in the main thread. Only a crash of the machine or
+    SIGKILL can come between two files.
+
+    Parameters
+    ----------
+    paths : sequence of path-like
+        Different files; as for `replacing`.
+    force : bool
+        Whether existing files may be overwritten. If one cannot be, the others are restored.
+
+    Yields
+    ------
+    list of Path
+        A temporary file for each.
+
+    Raises
+    ------
+    InvalidArgument
+        If one of the paths exists (unless `force`), is no regular file, cannot be written, or is
+        given twice.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with replacing_all([f"{folder}/a.txt", f"{folder}/b.txt"]) as temporary:
+    ...         for path in temporary:
+    ...             _ = path.write_text("done")
+    ...     print(sorted(os.listdir(folder)))
+    ['a.txt', 'b.txt']
+    """
+    if isinstance(paths, str | os.PathLike) or not isinstance(paths, Sequence):
+        raise InvalidArgument("paths", paths, "must be a list of names of files")
+    targets: list[_Target] = []
+    permissions: list[Permissions] = []
+    try:
+        for path in paths:
+            target = _target(path, force)
+            if target.path in [other.path for other in targets]:
+                raise refusal(path, "is given twice: use a file for each")
+            targets.append(target)
+        for target in targets:
+            with _named(target):
+                permissions.append(target.start())
+        with _named(*targets):
+            yield [Path(target.temporary) for target in targets]
+        _commit(targets, permissions)
+    finally:
+        with held():
+            for target in targets:
+                end(target.temporary)
+
+
+@contextmanager
+def _named(*targets: _Target) -> Iterator[None]:
+    """Turn an OSError of the block into an error that names the file, or all that it may be."""
+    try:
+        yield
+    except OSError as error:
+        if not targets:
+            raise
+        own = [t for t in targets if t.temporary in (error.filename, error.filename2)] or targets
+        names = " and ".join(os.fspath(target.given) for target in own)
+        remedy = f"cannot be written ({error.strerror or type(error).__name__})"
+        raise refusal(names, remedy) from None
+
+
+def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> None:
+    """Put every temporary file in its place, or leave every place as it was."""
+    identities = []
+    for target, allowed in zip(targets, permissions, strict=True):
+        with _named(target):
+            identities.append(target.flush(allowed))
+    begun = []
+    folders = {os.path.dirname(target.path) for target in targets}
+    with alone_in(folders), held():
+        try:
+            for target, identity in zip(targets, identities, strict=True):
+                begun.append((target, identity))
+                with _named(target):
+                    # after the last one nothing can fail: what it replaces is not needed again
+                    target.place(keep=target is not targets[-1])
+        except BaseException:
+            _undo(begun)
+            raise
+        for target in targets:
+            with suppress(OSError):
+                os.unlink(target.backup)
+    for folder in folders:
+        _flush_folder(folder)
+
+
+def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
+    """Make places what they were; raises the first error, after all were tried."""
+    failures = []
+    for target, identity in reversed(begun):
+        try:
+            target.undo(identity)
+        except InvalidArgument as error:
+            failures.append(error)
+    if failures:
+        raise failures[0]
+
+
+# -- one file --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Target:
+    """A file to be, and the names of those that take part in its making.
+
+    Parameters
+    ----------
+    given : path-like
+        The name, as the caller spelled it.
+    path : str
+        Without symbolic links.
+    temporary, backup : str
+        In the same directory: what is written, and what was there before.
+    force : bool
+    before : Permissions, optional
+        Of the file that is overwritten.
+    """
+
+    given: FilePath
+    path: str
+    temporary: str
+    backup: str
+    force: bool
+    before: Permissions | None
+
+    def start(self) -> Permissions:
+        """Make the temporary file, and return the permissions that it gets in the end.
+
+        Until then nobody may read it who may not read the one before.
+        """
+        begin(self.temporary)
+        mode = 0o666 if self.before is None else 0o600
+        handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+        try:
+            usual = Permissions.of_new(handle)
+            return usual if self.before is None else self.before
+        finally:
+            os.close(handle)
+
+    def flush(self, allowed: Permissions) -> tuple[int, int]:
+        """Set permissions, write all data to the disk, and return what identifies the file."""
+        handle = os.open(self.temporary, os.O_RDWR)
+        try:
+            allowed.give(handle)
+            _flush(handle)
+            return _identity(os.fstat(handle))
+        finally:
+            os.close(handle)
+
+    def place(self, keep: bool) -> None:
+        """Put the temporary file in its place; `keep` what was there, for `undo`."""
+        if self.before is None:
+            try:
+                _put_new(self.temporary, self.path)
+                return
+            except FileExistsError:  # somebody else made it meanwhile
+                if not self.force:
+                    raise refusal(self.given, _EXISTS) from None
+        if keep:
+            with suppress(FileNotFoundError):
+                _put_aside(self.path, self.backup)
+        os.replace(self.temporary, self.path)
+
+    def undo(self, identity: tuple[int, int]) -> None:
+        """Make the place what it was before `place`, however far that got."""
+        try:
+            if not os.path.lexists(self.backup):
+                if self._is_there(identity):
+                    os.unlink(self.path)
+            elif self._is_there(_identity(os.stat(self.backup))):  # the same file twice
+                os.unlink(self.backup)
+            else:
+                os.replace(self.backup, self.path)
+        except OSError as error:
+            remedy = f"cannot be restored ({error.strerror}): what it held is in {self.backup}"
+            raise refusal(self.given, remedy) from None
+
+    def _is_there(self, identity: tuple[int, int]) -> bool:
+        with suppress(FileNotFoundError):
+            return _identity(os.stat(self.path)) == identity
+        return False
+
+
+def _target(path: FilePath, force: bool) -> _Target:
+    """What is known of a file before it is written; refused if it cannot be."""
+    name = os.path.realpath(checked_path(path))
+    force, before = boolean("force", force), None
+    try:
+        with suppress(FileNotFoundError, NotADirectoryError):
+            if not stat.S_ISREG(os.stat(name).st_mode):
+                raise refusal(path, "is no regular file: give the name of a file to write")
+            before = Permissions.of(name)
+    except OSError as error:
+        raise refusal(path, f"cannot be written ({error.strerror})") from None
+    if before is not None and not force:
+        raise refusal(path, _EXISTS)
+    # not made of the file's own name, which may be as long as names can be
+    hidden = os.path.join(os.path.dirname(name), f".ldpstats-{secrets.token_hex(8)}")
+    return _Target(path, name, f"{hidden}.part", f"{hidden}.old", force, before)
+
+
+def _identity(found: os.stat_result) -> tuple[int, int]:
+    return found.st_dev, found.st_ino
+
+
+def _put_new(temporary: str, path: str) -> None:
+    """Give a file the name `path` too, unless there is such a file.
+
+    Raises
+    ------
+    FileExistsError
+    """
+    try:
+        os.link(temporary, path)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        # the name is taken by an empty file, which the other one then replaces
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        try:
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(path)
+            raise
+
+
+def _put_aside(path: str, backup: str) -> None:
+    """Give a file the name `backup` too; or instead, where it cannot have two."""
+    try:
+        os.link(path, backup)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        os.rename(path, backup)
+
+
+def _flush(handle: int) -> None:
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        if error.errno not in _NO_FLUSH:
+            raise
+
+
+def _flush_folder(folder: str) -> None:
+    """Write the names in a directory to the disk, where a directory can be opened for that."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

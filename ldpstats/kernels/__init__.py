@@ -1,0 +1,1 @@
+"""Compiled loops, and nothing else. Import them where they are used: numba takes seconds."""

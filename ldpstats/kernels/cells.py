@@ -1,0 +1,180 @@
+"""Compiled products with hashed candidates; imported only where arrays are large, for numba.
+
+A candidate owns cells: ``cells`` has one row a cohort and entries up to m, where m stands for no
+cell. The plain numpy twins are in `problems.hash_design` and `problems.rows.hashed`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ldpstats.kernels.words import compiled
+
+__all__ = ["bloom_mix", "bloom_sums", "buckets", "gather", "normal", "pair_sums", "scatter"]
+
+
+@compiled
+def scatter(cells: Any, p: Any, out: Any) -> None:
+    """Add p[i], shape (K,), to cell cells[c, i] of each cohort c.
+
+    `out` has the C m cells one after the other and one entry more: what has no cell falls on the
+    first entry of the next cohort, which is cleared afterwards.
+    """
+    C, K = cells.shape
+    m = out.size // C
+    for c in range(C):
+        row, own = out[c * m : c * m + m + 1], cells[c]
+        row[:m] = 0.0
+        for i in range(K):
+            row[own[i]] += p[i]
+
+
+@compiled
+def gather(cells: Any, v: Any, out: Any) -> None:
+    """Add v[c, cells[c, i]] over all cohorts c to out[i], shape (K,)."""
+    C, K = cells.shape
+    m = v.shape[1]
+    row = np.zeros(m + 1)
+    for c in range(C):
+        row[:m] = v[c]
+        own = cells[c]
+        for i in range(K):
+            out[i] += row[own[i]]
+
+
+@compiled
+def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
+    """Add ``H' diag(w) (H p - shift)`` to `out`; return ``w . (H p - shift)``.
+
+    `scatter` and `gather` in one, so that the cells of a cohort never leave the cache.
+    """
+    C, K = cells.shape
+    m = w.shape[1]
+    row = np.empty(m + 1)
+    total = 0.0
+    for c in range(C):
+        own, weight = cells[c], w[c]
+        row[:] = 0.0
+        for i in range(K):
+            row[own[i]] += p[i]
+        for y in range(m):
+            row[y] = weight[y] * (row[y] - shift)
+            total += row[y]
+        row[m] = 0.0
+        for i in range(K):
+            out[i] += row[own[i]]
+    return total
+
+
+@compiled
+def buckets(cells: Any, m: int, start: Any, members: Any) -> None:
+    """List the owners of each cell: members[c, start[c, y] : start[c, y + 1]], in rising order.
+
+    Shapes: cells (C, S, h), start (C, m + 2), members (C, S h).
+    """
+    C, S, h = cells.shape
+    for c in range(C):
+        first = start[c]
+        first[:] = 0
+        for x in range(S):
+            for j in range(h):
+                if cells[c, x, j] < m:
+                    first[cells[c, x, j] + 2] += 1
+        for y in range(2, m + 2):
+            first[y] += first[y - 1]
+        for x in range(S):  # first[y + 1] runs from the start of cell y to its end
+            for j in range(h):
+                y = cells[c, x, j]
+                if y < m:
+                    members[c, first[y + 1]] = x
+                    first[y + 1] += 1
+
+
+@compiled
+def pair_sums(cells: Any, start: Any, members: Any, w: Any, step: int, out: Any) -> None:
+    """Add w[c, y] to out[x, z], z < x, for each cell y of a cohort c that x and z both own.
+
+    `step` rows of `out` are filled at a time.
+    """
+    C, S, h = cells.shape
+    m = w.shape[1]
+    for low in range(0, S, step):
+        for c in range(C):
+            first, owners, weight = start[c], members[c], w[c]
+            for x in range(low, min(low + step, S)):
+                row = out[x]
+                for j in range(h):
+                    y = cells[c, x, j]
+                    if y < m:
+                        for i in range(first[y], first[y + 1]):
+                            z = owners[i]
+                            if z >= x:
+                                break
+                            row[z] += weight[y]
+
+
+@compiled
+def _likelihoods(report: Any, own: Any, m: int, table: Any, factor: Any, row: Any) -> None:
+    """Fill row[x] with the likelihood of a report under candidate x; see `bloom_mix`.
+
+    factor[j] is that of bit j; the cell that stands for none has the factor 1.
+    """
+    S, h = own.shape
+    for b in range(report.size):
+        byte = table[report[b]]
+        for j in range(8):
+            factor[8 * b + j] = byte[j]
+    factor[m] = 1.0
+    for x in range(S):
+        row[x] = factor[own[x, 0]]
+    for j in range(1, h):
+        for x in range(S):
+            row[x] *= factor[own[x, j]]
+
+
+@compiled
+def bloom_mix(packed: Any, cohort: Any, cells: Any, m: int, table: Any, p: Any, out: Any) -> None:
+    """Set out[i] to the probability of report i if the candidates have the frequencies p.
+
+    Parameters
+    ----------
+    packed : array of uint8, shape (u, ceil(m/8))
+    cohort : array of int, shape (u,)
+    cells : array, shape (C, S, h)
+        Bits of each candidate, m where a hash repeats another.
+    m : int
+        Number of bits.
+    table : array, shape (256, 8)
+        Factors of the bits of each byte.
+    p : array, shape (S,)
+    out : array, shape (u,)
+    """
+    factor, row = np.empty(8 * packed.shape[1] + 1), np.zeros(-(-p.size // 4) * 4)
+    padded = np.zeros(row.size)
+    padded[: p.size] = p
+    for i in range(packed.shape[0]):
+        _likelihoods(packed[i], cells[cohort[i]], m, table, factor, row)
+        a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums: an addition need not wait for the last
+        for x in range(0, row.size, 4):
+            a += padded[x] * row[x]
+            b += padded[x + 1] * row[x + 1]
+            c += padded[x + 2] * row[x + 2]
+            d += padded[x + 3] * row[x + 3]
+        out[i] = (a + b) + (c + d)
+
+
+@compiled
+def bloom_sums(
+    packed: Any, cohort: Any, cells: Any, m: int, table: Any, v: Any, first: Any, second: Any
+) -> None:
+    """Add v[i] times the likelihoods of report i to `first`, times their squares to `second`."""
+    factor, row = np.empty(8 * packed.shape[1] + 1), np.empty(first.size)
+    for i in range(packed.shape[0]):
+        _likelihoods(packed[i], cells[cohort[i]], m, table, factor, row)
+        weight = v[i]
+        for x in range(row.size):
+            value = weight * row[x]
+            first[x] += value
+            second[x] += value * row[x]

@@ -1,0 +1,290 @@
+"""Compiled hashing of strings and cells; imported only for long arrays, because of numba.
+
+The plain twins are `hashlib.sha256` a string at a time and the numpy lines of
+`ldpstats.mechanisms.hashed.hashing`, where the hash is specified.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.kernels.words import LANES, compiled
+
+__all__ = ["cells", "own_cells", "owner_sums", "sha256_words"]
+
+U32 = npt.NDArray[np.uint32]
+U64 = npt.NDArray[np.uint64]
+
+# FIPS 180-4, sections 4.2.2 and 5.3.3: the fractions of the cube roots of the first 64 primes, and
+# of the square roots of the first 8.
+_ROUNDS = np.array(
+    [
+        *(0x428A2F98, 0x71374491, 0xB5C0FBCF, 0xE9B5DBA5, 0x3956C25B, 0x59F111F1, 0x923F82A4),
+        *(0xAB1C5ED5, 0xD807AA98, 0x12835B01, 0x243185BE, 0x550C7DC3, 0x72BE5D74, 0x80DEB1FE),
+        *(0x9BDC06A7, 0xC19BF174, 0xE49B69C1, 0xEFBE4786, 0x0FC19DC6, 0x240CA1CC, 0x2DE92C6F),
+        *(0x4A7484AA, 0x5CB0A9DC, 0x76F988DA, 0x983E5152, 0xA831C66D, 0xB00327C8, 0xBF597FC7),
+        *(0xC6E00BF3, 0xD5A79147, 0x06CA6351, 0x14292967, 0x27B70A85, 0x2E1B2138, 0x4D2C6DFC),
+        *(0x53380D13, 0x650A7354, 0x766A0ABB, 0x81C2C92E, 0x92722C85, 0xA2BFE8A1, 0xA81A664B),
+        *(0xC24B8B70, 0xC76C51A3, 0xD192E819, 0xD6990624, 0xF40E3585, 0x106AA070, 0x19A4C116),
+        *(0x1E376C08, 0x2748774C, 0x34B0BCB5, 0x391C0CB3, 0x4ED8AA4A, 0x5B9CCA4F, 0x682E6FF3),
+        *(0x748F82EE, 0x78A5636F, 0x84C87814, 0x8CC70208, 0x90BEFFFA, 0xA4506CEB, 0xBEF9A3F7),
+        0xC67178F2,
+    ],
+    dtype=np.uint32,
+)
+_START = np.array(
+    [
+        *(0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A),
+        *(0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19),
+    ],
+    dtype=np.uint32,
+)
+
+# In what follows np.uint32(...) keeps numba, which computes in 64 bits, to words of 32.
+
+
+@compiled
+def _turned(x: Any, n: Any) -> Any:
+    """x rotated right by n bits."""
+    return np.uint32(x >> np.uint32(n)) | np.uint32(x << np.uint32(32 - n))
+
+
+@compiled
+def _step(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, word: Any) -> Any:
+    """One round of SHA-256: what d and h become; the other six only change their names."""
+    high = _turned(e, 6) ^ _turned(e, 11) ^ _turned(e, 25)
+    first = np.uint32(h + high + ((e & f) ^ (~e & g)) + word)
+    low = _turned(a, 2) ^ _turned(a, 13) ^ _turned(a, 22)
+    return np.uint32(d + first), np.uint32(first + low + ((a & b) ^ (a & c) ^ (b & c)))
+
+
+@compiled
+def _compress(state: U32, words: U32) -> None:
+    """Take one block of 64 bytes into each of the hashes (FIPS 180-4, section 6.2.2).
+
+    A lane is a column: the loops over lanes have no branch, so that they run on vectors.
+
+    Parameters
+    ----------
+    state : (8, LANES) uint32
+        The hashes so far, updated in place.
+    words : (64, LANES) uint32
+        The blocks in the first 16 rows; the other rows are overwritten.
+    """
+    for t in range(16, 64):
+        for j in range(LANES):
+            x, y = words[t - 15, j], words[t - 2, j]
+            x = _turned(x, 7) ^ _turned(x, 18) ^ np.uint32(x >> np.uint32(3))
+            y = _turned(y, 17) ^ _turned(y, 19) ^ np.uint32(y >> np.uint32(10))
+            words[t, j] = np.uint32(words[t - 16, j] + x + words[t - 7, j] + y)
+    v = state.copy()
+    for t in range(0, 64, 8):  # eight rounds bring every letter back to its place
+        k, r = _ROUNDS[t : t + 4], _ROUNDS[t + 4 : t + 8]
+        k0, k1, k2, k3, k4, k5, k6, k7 = k[0], k[1], k[2], k[3], r[0], r[1], r[2], r[3]
+        for j in range(LANES):
+            a, b, c, d = v[0, j], v[1, j], v[2, j], v[3, j]
+            e, f, g, h = v[4, j], v[5, j], v[6, j], v[7, j]
+            d, h = _step(a, b, c, d, e, f, g, h, np.uint32(words[t, j] + k0))
+            c, g = _step(h, a, b, c, d, e, f, g, np.uint32(words[t + 1, j] + k1))
+            b, f = _step(g, h, a, b, c, d, e, f, np.uint32(words[t + 2, j] + k2))
+            a, e = _step(f, g, h, a, b, c, d, e, np.uint32(words[t + 3, j] + k3))
+            h, d = _step(e, f, g, h, a, b, c, d, np.uint32(words[t + 4, j] + k4))
+            g, c = _step(d, e, f, g, h, a, b, c, np.uint32(words[t + 5, j] + k5))
+            f, b = _step(c, d, e, f, g, h, a, b, np.uint32(words[t + 6, j] + k6))
+            e, a = _step(b, c, d, e, f, g, h, a, np.uint32(words[t + 7, j] + k7))
+            v[0, j], v[1, j], v[2, j], v[3, j] = a, b, c, d
+            v[4, j], v[5, j], v[6, j], v[7, j] = e, f, g, h
+    for i in range(8):
+        for j in range(LANES):
+            state[i, j] = np.uint32(state[i, j] + v[i, j])
+
+
+@compiled
+def _word(a: Any, b: Any, c: Any, d: Any) -> Any:
+    """The word of four bytes, first byte highest."""
+    high = (np.uint32(a) << np.uint32(24)) | (np.uint32(b) << np.uint32(16))
+    return np.uint32(high | (np.uint32(c) << np.uint32(8)) | np.uint32(d))
+
+
+@compiled
+def _little_endian(word: Any) -> Any:
+    """The number whose lowest byte is the first of a word, as uint64."""
+    x, byte = np.uint32(word), np.uint32(0xFF)
+    first, second = x & byte, (x >> np.uint32(8)) & byte
+    return np.uint64(_word(first, second, (x >> np.uint32(16)) & byte, x >> np.uint32(24)))
+
+
+@compiled
+def _fill(words: U32, lane: Any, text: Any, start: Any, stop: Any, block: Any) -> None:
+    """Write one block of the padded string text[start:stop] to its lane, as big-endian words.
+
+    The padding is a bit 1, zeros, and the length in bits in the last eight bytes of a block.
+    """
+    at = start + 64 * block
+    for i in range(16):
+        word = np.uint32(0)
+        if at + 4 <= stop:  # LLVM makes one load of the four
+            word = _word(text[at], text[at + 1], text[at + 2], text[at + 3])
+        elif at <= stop:
+            word = np.uint32(0x80000000)
+            for k in range(stop - 1, at - 1, -1):
+                word = np.uint32(word >> np.uint32(8)) | (np.uint32(text[k]) << np.uint32(24))
+        words[i, lane] = word
+        at += 4
+    if at >= stop + 9:
+        words[14, lane] = np.uint32((stop - start) >> 29)
+        words[15, lane] = np.uint32((stop - start) << 3)
+
+
+@compiled
+def sha256_words(text: Any, offsets: Any, out: U64) -> None:
+    """First eight bytes, read as little-endian numbers, of the SHA-256 of many strings.
+
+    Each lane takes the next string as soon as its own is done: strings of any length share the
+    vectors, and a long one keeps only its own lane busy.
+
+    Parameters
+    ----------
+    text : (bytes,) uint8
+        The strings one after the other.
+    offsets : (n + 1,) int64
+        String i is text[offsets[i]:offsets[i + 1]].
+    out : (n,) uint64
+        Filled in place.
+    """
+    words = np.zeros((64, LANES), dtype=np.uint32)
+    state = np.zeros((8, LANES), dtype=np.uint32)
+    owner, block = np.full(LANES, -1), np.zeros(LANES, dtype=np.int64)
+    taken = done = 0
+    while done < out.shape[0]:
+        for j in range(LANES):
+            if owner[j] < 0:
+                if taken == out.shape[0]:
+                    continue  # an idle lane hashes what it holds, and nobody looks
+                owner[j], block[j] = taken, 0
+                state[:, j] = _START
+                taken += 1
+            _fill(words, j, text, offsets[owner[j]], offsets[owner[j] + 1], block[j])
+        _compress(state, words)
+        for j in range(LANES):
+            i = owner[j]
+            if i < 0:
+                continue
+            block[j] += 1
+            if 64 * block[j] >= offsets[i + 1] - offsets[i] + 9:
+                high = _little_endian(state[1, j]) << np.uint64(32)
+                out[i] = _little_endian(state[0, j]) | high
+                owner[j] = -1
+                done += 1
+
+
+@compiled
+def _mix(z: Any) -> Any:
+    """`hashing.mix64` of one number."""
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@compiled
+def _cell(z: Any, n_cells: Any) -> Any:
+    """The cell of a mixed number."""
+    return ((z >> np.uint64(32)) * n_cells) >> np.uint64(32)
+
+
+@compiled
+def cells(hashes: U64, keys: U64, n_cells: np.uint64, out: Any) -> None:
+    """Fill out[c, x], shape (C, S), with the cell of hashes[x] under keys[c]."""
+    for c in range(keys.shape[0]):
+        key, row = keys[c], out[c]
+        for x in range(hashes.shape[0]):
+            row[x] = _cell(_mix(hashes[x] ^ key), n_cells)
+
+
+@compiled
+def own_cells(hashes: U64, cohort: U64, j: np.uint64, n_cells: np.uint64, out: Any) -> None:
+    """Fill out[i], shape (n,), with the cell of hashes[i] under the key of (cohort[i], j)."""
+    for i in range(hashes.shape[0]):
+        number = (cohort[i] << np.uint64(16)) + j + np.uint64(1)
+        key = _mix(np.uint64(0x9E3779B97F4A7C15) * number)
+        out[i] = _cell(_mix(hashes[i] ^ key), n_cells)
+
+
+_PART = 512  # strings whose cells and sums stay in the nearest cache
+
+
+@compiled
+def _own(hashes: U64, keys: U64, n_cells: np.uint64, own: Any) -> None:
+    """Fill own[j, x] with the cell of hashes[x] under keys[j]."""
+    for j in range(keys.shape[0]):
+        key, row = keys[j], own[j]
+        for x in range(hashes.shape[0]):
+            row[x] = np.uint32(_cell(_mix(hashes[x] ^ key), n_cells))
+
+
+@compiled
+def _join(own: Any, size: int, n_cells: np.uint64) -> None:
+    """Write the number whose digits, in base m, are own[:, x] to own[0, x]."""
+    first = own[0]
+    for j in range(1, own.shape[0]):
+        digit = own[j]
+        for x in range(size):
+            first[x] = np.uint32(first[x] * n_cells + digit[x])
+
+
+@compiled
+def _keep_distinct(own: Any, size: int, n_cells: np.uint64) -> None:
+    """Write m to own[j, x] where it repeats one of the rows before."""
+    for j in range(1, own.shape[0]):
+        row = own[j]
+        for i in range(j):
+            before = own[i]
+            for x in range(size):
+                row[x] = n_cells if row[x] == before[x] else row[x]
+
+
+@compiled
+def owner_sums(
+    hashes: U64, keys: U64, n_cells: np.uint64, joined: bool, tables: Any, out: Any
+) -> None:
+    """Sum the entries of several tables at the cells that strings own; no cell is stored.
+
+    Parameters
+    ----------
+    hashes : (S,) uint64
+    keys : (U, r) uint64
+        Joined: of U groups of r cohorts of one hash each. Else: of U cohorts of r hashes.
+    n_cells : uint64
+        m.
+    joined : bool
+        Whether the cells of a group are digits, in base m, of one entry of its tables; or entries
+        themselves, of which a repeated one counts once.
+    tables : (U, K, m**r) or (U, K, m + 1) float64
+        Not joined, the last entry is zero: it takes the place of a repetition.
+    out : (K, S) float64
+        Filled in place.
+    """
+    U, r = keys.shape
+    K, S = out.shape
+    own = np.empty((r, _PART), dtype=np.uint32)
+    total = np.empty((K, _PART), dtype=out.dtype)
+    for start in range(0, S, _PART):
+        part = hashes[start : start + _PART]
+        size = part.shape[0]
+        total[:] = 0.0
+        for u in range(U):
+            _own(part, keys[u], n_cells, own)
+            if joined:
+                _join(own, size, n_cells)
+            else:
+                _keep_distinct(own, size, n_cells)
+            for k in range(K):
+                table, row = tables[u, k], total[k]
+                for j in range(1 if joined else r):
+                    places = own[j]
+                    for x in range(size):
+                        row[x] += table[places[x]]
+        out[:, start : start + size] = total[:, :size]

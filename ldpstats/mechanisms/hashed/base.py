@@ -1,0 +1,457 @@
+"""What mechanisms share that hash the answers, in cohorts, before they randomise them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import (
+    as_array,
+    counts_vector,
+    one_of,
+    positive_integer,
+    whole_below,
+)
+from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
+from ldpstats.channels.audit import Audit
+from ldpstats.channels.base import Channel
+from ldpstats.channels.combined import Stacked
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.base import Mechanism
+from ldpstats.mechanisms.hashed.hashing import (
+    distinct_cells,
+    hash_strings,
+    hashed_cells,
+    mix64,
+    own_cells,
+    permuted_cells,
+)
+from ldpstats.problems.hash_design import HashDesign, undetermined
+from ldpstats.problems.hashed.cohorts import CohortSource, Noise
+from ldpstats.problems.hashed.moments import CohortMoments
+from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import Words, simulation_words
+
+__all__ = ["CandidateMap", "Hashed"]
+
+Array = npt.NDArray[Any]
+
+_MOST_CELLS = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class CandidateMap:
+    """Candidates whose cells are given, not computed: for reports of clients with another hash.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        S distinct candidates.
+    cells : array of int, shape (C, S, h)
+        Cells (labels, or bits from 0) that each candidate owns in each cohort.
+
+    Raises
+    ------
+    InvalidArgument
+        For labels that are no distinct strings, and cells of another shape, or no integers.
+
+    Examples
+    --------
+    >>> candidates = CandidateMap(("a", "b"), np.array([[[0, 1], [2, 3]]]))
+    >>> len(candidates.labels)
+    2
+    """
+
+    labels: Any
+    cells: Array
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "labels", candidate_labels(self.labels))
+        size = len(self.labels)
+        cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
+        if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
+            raise InvalidArgument(
+                "cells",
+                f"array of {cells.dtype}, shape {cells.shape}",
+                f"must be integers, of shape (C, {size}, h)",
+            )
+        object.__setattr__(self, "cells", cells)
+
+
+def candidate_labels(candidates: object) -> pd.Index[Any]:
+    """Check a list of candidates: distinct strings, at least one."""
+    if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
+        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
+    if isinstance(candidates, Iterator):  # they are looked at more than once
+        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
+    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
+        candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
+    labels = as_labels("candidates", candidates, least=1)
+    for i, label in enumerate(labels.tolist()):
+        if not isinstance(label, str):
+            raise InvalidArgument(
+                f"candidates[{i}]",
+                label,
+                "must be a string, as the answers of an open alphabet are",
+            )
+    return labels
+
+
+class Hashed(Mechanism):
+    """A mechanism that hashes an answer to cells (labels or bits) of its respondent's cohort.
+
+    With an `alphabet` the categories are known and permutations take the place of hashes (KBR16
+    section 5.4); without one every string is an answer, and estimates need `candidates`.
+    """
+
+    alphabet: Any
+
+    @property
+    @abstractmethod
+    def n_cells(self) -> int:
+        """Labels or bits of a cohort."""
+
+    @property
+    @abstractmethod
+    def n_owned(self) -> int:
+        """Hashes of an answer, each of which names one of its cells."""
+
+    @abstractmethod
+    def _randomise(self, cells: Array, words: Words) -> Array:
+        """Reports of respondents whose answers own the cells, shape (n, h)."""
+
+    @abstractmethod
+    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
+        """Sums of cells, shape (C, m), and reports, shape (C,)."""
+
+    @abstractmethod
+    def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
+        """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
+
+    @abstractmethod
+    def _probabilities(self) -> tuple[float, float]:
+        """P(a cell is reported) for an answer that owns it, and for one that does not."""
+
+    @abstractmethod
+    def _noise(self) -> Noise: ...
+
+    @abstractmethod
+    def _background(self) -> float:
+        """P(an answer owns a given cell) over random hashes."""
+
+    @abstractmethod
+    def _precision(self, mean: float) -> float:
+        """One over the variance, per report, of a cell of this mean."""
+
+    @abstractmethod
+    def _cohort_channel(self, cells: Array) -> Channel:
+        """The channel within one cohort, for values that own the cells, shape (S, h)."""
+
+    @abstractmethod
+    def worst_channel(self) -> Channel:
+        """Channel of two answers, over all that hashes can give, that differ the most."""
+
+    def _check_hashed(self) -> None:
+        """Check the fields that all such mechanisms have."""
+        object.__setattr__(self, "n_cohorts", positive_integer("n_cohorts", self.n_cohorts))
+        if self.n_cells * self.n_cohorts > _MOST_CELLS:
+            raise InvalidArgument(
+                "n_cohorts", self.n_cohorts, "gives more than 2**31 cells: use fewer cohorts"
+            )
+        if self.alphabet is not None:
+            object.__setattr__(self, "alphabet", as_labels("alphabet", self.alphabet))
+
+    # -- labels and cells --------------------------------------------------------------------
+
+    @property
+    def is_open(self) -> bool:
+        return self.alphabet is None
+
+    @property
+    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
+        """The alphabet; an open one has no list of categories."""
+        return self.labels()
+
+    def labels(self, candidates: Any = None) -> pd.Index[Any]:
+        if self.alphabet is not None:
+            self._closed(candidates)
+            labels: pd.Index[Any] = self.alphabet
+            return labels
+        if candidates is None:
+            raise NotAvailable(
+                f"{self} has an open alphabet: pass candidates=, the strings to look for"
+            )
+        given = candidates.labels if isinstance(candidates, CandidateMap) else candidates
+        return candidate_labels(given)
+
+    def cells(self, candidates: Any = None) -> Array:
+        """Cells of the categories or candidates, shape (C, S, h).
+
+        A cell that a candidate owns twice counts once: the repetition is the number `n_cells`.
+        """
+        if isinstance(candidates, CandidateMap):
+            expected = (self.n_cohorts, len(candidates.labels), self.n_owned)
+            cells = candidates.cells
+            if cells.shape != expected or cells.min() < 0 or cells.max() >= self.n_cells:
+                raise InvalidArgument(
+                    "candidates",
+                    f"cells of shape {cells.shape}",
+                    f"must be of shape {expected}, from 0 to {self.n_cells - 1}",
+                )
+            kind = np.uint16 if self.n_cells < 65535 else np.uint32
+            return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
+        labels = self.labels(candidates)
+        if self.alphabet is not None:
+            return self._alphabet_cells
+        hashed = self.hashes("candidates", labels)
+        return distinct_cells(hashed, self.n_cells)
+
+    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
+        """Cells of strings before repetitions are marked, shape (C, S, h)."""
+        return hashed_cells(hash_strings(name, labels), self.n_cohorts, self.n_owned, self.n_cells)
+
+    @cached_property
+    def _alphabet_cells(self) -> Array:
+        cells = permuted_cells(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
+        return distinct_cells(cells, self.n_cells)
+
+    # -- reports -----------------------------------------------------------------------------
+
+    def privatize(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        missing: str = "raise",
+        cohort: npt.ArrayLike | None = None,
+    ) -> Reports:
+        """Simulate the reports of many respondents.
+
+        For real collection use `client`, whose randomness comes from the operating system.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True answers.
+        rng : numpy.random.Generator
+            Source of randomness, for example ``np.random.default_rng(2024)``.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent who answers, where another variable's reports share it; drawn
+            evenly by default.
+
+        Raises
+        ------
+        UnknownCategory
+            For a value that is not in the alphabet, if there is one.
+        InvalidArgument
+            For missing values (unless counted), an `rng` that is no Generator, or cohorts that are
+            too many, too few or do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> orr = ldp.ORR(n_outputs=8, n_cohorts=4, epsilon=2.0)
+        >>> first = orr.privatize(["a", "b", "a"], rng)
+        >>> orr.privatize(["x", "y", "x"], rng, cohort=first.cohort).cohort is not None
+        True
+        """
+        return self._report(values, simulation_words(rng), missing, cohort)
+
+    def _report(
+        self, values: object, words: Words, missing: str, given: npt.ArrayLike | None = None
+    ) -> Reports:
+        if self.alphabet is not None:
+            codes, n_missing = encode("values", values, self.alphabet, missing)
+            n = codes.size
+        else:
+            strings, n_missing = _answers(values, missing)
+            n = len(strings)
+        if given is None:  # a draw that never keeps its code is uniform
+            cohort = samplers.sample_krr(np.zeros(n, dtype=np.int64), self.n_cohorts, 0, words)
+        else:
+            cohort = counts_vector("cohort", given, (n,))
+            if not whole_below(cohort, self.n_cohorts):
+                remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
+                raise InvalidArgument("cohort", given, remedy)
+        if self.alphabet is not None:
+            own = self._alphabet_own(codes, cohort)
+        else:
+            own = self._own_cells(strings, cohort)
+        return Reports(self._randomise(own, words), self, n_missing, cohort)
+
+    def cells_of_cohort(self, cohort: int) -> Array:
+        """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
+        cells = permuted_cells(
+            len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells, cohort
+        )
+        return np.asarray(self._listed(distinct_cells(cells, self.n_cells))[0])
+
+    def _alphabet_own(self, codes: Array, cohort: Array) -> Array:
+        """Cells of categories in their respondents' cohorts, shape (n, h)."""
+        return self._listed(self._alphabet_cells[cohort, codes])
+
+    def _listed(self, cells: Array) -> Array:
+        """Cells, shape (..., h), with the first in place of each repetition."""
+        numbers = cells.astype(np.int64)
+        return np.where(numbers == self.n_cells, numbers[..., :1], numbers)
+
+    def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        hashes = hash_strings("values", strings)
+        return own_cells(hashes, cohort, self.n_owned, self.n_cells)
+
+    def sample(self, codes: Array, words: Words) -> Array:
+        raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
+
+    def simulate_counts(
+        self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
+    ) -> Counts | BitCounts:
+        cells, C = self.cells(candidates), self.n_cohorts
+        owners = np.zeros((C, self.n_cells + 1), dtype=np.int64)
+        reports, left = np.zeros(C, dtype=np.int64), np.asarray(true_counts, dtype=np.int64)
+        for c in range(C):  # the cohort is uniform: one binomial after the other is a multinomial
+            here = rng.binomial(left, 1.0 / (C - c))
+            left = left - here
+            reports[c] = here.sum()
+            for own in cells[c].T:
+                owners[c] += np.bincount(own, here, owners.shape[1]).astype(np.int64)
+        return self.counts(self._randomise_counts(owners[:, :-1], reports, rng), reports)
+
+    # -- problems ----------------------------------------------------------------------------
+
+    def channel(self, candidates: Any = None) -> Channel:
+        """The channel of the categories or candidates: uniform cohorts, one channel each."""
+        own = self._listed(self.cells(candidates))
+        return Stacked([self._cohort_channel(cells) for cells in own])
+
+    def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:
+        self._own(counts)
+        ones, reports = self._tally(counts)
+        cells, (high, low) = self.cells(candidates), self._probabilities()
+        background = self._background()
+        mean = low + (high - low) * background
+        spread = background if self.is_open else 0.0
+        design = HashDesign(cells, self.n_cells, high - low, spread)
+        source = CohortSource(
+            design,
+            low + (high - low) * spread,
+            ones,
+            reports,
+            self._precision(mean),
+            self._noise(),
+        )
+        return CohortMoments(
+            (source,), self.is_open, lambda: self._indistinct(candidates, cells, reports)
+        )
+
+    def _indistinct(self, candidates: Any, cells: Array, reports: Array) -> str:
+        """Say which candidates cannot be told apart, and what would help."""
+        labels, m, used = self.labels(candidates), self.n_cells, int((reports > 0).sum())
+        S, bound = len(labels), used * (m - 1) + (0 if self.is_open else 1)
+        help_ = "use more cohorts or a larger hash range, or leave some of them out"
+        groups = _equal_cells(cells[reports > 0], m)
+        if groups:
+            shown = "; ".join(", ".join(repr(labels[i]) for i in group[:5]) for group in groups[:3])
+            merge = "list one of each group, whose frequency is then that of the group together"
+            return f"candidates with the same hashes in every cohort: {shown}: {merge}; or {help_}"
+        if S > bound and self.n_owned == 1:
+            extra = " (and the share of other answers)" if self.is_open else ""
+            return (
+                f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
+                f"labels each, determine at most {bound}: {help_}"
+            )
+        design = HashDesign(cells, m, background=self._background() if self.is_open else 0.0)
+        alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
+        shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
+        return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"
+
+    # -- privacy -----------------------------------------------------------------------------
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon with the worst pair of answers and with the sampler."""
+        return Audit(
+            str(self), self.epsilon, self.worst_channel().epsilon(), self.sampler_epsilon()
+        )
+
+    # -- text --------------------------------------------------------------------------------
+
+    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
+        assert reports.cohort is not None
+        text = self._cell_text(reports.y)
+        return np.array([f"{c}:{t}" for c, t in zip(reports.cohort, text, strict=True)], dtype=str)
+
+    @abstractmethod
+    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
+        """Text form of reports without their cohorts."""
+
+    @abstractmethod
+    def _parse_cells(self, name: str, labels: object) -> Array:
+        """Inverse of `_cell_text`."""
+
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
+        text = as_series(name, labels)
+        if cohort is None:
+            text, groups = _split(name, text)
+        else:
+            groups = counts_vector("cohort", cohort, (len(text),))
+        outside = groups >= self.n_cohorts
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise InvalidArgument(
+                f"{name}[{first}]",
+                int(groups[first]),
+                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
+            )
+        return Reports(self._parse_cells(name, text), self, cohort=groups)
+
+
+def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
+    """Take "cohort:report" apart."""
+    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
+    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise InvalidArgument(
+            f"{name}[{first}]",
+            text.iloc[first],
+            'must be text such as "3:17", the cohort before the report; or name the column of '
+            "cohorts",
+        )
+    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
+    return found.map(lambda v: v[2]), cohorts
+
+
+def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:
+    """The strings among answers, and how many were missing."""
+    missing = one_of("missing", missing, ("raise", "count"))
+    series = as_series("values", values)
+    absent = missing_entries("values", series)
+    n_missing = int(absent.sum())
+    if n_missing and missing == "raise":
+        first = int(np.argmax(absent))
+        raise InvalidArgument(
+            f"values[{first}]",
+            series.iloc[first],
+            f"is missing ({n_missing} of {len(series)} are): leave missing answers out yourself, "
+            "or pass missing='count' to have them counted and reported",
+        )
+    return (series[~absent].reset_index(drop=True) if n_missing else series), n_missing
+
+
+def _equal_cells(cells: Array, n_cells: int) -> list[list[int]]:
+    """Groups of candidates that own the same cells in every cohort."""
+    total = np.zeros(cells.shape[1], dtype=np.uint64)
+    for c, own in enumerate(cells):  # a sum over cells does not depend on their order
+        numbers = own.astype(np.uint64) + np.uint64(c * (n_cells + 1) + 1)
+        total += mix64(numbers).sum(axis=1, dtype=np.uint64)
+    groups = pd.Series(np.arange(total.size)).groupby(total).agg(list)
+    return [group for group in groups if len(group) > 1]

@@ -1,0 +1,512 @@
+"""How values become cells: the hash of the package, as a client in any language computes it.
+
+Respondents are divided into cohorts. In each cohort a value owns one of m cells (bits of a Bloom
+filter, or labels of O-RR) for each of the hashes that the mechanism uses.
+
+**Specification.** Numbers are unsigned integers of 64 bits: sums and products are taken modulo
+2^64, ``^`` is the bitwise exclusive or, ``>>`` shifts zeros in. Cohorts c and hashes j count from
+0.
+
+1. The *hash of a string* is h, the first 8 bytes of the SHA-256 (FIPS 180-4) of its UTF-8 bytes,
+   read as a little-endian number. The bytes are hashed as they are: no Unicode normalisation, no
+   terminator, no length in front. The empty string has a hash like any other; a string with a lone
+   surrogate has no UTF-8 form and is refused.
+2. ``mix64(z)``, a bijection, is the finaliser of SplitMix64 (Stafford's variant 13)::
+
+       z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9
+       z = (z ^ (z >> 27)) * 0x94D049BB133111EB
+       z =  z ^ (z >> 31)
+
+3. The *key* of cohort c and hash j is
+   ``K(c, j) = mix64(0x9E3779B97F4A7C15 * (65536 * c + j + 1))``.
+4. The *cell* of a string is ``floor((z >> 32) * m / 2^32)`` with ``z = mix64(h ^ K(c, j))``; it
+   lies in 0 .. m - 1.
+5. *Closed alphabets* (KBR16 section 5.4). Where all S values are known in advance, and numbered
+   from 0, no string is hashed. Value i has the rank of ``mix64(i ^ K(c, j))`` among those of all S
+   values, 0 for the smallest; its cell is this rank modulo m. So each cell has floor(S / m) or
+   ceil(S / m) values.
+
+Limits: 1 to 65,535 hashes, 1 to 2^31 cohorts, 1 to 2^31 cells.
+
+**Test vectors.** Keys::
+
+    K(0, 0)    = 0xE220A8397B1DCDAF        K(1, 0)    = 0xA5535D75DD6E7A02
+    K(0, 1)    = 0x6E789E6AA1B965F4        K(1000, 1) = 0x76F071331633373D
+
+Hashes of strings, and cells for m = 100 in (c, j)::
+
+    string                   h                     (0, 0)  (0, 1)  (1, 0)  (1000, 1)
+    (empty)                  0x141CFC9842C4B0E3      89      55      42       89
+    a                        0xCABD1BCA128197CA      14      59      41       78
+    Zürich                   0x35B6CA065E685142      20      54      72       94
+    日本                     0xCB26E35B0CBF2ACF      42      87      22       15
+    www.example.org/xx...x   0x667ADCB0AF55942A      39      67      45       54
+
+The last has 48 x, so that its 64 bytes take two blocks of SHA-256. Closed alphabet, S = 8 and m =
+3, values 0 to 7::
+
+    (0, 0)   ranks 3 5 2 4 1 6 7 0   cells 0 2 2 1 1 0 1 0
+    (1, 1)   ranks 0 6 1 2 7 4 5 3   cells 0 0 1 2 1 1 2 0
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.errors import InvalidArgument
+
+__all__ = [
+    "distinct_cells",
+    "hash_strings",
+    "hashed_cells",
+    "keys",
+    "md5_cells",
+    "mix64",
+    "own_cells",
+    "permuted_cells",
+]
+
+Array = npt.NDArray[Any]
+U64 = npt.NDArray[np.uint64]
+
+_GOLDEN = 0x9E3779B97F4A7C15
+_MOST_COHORTS, _MOST_CELLS, _MOST_HASHES = 1 << 31, 1 << 31, (1 << 16) - 1
+_MANY_STRINGS = 20_000  # hashlib needs 20 ms for these, which importing numba costs many times over
+_MANY_CELLS = 1 << 20
+
+
+def hash_strings(name: str, values: object) -> U64:
+    """Hashes of strings to 64 bits: step 1 of the specification.
+
+    Parameters
+    ----------
+    name : str
+        Argument to name in an error.
+    values : list, tuple, ndarray, Series or Index of str, shape (n,)
+
+    Returns
+    -------
+    array of uint64, shape (n,)
+
+    Raises
+    ------
+    InvalidArgument
+        For entries that are missing, no strings, or have no UTF-8 form.
+
+    Examples
+    --------
+    >>> [hex(h) for h in hash_strings("values", ["", "a"])]
+    ['0x141cfc9842c4b0e3', '0xcabd1bca128197ca']
+    """
+    column = _column(name, values)
+    if len(column) >= _MANY_STRINGS:
+        hashes = _hash_buffers(column)
+        if hashes is not None:
+            return hashes
+    heads = b"".join(hashlib.sha256(text).digest()[:8] for text in _utf8(name, column))
+    return np.frombuffer(heads, dtype="<u8").astype(np.uint64)
+
+
+def _column(name: str, values: object) -> Any:
+    """Refuse what is no column of strings, whatever its entries are."""
+    columns = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
+    if not isinstance(values, columns) or getattr(values, "ndim", 1) != 1:
+        raise InvalidArgument(name, values, "must be a list, an array or a Series of strings")
+    return values
+
+
+def _utf8(name: str, column: Any) -> list[bytes]:
+    """The UTF-8 bytes of each entry, one at a time, with a message for the first without them."""
+    found: list[bytes] = []
+    try:
+        for value in column:
+            if not isinstance(value, str):
+                break
+            found.append(str.encode(value, "utf-8"))
+        else:
+            return found
+    except UnicodeEncodeError:
+        remedy = "has a lone surrogate, and so no UTF-8 form: read the text in its own encoding"
+    except UnicodeDecodeError:  # a column of Arrow bytes that claim to be text
+        raise InvalidArgument(
+            f"{name}[{len(found)}]", "bytes", "are not UTF-8: read the text in its own encoding"
+        ) from None
+    else:
+        missing = value is None or value is pd.NA or value is pd.NaT
+        missing = missing or (isinstance(value, float) and np.isnan(value))
+        remedy = (
+            "is missing: leave missing answers out"
+            if missing
+            else "values of an open alphabet are strings: convert with .astype(str)"
+        )
+    raise InvalidArgument(f"{name}[{len(found)}]", value, remedy)
+
+
+def _hash_buffers(column: Any) -> U64 | None:
+    """Hashes from the buffers of an Arrow array; None if some entry is not a string in UTF-8."""
+    import pyarrow as pa
+
+    from ldpstats.kernels.hashing import sha256_words
+
+    if isinstance(column, np.ma.MaskedArray):
+        return None
+    try:
+        strings = _arrow_strings(column)
+        if strings is None:
+            return None
+        # a column that is in Arrow already may keep its own type, such as offsets of 32 bits
+        strings = strings.cast(pa.large_string())
+        strings.validate(full=True)
+    except (UnicodeError, pa.ArrowException):
+        return None
+    if strings.null_count:
+        return None
+    out, start = np.empty(len(strings), dtype=np.uint64), 0
+    for chunk in strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]:
+        stop = start + len(chunk)
+        if len(chunk):
+            _, offsets, text = chunk.buffers()
+            ends = np.frombuffer(offsets, dtype=np.int64)[chunk.offset :][: len(chunk) + 1]
+            sha256_words(np.frombuffer(text or b"", dtype=np.uint8), ends, out[start:stop])
+        start = stop
+    return out
+
+
+def _arrow_strings(column: Any) -> Any:
+    """The column as an Arrow array of some type of strings; None if it may hold anything else."""
+    import pyarrow as pa
+
+    dtype = None if isinstance(column, list | tuple) else column.dtype
+    if isinstance(dtype, pd.ArrowDtype):  # pandas cannot tell what is in some of these types
+        kind = dtype.pyarrow_dtype
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        kinds = pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view
+        return pa.array(column) if any(is_kind(kind) for is_kind in kinds) else None
+    fixed = isinstance(column, np.ndarray) and column.dtype != object
+    if fixed or isinstance(dtype, pd.CategoricalDtype):
+        column = np.asarray(column, dtype=object)  # pyarrow would cut strings of numpy at a NUL
+    if pd.api.types.infer_dtype(column, skipna=False) != "string":  # pyarrow would take bytes
+        return None
+    return pa.array(column, type=pa.large_string())
+
+
+def mix64(z: U64) -> U64:
+    """Mix the bits of numbers by a bijection: step 2 of the specification.
+
+    Parameters
+    ----------
+    z : array of uint64, of any shape but ()
+
+    Returns
+    -------
+    array of uint64, of the shape of z
+
+    Examples
+    --------
+    >>> mix64(np.array([0, 1], dtype=np.uint64))
+    array([                  0, 6238072747940578789], dtype=uint64)
+    """
+    z = z ^ (z >> np.uint64(30))
+    z *= np.uint64(0xBF58476D1CE4E5B9)
+    z ^= z >> np.uint64(27)
+    z *= np.uint64(0x94D049BB133111EB)
+    z ^= z >> np.uint64(31)
+    return z
+
+
+def keys(n_cohorts: int, n_hashes: int) -> U64:
+    """Keys K(c, j) of all cohorts and hashes: step 3 of the specification.
+
+    Returns
+    -------
+    array of uint64, shape (C, h)
+
+    Raises
+    ------
+    InvalidArgument
+        Beyond the limits of the specification.
+
+    Examples
+    --------
+    >>> [hex(key) for key in keys(n_cohorts=2, n_hashes=1)[:, 0]]
+    ['0xe220a8397b1dcdaf', '0xa5535d75dd6e7a02']
+    """
+    n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
+    n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
+    return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
+
+
+def _keys_of(n_cohorts: int, n_hashes: int, only: int | None) -> U64:
+    """Keys of all cohorts, shape (C, h), or of one, (1, h)."""
+    if only is None:
+        return keys(n_cohorts, n_hashes)
+    return _keys(np.array([[only]], dtype=np.uint64), n_hashes)
+
+
+def _keys(cohort: U64, n_hashes: int) -> U64:
+    """Keys of cohorts, shape (n, 1), and all hashes; shape (n, h)."""
+    j: U64 = np.arange(n_hashes, dtype=np.uint64)
+    number = (cohort << np.uint64(16)) + j + np.uint64(1)
+    number *= np.uint64(_GOLDEN)
+    return mix64(number)
+
+
+def _at_most(name: str, value: object, most: int) -> int:
+    number = positive_integer(name, value)
+    if number > most:
+        raise InvalidArgument(name, value, f"must be at most {most}")
+    return number
+
+
+def _cells(z: U64, n_cells: int) -> U64:
+    """Cells of mixed numbers: step 4 of the specification."""
+    return ((z >> np.uint64(32)) * np.uint64(n_cells)) >> np.uint64(32)
+
+
+def _empty(n_cohorts: int, size: int, n_hashes: int, n_cells: int) -> Array:
+    """A table of cells to fill; its type has room for n_cells, which stands for no cell."""
+    kind = np.uint16 if n_cells < 65535 else np.uint32
+    return np.empty((n_cohorts, size, n_hashes), dtype=kind)
+
+
+def _checked_hashes(hashes: object) -> U64:
+    array = np.asarray(hashes)
+    if array.dtype != np.uint64 or array.ndim != 1:
+        raise InvalidArgument(
+            "hashes",
+            f"array of {array.dtype}, shape {array.shape}",
+            "must be the vector of uint64 that hash_strings returns",
+        )
+    return np.ascontiguousarray(array)
+
+
+def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Array:
+    """Cells of strings in every cohort: step 4 of the specification.
+
+    Parameters
+    ----------
+    hashes : array of uint64, shape (S,)
+        From `hash_strings`.
+    n_cohorts, n_hashes, n_cells : int
+        C, h and m.
+
+    Returns
+    -------
+    array of uint16 (where m < 65535) or uint32, shape (C, S, h)
+        Entries 0 .. m-1; different hashes may give a string the same cell, see `distinct_cells`.
+
+    Raises
+    ------
+    InvalidArgument
+        Beyond the limits of the specification.
+
+    Examples
+    --------
+    >>> hashed_cells(hash_strings("values", ["a", "Zürich"]), n_cohorts=2, n_hashes=2, n_cells=100)
+    array([[[14, 59],
+            [20, 54]],
+    <BLANKLINE>
+           [[41, 20],
+            [72, 58]]], dtype=uint16)
+    """
+    hashes, K = _checked_hashes(hashes), keys(n_cohorts, n_hashes)
+    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
+    out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
+    if out.size < _MANY_CELLS:
+        out[:] = _cells(mix64(hashes[None, :, None] ^ K[:, None, :]), n_cells)
+        return out
+    from ldpstats.kernels import hashing as hash_kernels
+
+    for j in range(K.shape[1]):
+        hash_kernels.cells(hashes, K[:, j].copy(), np.uint64(n_cells), out[:, :, j])
+    return out
+
+
+def own_cells(
+    hashes: U64, cohort: npt.ArrayLike, n_hashes: int, n_cells: int
+) -> npt.NDArray[np.int64]:
+    """Cells of respondents, each in her own cohort: step 4 of the specification.
+
+    Parameters
+    ----------
+    hashes : array of uint64, shape (n,)
+        Hash of each respondent's value, from `hash_strings`.
+    cohort : array-like of int, shape (n,)
+        Her cohort, from 0.
+    n_hashes, n_cells : int
+        h and m.
+
+    Returns
+    -------
+    array of int64, shape (n, h)
+
+    Raises
+    ------
+    InvalidArgument
+        Beyond the limits of the specification, or for cohorts of another shape or type.
+
+    Examples
+    --------
+    >>> own_cells(hash_strings("values", ["a", "Zürich"]), [0, 1], n_hashes=1, n_cells=100)
+    array([[14],
+           [72]])
+    """
+    hashes = _checked_hashes(hashes)
+    numbers = _checked_cohorts(cohort, hashes.size)
+    n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
+    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
+    if hashes.size * n_hashes < _MANY_CELLS:
+        mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
+        return _cells(mixed, n_cells).astype(np.int64)
+    from ldpstats.kernels import hashing as hash_kernels
+
+    out = np.empty((hashes.size, n_hashes), dtype=np.int64)
+    for j in range(n_hashes):
+        hash_kernels.own_cells(hashes, numbers, np.uint64(j), np.uint64(n_cells), out[:, j])
+    return out
+
+
+def _checked_cohorts(cohort: npt.ArrayLike, n: int) -> U64:
+    array = np.asarray(cohort)
+    if array.shape != (n,) or (n and array.dtype.kind not in "iu"):
+        raise InvalidArgument(
+            "cohort",
+            f"array of {array.dtype}, shape {array.shape}",
+            f"must be integers of shape ({n},), one for each respondent",
+        )
+    if n and (array.min() < 0 or array.max() >= _MOST_COHORTS):
+        first = int(np.argmax((array < 0) | (array >= _MOST_COHORTS)))
+        raise InvalidArgument(f"cohort[{first}]", int(array[first]), "must be from 0 to 2^31 - 1")
+    return array.astype(np.uint64)
+
+
+def permuted_cells(
+    size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
+) -> Array:
+    """Cells of the values of a closed alphabet in every cohort: step 5 of the specification.
+
+    Parameters
+    ----------
+    size : int
+        S, the number of values.
+    n_cohorts, n_hashes, n_cells : int
+        C, h and m.
+    only : int, optional
+        The one cohort that is wanted; C is then 1 in the shape that is returned.
+
+    Returns
+    -------
+    array of uint16 (where m < 65535) or uint32, shape (C, S, h)
+        Each of the cells 0 .. m-1 has floor(S/m) or ceil(S/m) values, for every cohort and hash.
+
+    Raises
+    ------
+    InvalidArgument
+        Beyond the limits of the specification.
+
+    Examples
+    --------
+    >>> permuted_cells(size=8, n_cohorts=1, n_hashes=1, n_cells=3)[0, :, 0]
+    array([0, 2, 2, 1, 1, 0, 1, 0], dtype=uint16)
+    """
+    size, K = positive_integer("size", size), _keys_of(n_cohorts, n_hashes, only)
+    n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
+    out = _empty(K.shape[0], size, K.shape[1], n_cells)
+    values = np.arange(size, dtype=np.uint64)
+    cell_of_rank = (values % np.uint64(n_cells)).astype(out.dtype)
+    for (c, j), key in np.ndenumerate(K):
+        out[c, np.argsort(mix64(values ^ key)), j] = cell_of_rank
+    return out
+
+
+def distinct_cells(cells: Array, n_cells: int) -> Array:
+    """Name each cell of a value once: of equal ones among h the first stays, others become m.
+
+    A bit is set once however many hashes name it. The entry m, one beyond the last cell, stands
+    for no cell.
+
+    Parameters
+    ----------
+    cells : array of int, shape (..., h)
+        Such as `hashed_cells` and `permuted_cells` return.
+    n_cells : int
+        m; the type of `cells` must have room for it.
+
+    Returns
+    -------
+    array of the shape and type of `cells`
+        `cells` itself for h = 1.
+
+    Examples
+    --------
+    >>> distinct_cells(np.array([[[4, 7, 4], [5, 5, 5]]]), n_cells=8)
+    array([[[4, 7, 8],
+            [5, 8, 8]]])
+    """
+    n_hashes = cells.shape[-1]
+    if n_hashes == 1:
+        return cells
+    out = cells.copy()
+    for j in range(1, n_hashes):
+        for i in range(j):
+            out[..., j][cells[..., j] == cells[..., i]] = n_cells
+    return out
+
+
+def md5_cells(
+    values: object,
+    n_cohorts: int,
+    n_hashes: int,
+    n_cells: int,
+    name: str = "values",
+    only: int | None = None,
+) -> Array:
+    """Cells as the clients of google/rappor hash them, to decode what these have collected.
+
+    Cell j in cohort c is byte j, modulo m, of the MD5 of the cohort's number, 4 bytes big-endian,
+    followed by the UTF-8 bytes of the value (``get_bloom_bits`` of its Python client; its C++
+    client writes the last byte of the cohort only, which is the same for up to 256 cohorts). Bytes
+    modulo m favour the first cells where m does not divide 256. New surveys should not use this.
+
+    Parameters
+    ----------
+    values : list, tuple, ndarray, Series or Index of str, shape (S,)
+    n_cohorts, n_hashes, n_cells : int
+        C, h (at most 16, the bytes of an MD5) and m (at most 256, the values of a byte).
+    name : str
+        How errors name `values`.
+    only : int, optional
+        The one cohort that is wanted; C is then 1 in the shape that is returned.
+
+    Returns
+    -------
+    array of uint16, shape (C, S, h)
+
+    Raises
+    ------
+    InvalidArgument
+        Beyond these limits, or for values that `hash_strings` would refuse.
+
+    Examples
+    --------
+    >>> md5_cells(["a"], n_cohorts=2, n_hashes=2, n_cells=32)[:, 0]
+    array([[18,  2],
+           [ 4,  3]], dtype=uint16)
+    """
+    texts = _utf8(name, _column(name, values))
+    n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
+    n_hashes, n_cells = _at_most("n_hashes", n_hashes, 16), _at_most("n_cells", n_cells, 256)
+    cohorts = range(n_cohorts) if only is None else range(only, only + 1)
+    out = _empty(len(cohorts), len(texts), n_hashes, n_cells)
+    for i, c in enumerate(cohorts):
+        head = c.to_bytes(4, "big")
+        digests = b"".join(hashlib.md5(head + t, usedforsecurity=False).digest() for t in texts)
+        table = np.frombuffer(digests, dtype=np.uint8).reshape(len(texts), 16)
+        out[i] = table[:, :n_hashes] % np.uint16(n_cells)
+    return out

@@ -1,0 +1,270 @@
+"""RAPPOR: Bloom filters with a permanent and an instantaneous randomised response."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, one_of, probability
+from ldpstats.arguments.labels import labels_to_json
+from ldpstats.channels.audit import Audit
+from ldpstats.clients.limits import check_audit, check_cohorts
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
+from ldpstats.mechanisms.hashed.hashing import hash_strings, md5_cells
+from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient, opened_client
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import system_words
+
+__all__ = ["RAPPOR"]
+
+Array = npt.NDArray[Any]
+
+_LEAST_F = 1e-6  # as the least epsilon: below it probabilities near one lose their digits
+
+
+@dataclass(frozen=True, eq=False)
+class RAPPOR(HashedBits):
+    """RAPPOR (EPK14; FPE16 section II).
+
+    The Bloom filter of the answer is randomised once and for all (permanent response: each bit
+    becomes 1 with probability f/2, 0 with f/2, and stays as it is otherwise), and that is
+    randomised anew for every report (instantaneous response: 1 with probability q where it is 1, p
+    where it is 0). One report sets a bit that the answer owns with probability
+    ``q* = (1 - f) q + f (p + q)/2``, any other with ``p* = (1 - f) p + f (p + q)/2``.
+
+    Parameters
+    ----------
+    n_bits : int
+        Bits of a report, at least 2.
+    n_hashes : int
+        Hashes of an answer.
+    n_cohorts : int
+        Cohorts; a respondent stays in hers.
+    f : float
+        Noise of the permanent response, in [0, 1); 0 is for collection that happens once.
+    p, q : float
+        P(reported bit = 1) where the permanent one is 0, and where it is 1; different.
+    alphabet : int or sequence of labels, optional
+        All possible answers; permutations then take the place of hashes.
+    hashing : {"ldpstats", "google", "given"}
+        The package's own hash; or the MD5 of google/rappor's Python client (at most 16
+        hashes and 256 bits; its C++ client agrees up to 256 cohorts); or one that is not known
+        here, for reports of other clients: candidates are then a `CandidateMap`.
+
+    Notes
+    -----
+    With h hashes and at least 2 h bits, one report is ``h ln[q* (1 - p*) / (p* (1 - q*))]``
+    private (`epsilon`), and all reports of one answer together ``2 h ln[(1 - f/2)/(f/2)]``
+    (`lifetime_epsilon`), which is infinite at f = 0. Fewer bits make filters overlap and lower
+    both. Answers that change cost a lifetime each.
+
+    Examples
+    --------
+    >>> rappor = RAPPOR(n_bits=128, n_hashes=2, n_cohorts=8, f=0.0, p=0.25, q=0.75)
+    >>> round(rappor.epsilon, 3), rappor.lifetime_epsilon
+    (4.394, inf)
+    >>> rappor = RAPPOR(n_bits=128, n_hashes=2, n_cohorts=8, f=0.5, p=0.5, q=0.75)
+    >>> round(rappor.epsilon, 3), round(rappor.lifetime_epsilon, 3)
+    (1.074, 4.394)
+    """
+
+    n_bits: int
+    n_hashes: int
+    n_cohorts: int
+    f: float
+    p: float
+    q: float
+    alphabet: Any = None
+    hashing: str = "ldpstats"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "f", probability("f", self.f, one=False))
+        if 0.0 < self.f < _LEAST_F:
+            raise InvalidArgument(
+                "f", self.f, f"must be 0 or at least {_LEAST_F:g}: less noise cannot be audited"
+            )
+        object.__setattr__(self, "p", probability("p", self.p))
+        object.__setattr__(self, "q", probability("q", self.q))
+        if self.p == self.q:
+            raise InvalidArgument("q", self.q, "must differ from p: reports would say nothing")
+        one_of("hashing", self.hashing, ("ldpstats", "google", "given"))
+        self._check_bits()
+        if self.hashing != "ldpstats" and self.alphabet is not None:
+            raise InvalidArgument("hashing", self.hashing, "goes without an alphabet")
+        if self.hashing == "google":
+            if self.n_hashes > 16 or self.n_bits > 256:
+                raise InvalidArgument("hashing", "google", "has at most n_hashes=16 and n_bits=256")
+
+    @property
+    def p1(self) -> float:
+        """q*: P(bit = 1) in one report, of a bit that the answer owns."""
+        return (1.0 - self.f) * self.q + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def p0(self) -> float:
+        """p*: P(bit = 1) in one report, of any other bit."""
+        return (1.0 - self.f) * self.p + self.f * (self.p + self.q) / 2.0
+
+    @property
+    def epsilon(self) -> float:  # type: ignore[override]
+        """Privacy of one report, in nats."""
+        return self.worst_channel().epsilon()
+
+    @property
+    def lifetime_epsilon(self) -> float:
+        """Privacy of any number of reports of one answer by one client, in nats (EPK14 Thm 1)."""
+        return self._permanent().worst_channel().epsilon()
+
+    def _permanent(self) -> RAPPOR:
+        """The permanent response as a mechanism of its own."""
+        return RAPPOR(self.n_bits, self.n_hashes, self.n_cohorts, self.f, 0.0, 1.0)
+
+    def _steps(self) -> tuple[int, int, int, int]:
+        """Thresholds of a permanent 1 (owned, other) and of a reported 1 (where it is 1, or 0)."""
+        turned = samplers.threshold(self.f / 2.0, "up")
+        up, down = ("up", "down") if self.q > self.p else ("down", "up")
+        reported = samplers.threshold(self.q, down), samplers.threshold(self.p, up)  # type: ignore[arg-type]
+        return (1 << 64) - turned, turned, *reported
+
+    def _thresholds(self) -> tuple[int, int]:
+        owned, other, one, zero = self._steps()
+        both = owned * one + other * zero, other * one + owned * zero  # out of 2**128
+        up = [-(-value >> 64) for value in both]
+        down = [value >> 64 for value in both]
+        return (down[0], up[1]) if self.q > self.p else (up[0], down[1])
+
+    def lifetime_audit(self) -> Audit:
+        """The audit of all reports of one answer together: of the permanent response."""
+        f, worst = self.f, self._permanent().worst_channel()
+        bits = sum(most_different(self.n_bits, self.n_hashes, 1.0, 1.0))
+        declared = bits * float(np.log((1.0 - f / 2.0) / (f / 2.0))) if f else float("inf")
+        owned, other, *_ = self._steps()
+        words = f"the permanent response of {self}"
+        return Audit(words, declared, worst.epsilon(), self._realised(owned, other))
+
+    def audit(self) -> Audit:
+        """Compare the declared epsilon of one report with the worst pair of answers; the sampler's.
+
+        `Audit.lifetime` is the epsilon of all reports of one answer (see `lifetime_audit`).
+        """
+        return replace(super().audit(), lifetime=self.lifetime_epsilon)
+
+    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
+        self._hash_is_known()
+        if self.hashing == "ldpstats":
+            return super().hashes(name, labels)
+        return md5_cells(labels, self.n_cohorts, self.n_hashes, self.n_bits, name)
+
+    def _hash_is_known(self) -> None:
+        if self.hashing == "given":
+            raise NotAvailable(
+                f"the hash of {self} is not known here: pass candidates=CandidateMap(labels, cells)"
+            )
+
+    def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
+        self._hash_is_known()
+        if self.hashing == "ldpstats":
+            return super()._own_cells(strings, cohort)
+        hash_strings("values", strings)  # refuses what is no UTF-8 string, in its place
+        own = np.empty((len(strings), self.n_hashes), dtype=np.int64)
+        by_cohort = np.argsort(cohort, kind="stable")
+        ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
+        for here in np.split(by_cohort, ends) if len(strings) else []:
+            codes, distinct = pd.factorize(strings.iloc[here])
+            only = int(cohort[here[0]])
+            cells = md5_cells(distinct, self.n_cohorts, self.n_hashes, self.n_bits, only=only)
+            own[here] = cells[0, codes]
+        return own
+
+    def client(  # type: ignore[override]
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        secret: bytes | None = None,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> RAPPORClient:
+        """A respondent's client, which gives each answer one permanent response for good.
+
+        Parameters
+        ----------
+        entropy : callable, optional
+            As for `collector`.
+        secret : bytes of length 32, optional
+            The device's secret, from a key store of its own.
+        state : path-like, optional
+            File that keeps the secret and the cohort, made (for its user alone) if there is none;
+            no answer or trace of one is in it.
+        max_epsilon : float, optional
+            The largest lifetime epsilon that is accepted, in nats; at f = 0, epsilon of the one
+            report.
+        allow_no_privacy : bool
+            Whether to run a mechanism that does not protect every answer that it should; and, at
+            f = 0, whether to report more than once.
+
+        Returns
+        -------
+        RAPPORClient
+
+        Raises
+        ------
+        InvalidArgument
+            Where an audit, of one report or of a lifetime, finds that the sampler leaks too much;
+            for a secret of another kind, both a secret and a state, and a file that cannot be used.
+        MechanismMismatch
+            For the state of a client of another mechanism.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+
+        Notes
+        -----
+        With neither `secret` nor `state`, a secret is drawn and lives in memory only. That is for
+        devices that never restart: a new secret gives each answer a new permanent response, and two
+        of them tell more than one lifetime. At f = 0 what must not be forgotten is that the report
+        was made, and only `state` keeps that.
+
+        One secret may serve several surveys. Those with the same filters and f, that differ in p
+        and q only, share the permanent response of every answer; others share none.
+        """
+        check_cohorts(self.n_cohorts)
+        once = self.f == 0.0 and not boolean("allow_no_privacy", allow_no_privacy)
+        spent = self.epsilon if once else self.lifetime_epsilon
+        self._permitted(spent, max_epsilon, allow_no_privacy)
+        check_audit(self.lifetime_audit())
+        return opened_client(self, system_words(entropy), secret, state, 1 if once else None)
+
+    @cached_property
+    def filter_digest(self) -> str:
+        """SHA-256, in hexadecimal digits, of all that says which bits an answer owns.
+
+        Two surveys with one digest have the same filters of all answers.
+        """
+        labels = None if self.alphabet is None else labels_to_json(self.alphabet)
+        law = [self.n_bits, self.n_hashes, self.n_cohorts, self.hashing, labels]
+        return hashlib.sha256(json.dumps(law, separators=(",", ":")).encode("ascii")).hexdigest()
+
+    def permanent_thresholds(self) -> tuple[int, int]:
+        """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
+        return self._steps()[:2]
+
+    def __str__(self) -> str:
+        known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
+        other = "" if self.hashing == "ldpstats" else f", hashing={self.hashing!r}"
+        return (
+            f"RAPPOR(n_bits={self.n_bits}, n_hashes={self.n_hashes}, n_cohorts={self.n_cohorts}, "
+            f"f={self.f:g}, p={self.p:g}, q={self.q:g}{known}{other})"
+        )

@@ -1,0 +1,1 @@
+"""Mechanisms that protect the sensitive categories alone (utility-optimised LDP, MK19)."""

@@ -1,0 +1,453 @@
+"""Personalised utility-optimised mechanisms: what is sensitive may differ between respondents."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
+from ldpstats.channels.combined import Mapped
+from ldpstats.clients.budget import Budget, opened_budget
+from ldpstats.clients.device import in_all
+from ldpstats.clients.secrecy import HIDDEN, bare, secretive
+from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
+from ldpstats.mechanisms.sensitive.urap import URAP
+from ldpstats.mechanisms.sensitive.urr import URR
+from ldpstats.reports.single import Reports
+from ldpstats.sampling.words import Words, simulation_words
+
+__all__ = ["PUM", "PUMClient"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-pum", 1
+
+
+@dataclass(frozen=True, eq=False)
+class PUM:
+    """Personalised ULDP mechanism (MK19 section 5): respondents keep secret what they protect.
+
+    Some categories are sensitive for everyone, those of `mechanism`. Beyond them each respondent
+    has her own, under the tags that all share, such as her home and her workplace. Her device first
+    maps a category of hers to the bot of its tag (the pre-processor, which never leaves the device)
+    and then runs the mechanism `common` to all, for which the bots are sensitive categories too.
+    The collector sees reports of `common`. A protected report tells next to nothing of which
+    categories a respondent sends to a bot (Proposition 10); one that reveals a category tells that
+    it is not among them.
+
+    Parameters
+    ----------
+    mechanism : URR or URAP
+        Over the k categories, with those that are sensitive for all respondents; there may be none.
+    tags : sequence of labels
+        Names of the kappa bots; none of them a category.
+
+    Raises
+    ------
+    InvalidArgument
+        For another mechanism, and for tags that are a category or occur twice.
+
+    Notes
+    -----
+    Where the sensitive categories have an epsilon each, bots get the smallest.
+
+    Examples
+    --------
+    >>> regions = ("centre", "park", "hospital")
+    >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags=("home", "work"))
+    >>> print(pum.common)
+    URR(k=5, sensitive=3, epsilon=1)
+    >>> client = pum.client({"home": {"park"}})
+    >>> client.report("park") in ("hospital", "home", "work")   # her home is always protected
+    True
+    """
+
+    mechanism: URR | URAP
+    tags: Any
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.mechanism, URR | URAP):
+            raise InvalidArgument(
+                "mechanism", self.mechanism, "must be a URR or a URAP over the categories"
+            )
+        if isinstance(self.tags, int | np.integer):
+            raise InvalidArgument("tags", self.tags, 'must be names, for example ("home", "work")')
+        tags = as_labels("tags", self.tags, least=1)
+        taken = set(map(str, self.categories))
+        for tag in tags.tolist():
+            if tag in self.categories or str(tag) in taken:
+                raise InvalidArgument("tags", tag, "is a category already: name the bot otherwise")
+        object.__setattr__(self, "tags", pd.Index(tags.to_numpy(), dtype=tags.dtype))
+
+    @property
+    def categories(self) -> pd.Index[Any]:
+        """The categories of true answers, without the bots."""
+        labels: pd.Index[Any] = self.mechanism.categories
+        return labels
+
+    @cached_property
+    def common(self) -> URR | URAP:
+        """The mechanism that all respondents run and the collector knows.
+
+        Its categories are those of true answers and then the bots, its sensitive ones those that
+        are sensitive for all and the bots.
+        """
+        base, tags = self.mechanism, self.tags.tolist()
+        changes: dict[str, Any] = {
+            "categories": [*self.categories.tolist(), *tags],
+            "sensitive": [*base.sensitive.tolist(), *tags],
+        }
+        if isinstance(base, URR) and base.levels is not None:
+            changes["levels"] = (*base.levels, *[min(base.levels)] * len(tags))
+        return replace(base, **changes)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a report from a sensitive category, in nats, the respondent's own included."""
+        return float(self.mechanism.epsilon)
+
+    def channel(self, tags: Mapping[Any, Any] | None = None) -> Mapped:
+        """Q of a respondent who has these categories of her own, as if they were known.
+
+        For audits: with ``privacy.uldp(pum.channel(tags), sensitive)`` Proposition 9 can be seen to
+        hold, and with two of them Proposition 10.
+
+        Parameters
+        ----------
+        tags : mapping from tag to categories, optional
+            As for `client`.
+        """
+        return Mapped(self.common.channel(), self._preprocessor({} if tags is None else tags))
+
+    def client(
+        self,
+        tags: Mapping[Any, Any],
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+    ) -> PUMClient:
+        """One respondent's client, with her own sensitive categories.
+
+        Parameters
+        ----------
+        tags : mapping from tag to a set of categories
+            Her own categories of each tag, for example ``{"home": {"park"}}``; tags that she has no
+            category for may be left out. They are kept nowhere but in the client's memory.
+        entropy, reports, state, max_epsilon, allow_no_privacy
+            As for `Mechanism.client`.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown tag or category, or a category that is given to two tags. No
+            message shows what she gave: it might be written to a log. And as `Mechanism.client`.
+        MechanismMismatch
+            For the file of a client of another mechanism.
+        """
+        failure: BaseException
+        try:
+            limits = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+            words = self.common.collector(entropy, **limits).words  # type: ignore[arg-type]
+            budget = opened_budget(reports, state, self.fingerprint)
+            k = len(self.categories)
+            return PUMClient(self.common, self._preprocessor(tags), k, words, budget)
+        except BaseException as error:
+            failure = error
+        del tags  # of what a logger may write of this frame
+        raise bare(failure)
+
+    def _preprocessor(self, tags: object) -> npt.NDArray[np.int64]:
+        """Code of the intermediate category that each category is mapped to (MK19 eq. 19)."""
+        if not isinstance(tags, Mapping):
+            raise InvalidArgument(
+                "tags", type(tags).__name__, "must be a dict from tags to sets of categories"
+            )
+        k = len(self.categories)
+        codes, owner = np.arange(k), dict[int, Any]()
+        for tag, own in tags.items():
+            if not pd.api.types.is_scalar(tag) or tag not in self.tags:
+                # not shown: a category that was written in its place would be
+                raise InvalidArgument(
+                    "tags", "a name", f"is no tag: the tags are {self.tags.tolist()}"
+                )
+            bot = k + int(self.tags.get_loc(tag))
+            for code in _secret_codes(tag, own, self.categories):
+                if code in owner and owner[code] != tag:
+                    raise InvalidArgument(
+                        "tags", [owner[code], tag], "share a category: give it to one of them"
+                    )
+                owner[code], codes[code] = tag, bot
+        return codes
+
+    # -- simulation ------------------------------------------------------------------------------
+
+    def preprocess(
+        self, values: object, tags: Mapping[Any, Any] | None = None
+    ) -> npt.NDArray[np.int64]:
+        """Codes of the intermediate categories of many simulated respondents.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories.
+        tags : mapping from tag to array-like, shape (n,)
+            The category of each respondent that the tag is for, for example ``{"home": homes}``;
+            missing (None, NaN) for those who have none.
+
+        Returns
+        -------
+        array of int64, shape (n,)
+            Positions in ``common.categories``.
+
+        Raises
+        ------
+        InvalidArgument
+            For an unknown tag, arrays of another length, or a respondent with one category under
+            two tags.
+        UnknownCategory
+            For a value that is no category.
+        """
+        codes = np.array(encode("values", values, self.categories)[0])
+        k, owned = len(self.categories), np.full(codes.size, -1)
+        out = codes.copy()
+        if tags is not None and not isinstance(tags, Mapping):
+            raise InvalidArgument("tags", tags, "must be a dict from tags to arrays of categories")
+        for tag, own in (tags or {}).items():
+            if tag not in self.tags:
+                raise InvalidArgument("tags", tag, f"is no tag: the tags are {self.tags.tolist()}")
+            theirs = _codes_or_none(f"tags[{tag!r}]", own, self.categories)
+            if theirs.size != codes.size:
+                raise InvalidArgument(
+                    f"tags[{tag!r}]", theirs.size, f"must be {codes.size} categories, one each"
+                )
+            hit = theirs == codes
+            twice = np.flatnonzero(hit & (owned >= 0))
+            if twice.size:
+                raise InvalidArgument(
+                    f"tags[{tag!r}][{twice[0]}]",
+                    "a category",
+                    f"is under the tag {self.tags[owned[twice[0]]]!r} too: give it to one of them",
+                )
+            owned[hit] = int(self.tags.get_loc(tag))
+            out[hit] = k + owned[hit]
+        return out
+
+    def privatize(
+        self,
+        values: object,
+        rng: np.random.Generator,
+        tags: Mapping[Any, Any] | None = None,
+        missing: str = "raise",
+    ) -> Reports:
+        """Simulate the reports of many respondents, each with a pre-processor of her own.
+
+        Parameters
+        ----------
+        values : array-like, shape (n,)
+            True categories.
+        rng : numpy.random.Generator
+        tags : mapping from tag to array-like, shape (n,)
+            As for `preprocess`.
+        missing : {"raise", "count"}
+            Refuse missing answers, or leave them out and report how many there were.
+
+        Returns
+        -------
+        Reports
+            Of the mechanism `common`.
+
+        Examples
+        --------
+        >>> pum = PUM(URAP(4, {0}, epsilon=1.0), tags=("home",))
+        >>> homes = [1, 2, None]
+        >>> reports = pum.privatize([1, 3, 2], np.random.default_rng(1), tags={"home": homes})
+        >>> reports.mechanism == pum.common, len(reports)
+        (True, 3)
+        """
+        words, n_missing = simulation_words(rng), 0
+        if one_of("missing", missing, ("raise", "count")) == "count":
+            series = as_series("values", values)
+            given = series.notna().to_numpy()
+            values, n_missing = series[given], int((~given).sum())
+            if n_missing and isinstance(tags, Mapping):
+                tags = {tag: _those(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
+        codes = self.preprocess(values, tags)
+        return Reports(self.common.sample(codes, words), self.common, n_missing)
+
+    # -- specification ---------------------------------------------------------------------------
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PUM) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def to_dict(self) -> dict[str, Any]:
+        """What respondents and the collector share, in JSON types: no one's own categories."""
+        return self._specification() | {"fingerprint": self.fingerprint}
+
+    def _specification(self) -> dict[str, Any]:
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "mechanism": self.mechanism.to_dict(),
+            "tags": self.tags.tolist(),
+        }
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
+        return fingerprint_of(self._specification())
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> PUM:
+        """Inverse of `to_dict`.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or one of another version, and a fingerprint that is missing or
+            not that of the other fields.
+        """
+        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
+            raise InvalidArgument(
+                "specification", document, f'must be an object with "format": "{_FORMAT}"'
+            )
+        fields = set(document) - {"fingerprint"}
+        if repr(document.get("version")) != repr(_VERSION) or fields != {
+            "format",
+            "version",
+            "mechanism",
+            "tags",
+        }:
+            raise InvalidArgument(
+                "specification", document, f"must have the fields of version {_VERSION}"
+            )
+        kind = document["mechanism"]
+        name = kind.get("mechanism") if isinstance(kind, dict) else None
+        if name not in ("URR", "URAP"):
+            raise InvalidArgument("mechanism", name, "must be a URR or a URAP")
+        if not isinstance(document["tags"], list):
+            raise InvalidArgument("tags", document["tags"], "must be a list of names")
+        base = URR.from_dict(kind) if name == "URR" else URAP.from_dict(kind)
+        made = cls(base, labels_from_json("tags", document["tags"]))
+        check_fingerprint(document, made.fingerprint)
+        return made
+
+    def __str__(self) -> str:
+        return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
+
+
+class PUMClient:
+    """One respondent's device under a `PUM`: keeps her own categories to itself.
+
+    Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
+    representation, message, traceback or specification, and the object refuses to be copied or
+    pickled. A category that is neither sensitive for all nor one of her own is not protected. The
+    client makes as many reports as it was allowed, one by default; together they are
+    `total_epsilon` private.
+    """
+
+    __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")
+
+    mechanism: URR | URAP
+
+    def __init__(
+        self,
+        common: URR | URAP,
+        preprocessor: npt.NDArray[np.int64],
+        k: int,
+        words: Words,
+        budget: Budget,
+    ) -> None:
+        secret = preprocessor.copy()
+
+        def report(code: int) -> Any:
+            # by its code: a label would be looked up again, in a time that depends on its type
+            return common._message(Reports(common.sample(secret[[code]], words), common))
+
+        self.mechanism = common
+        self._answers = common.categories[:k]
+        self._budget = budget
+        self._report = report
+
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports together, in nats; inf where their number is not limited."""
+        return self._budget.total * float(self.mechanism.epsilon)
+
+    @secretive
+    def report(self, value: object) -> Any:
+        """One privatised report: plain Python that `json.dumps` takes.
+
+        Raises
+        ------
+        UnknownCategory
+            If the value is not one of the categories of true answers.
+        BudgetSpent
+            If no report is left.
+        """
+        return self._budget.spend(lambda: self._report(self._code(value)), lambda _: 1)
+
+    def _code(self, value: object) -> int:
+        """Position of an answer; messages do not show it."""
+        try:
+            return int(encode("value", [value], self._answers)[0][0])
+        except InvalidArgument:
+            pass
+        remedy = f"is none of the {len(self._answers)} categories of answers"
+        raise UnknownCategory("value", HIDDEN, remedy)
+
+    def __repr__(self) -> str:
+        return f"PUMClient({self.mechanism}, {in_all(self._budget, self.mechanism.epsilon)})"
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise NotAvailable(
+            "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
+            "secret; make it anew on her device"
+        )
+
+
+def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
+    """Codes of a respondent's own categories; messages name the tag, never a category."""
+    if isinstance(own, str | bytes) or not isinstance(own, Iterable):
+        raise InvalidArgument("tags", tag, "must be given a set or list of categories, even of one")
+    try:
+        codes: list[int] = encode("tags", list(own), categories)[0].tolist()
+        return codes
+    except Exception:  # any: its message may show what was given
+        pass
+    # raised out here, where that exception is no context of it
+    raise InvalidArgument("tags", tag, "was given something that is none of the categories")
+
+
+def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:
+    """The categories of respondents who gave an answer."""
+    series = as_series(name, own)
+    if len(series) != given.size:
+        raise InvalidArgument(name, len(series), f"must be {given.size} categories, one each")
+    return series[given]
+
+
+def _codes_or_none(name: str, own: object, categories: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    """Codes of the categories of simulated respondents, -1 for those who have none."""
+    series = as_series(name, own)
+    present = series.notna().to_numpy()
+    codes = np.full(len(series), -1, dtype=np.int64)
+    given = series[present]
+    if pd.api.types.is_float_dtype(given) and isinstance(categories, pd.RangeIndex):
+        given = given.astype(object).map(lambda v: int(v) if v.is_integer() else v)
+    codes[present] = encode(name, given.tolist(), categories)[0]
+    return codes

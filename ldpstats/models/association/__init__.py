@@ -1,0 +1,1 @@
+"""Two or more privatised variables: their joint table, and whether they are associated."""

@@ -1,0 +1,766 @@
+"""The fitted joint distribution of several privatised variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
+from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
+from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference.skewness import CellLaw
+from ldpstats.inference.tables import effects
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.effects import Effect
+from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.results import FittedResults
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import Uncertain, number_from_json, number_to_json
+from ldpstats.problems.simplex import project_simplex
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["AssociationResults"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-association-results", 1
+_PLAIN = (
+    "method",
+    "settings",
+    "cov_type",
+    "nobs",
+    "n_iter",
+    "converged",
+    "message",
+    "is_complete",
+    "n_strata",
+    "n_missing",
+    "digest",
+    "names",
+    "others",
+    "sources",
+)
+_LISTS = ("names", "others", "sources")
+_NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
+_INTERVALS = ("default", "wald", "wald-mle")
+_ROUNDING = 1e-9  # of frequencies
+_FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
+_FEW_UNDER_NULL = 2.0  # the same for covariances under the hypothesis
+
+
+@dataclass(frozen=True, eq=False)
+class AssociationResults(FittedResults):
+    """Estimated joint distribution of two or more privatised variables.
+
+    `params`, `table`, `bse` and `cov_params` describe the estimator that was asked for. Intervals,
+    p-values, effects and Wald tests rest on an unconstrained estimate (`linear_params`,
+    `linear_table`, `linear_cov`), because it stays calibrated where a cell is at or near zero; an
+    interval need not be centred on `table`. It is "moments-gls", which is "inversion" for labels;
+    over candidates, where answers may be missing, it is "inversion"; where reports are bits of
+    which all patterns can be listed, up to 16 a variable, it is "one_step", which is more precise,
+    unless moments were asked for by name.
+
+    Attributes
+    ----------
+    table : DataFrame, or Series with a MultiIndex for three or more variables
+        Estimated frequencies of the cells; the first variable in rows, no margins.
+    linear_table : the same
+        The unconstrained estimate, unbiased to first order; it may leave [0, 1].
+    names : tuple of str
+        Names of the variables.
+    labels : tuple of Index
+        Categories of each variable.
+    nobs, n_missing : int
+        Respondents, and those who were left out because a report was missing, at least.
+    epsilon : float
+        Privacy of all reports of one respondent together, in nats.
+    dispersion : float
+        What the variances of `linear_params` were multiplied by because answers that are not among
+        the candidates hash to the same cells; one where there are none.
+    smallest_expected : float
+        Smallest count of a pair of reports that is expected under independence.
+    llf, gap, gap_nats : float
+        Log-likelihood at `params` in nats, and its certificate: no other p gains more than
+        `gap_nats` nats, or `gap` per respondent; nan for estimates that maximise no likelihood.
+    independence : TestResult or None
+        The score test of independence; None where a variable does not vary.
+    law : CellLaw or None
+        Variance and skewness of `linear_params` as polynomials in the frequency of each cell, which
+        intervals and p-values rest on; None over candidates and with cohorts.
+    model : AssociationModel or None
+        The model that was fitted, which holds the reports; it is not part of `to_dict`, and the
+        tests that need the reports need it.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+    >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+    >>> results = ldp.AssociationModel(counts, names=("smokes", "coughs")).fit()
+    >>> results
+    AssociationResults(mle, smokes x coughs: 2 x 2, n=1000)
+    >>> print(results.test_independence())
+    score test on the marginal fits, p-value by the moments of permutations
+      H0: smokes and coughs are independent
+      statistic 155.2, df 1, p-value 1.175e-35
+    """
+
+    names: tuple[str, ...]
+    labels: tuple[pd.Index[Any], ...]
+    margin_fits: tuple[FrequencyResults, ...]
+    sources: tuple[str, ...]
+    others: tuple[str, ...]
+    is_complete: bool
+    n_strata: int
+    epsilon: float
+    n_missing: int
+    dispersion: float
+    smallest_expected: float
+    digest: str
+    settings: str = ""
+    independence: TestResult | None = None
+    law: CellLaw | None = None
+    model: Any = field(default=None, repr=False)
+
+    def __repr__(self) -> str:
+        sizes = " x ".join(map(str, self.sizes))
+        return (
+            f"AssociationResults({self.method}, {' x '.join(self.names)}: {sizes}, n={self.nobs})"
+        )
+
+    # -- estimates -------------------------------------------------------------------------
+
+    @cached_property
+    def index(self) -> pd.Index[Any]:
+        """One entry per cell, row-major."""
+        return pd.MultiIndex.from_product(self.labels, names=self.names)
+
+    @cached_property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the cells in hypotheses: labels joined by colons."""
+        return pd.Index([":".join(map(str, cell)) for cell in self.index])
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Categories of each variable."""
+        return tuple(len(values) for values in self.labels)
+
+    @property
+    def condition(self) -> float:
+        """Condition number of the channels of all variables together, the product of theirs."""
+        return float(np.prod([fit.condition for fit in self.margin_fits]))
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether the reports of a variable say that answers are missing from its categories."""
+        if self.is_complete:
+            return False
+        shares = [fit.unexplained for fit in self.margin_fits]
+        open_lists = any(s is not None and s.estimate > 2.0 * s.bse for s in shares)
+        # of lumped categories the margin has one row more than the table
+        pairs = zip(self.margin_fits, self.labels, strict=True)
+        rests = [fit.linear for fit, labels in pairs if len(fit.categories) > len(labels)]
+        return open_lists or any(rest.estimate[-1] > 2.0 * rest.bse()[-1] for rest in rests)
+
+    def _table(self, values: Array, name: str) -> Any:
+        if len(self.sizes) > 2:
+            return pd.Series(values, index=self.index, name=name)
+        rows, columns = (
+            label.rename(name) for label, name in zip(self.labels, self.names, strict=True)
+        )
+        return pd.DataFrame(values.reshape(self.sizes), index=rows, columns=columns)
+
+    @property
+    def table(self) -> Any:
+        """Estimated frequencies of the cells."""
+        return self._table(self.fitted.estimate, "params")
+
+    @property
+    def linear_table(self) -> Any:
+        """Unconstrained estimate of the cells."""
+        return self._table(self.linear.estimate, "linear_params")
+
+    @property
+    def bse_table(self) -> Any:
+        """Standard errors of `table`."""
+        self._warn_of_no_errors()
+        return self._table(self.fitted.bse(), "bse")
+
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the cells.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald", "wald-mle"}
+            "default": all frequencies that the unconstrained estimate does not reject, with the
+            variance and the skewness that it has at each (see `law`); where these are not known,
+            over candidates and with cohorts, as "wald". "wald": unconstrained estimate plus or
+            minus normal quantile times its standard error, which cover too seldom where few reports
+            carry a cell. "wald-mle": the same around `params`, which fails at the boundary, and
+            warns there.
+        clip : bool
+            Intersect with [0, 1]. Where nothing or a single point is left, the other end is a limit
+            of the CLs kind, so that no interval has the width zero.
+
+        Returns
+        -------
+        DataFrame, shape (cells, 2)
+            Columns "lower" and "upper".
+        """
+        alpha, clip = level(alpha), boolean("clip", clip)
+        method = one_of("method", method, _INTERVALS)
+        which = self.linear
+        if method == "wald-mle":
+            which = self.fitted
+            if self.on_boundary:
+                self._warn_boundary(method)
+        if np.isnan(which.bse()).any():
+            which.known()
+        se = which.bse()
+        if method == "default" and self.law is not None:
+            bounds = self.law.interval(which.estimate, alpha)
+            se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
+        else:
+            bounds = intervals.wald(which.estimate, se, alpha)
+        if clip:
+            bounds = intervals.edge_normal(bounds, which.estimate, se, alpha)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    def _warn_boundary(self, method: str) -> None:
+        import warnings
+
+        warnings.warn(
+            f"method={method!r} with an estimate of zero: its coverage is not the nominal one on "
+            "the boundary; the default interval keeps its coverage",
+            BoundaryWarning,
+            stacklevel=3,
+        )
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of a frequency of zero, cell by cell."""
+        if np.isnan(self.linear.bse()).any():
+            self.linear.known()
+        return self._series(self._of_zero(True), "pvalues")
+
+    def _of_zero(self, two_sided: bool) -> Array:
+        """p-values of frequencies of zero, from the law that intervals rest on."""
+        if self.law is not None:
+            return self.law.pvalues(self.linear.estimate, 0.0, two_sided)
+        side = "two-sided" if two_sided else "larger"
+        return z_test(self.linear.estimate, self.linear.bse(), 0.0, side)[1]
+
+    @property
+    def effective_reports(self) -> pd.Series[float]:
+        """Reports that the estimate of each cell rests on; infinite where it is not skewed.
+
+        A count of so many is as skewed as the estimate is at the cell's own frequency: for labels
+        about the number of reports of its combination, true ones and noise.
+        """
+        if self.law is None:
+            raise NotAvailable(
+                "the skewness of these estimates is not known: see smallest_expected"
+            )
+        return self._series(self.law.effective(self.linear.estimate), "effective_reports")
+
+    # -- margins and conditionals ------------------------------------------------------------
+
+    def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
+        """The distribution of each variable alone.
+
+        Returns
+        -------
+        dict of DataFrame, one row per category
+            "params" (sums of the joint estimate), "linear", "linear_se" and the interval "lower",
+            "upper" of the variable's own reports: exact where they allow, see
+            `FrequencyResults.conf_int`.
+        """
+        found = {}
+        for v, (name, labels, fit) in enumerate(
+            zip(self.names, self.labels, self.margin_fits, strict=True)
+        ):
+            axes = tuple(a for a in range(len(self.sizes)) if a != v)
+            own = self.fitted.estimate.reshape(self.sizes).sum(axis=axes)
+            frame = fit.summary_frame(alpha)[["linear", "linear_se", "lower", "upper"]]
+            if len(labels) == len(frame) + 1:
+                frame.loc["Other"] = _rest(fit, alpha)
+            frame = frame.iloc[: len(labels)].set_axis(labels.rename(name))
+            frame.insert(0, "params", own)
+            found[name] = frame
+        return found
+
+    def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Conditional distributions of the other variable given the categories of one.
+
+        Where answers are not listed they are conditional on being listed, too.
+
+        Parameters
+        ----------
+        on : str, optional
+            Name of the variable in the condition; the first by default.
+        alpha : float
+            One minus the coverage of the sets.
+
+        Returns
+        -------
+        DataFrame, one row per cell
+            "estimate" of the fitted table, which is the maximum likelihood one unless another was
+            asked for (it is projected onto the distributions where it is none); "unconstrained", of
+            the unconstrained table, which may leave [0, 1] and is nan where the condition has no
+            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1];
+            "unbounded", which says that the condition is too rare to bound it; and "outside", which
+            says that the set does not hold "estimate": the two estimates contradict each other.
+            Where the fitted share of the condition is zero, "estimate" is the other variable's own
+            distribution, and "unbounded" is True.
+        """
+        self._two_ways()
+        axis = 0 if on is None else self._variable("on", on)
+        unconstrained, lower, upper, unbounded = effects.conditionals(
+            self.linear_table, self.linear.known(), axis, alpha
+        )
+        fitted = self.fitted.estimate
+        if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
+            fitted = project_simplex(fitted)
+        estimate, empty = effects.fitted_conditionals(fitted.reshape(self.sizes), axis)
+        columns = {
+            "estimate": estimate,
+            "unconstrained": unconstrained,
+            "lower": lower,
+            "upper": upper,
+            "unbounded": unbounded | empty,
+            "outside": (estimate < lower - _ROUNDING) | (estimate > upper + _ROUNDING),
+        }
+        frame = pd.DataFrame({k: v.reshape(-1) for k, v in columns.items()}, index=self.index)
+        if axis == 0:
+            return frame
+        return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
+
+    # -- effects -----------------------------------------------------------------------------
+
+    def odds_ratio(
+        self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
+    ) -> Effect:
+        """Odds of the first of two `columns` against the second, in the first row over the second.
+
+        Where each of the four cells exceeds four standard errors it has a Wald interval, elsewhere
+        a profile set, which may be [x, inf] or [0, x].
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> counts = ldp.JointCounts.from_table([[400, 150], [150, 300]], (krr, krr))
+        >>> results = ldp.AssociationModel(counts).fit()
+        >>> effect = results.odds_ratio(("no", "yes"), ("no", "yes"))
+        >>> round(effect.estimate, 2), round(effect.lower, 2), round(effect.upper, 2)
+        (28.92, 13.68, 61.12)
+        """
+        i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
+        found = effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        p = self._maximum
+        return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
+
+    @property
+    def _maximum(self) -> Array:
+        """The maximum likelihood table, nan where it was not fitted."""
+        values = self.fitted.estimate if self.is_maximum else np.full(self.k, np.nan)
+        return values.reshape(self.sizes)
+
+    def _risks(self, i: int, i2: int, j: int) -> tuple[float, float]:
+        """Maximum likelihood estimates of P(column | row) in two rows."""
+        p = self._maximum
+        first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
+        return first, second
+
+    def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) - P(column | second row), with Fieller's set."""
+        i, i2 = self._places("rows", 0, rows)
+        j = self._place("column", 1, column)
+        found = effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        first, second = self._risks(i, i2, j)
+        return effects.beside(found, first - second)
+
+    def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
+        """P(column | first row) / P(column | second row), with Fieller's set."""
+        i, i2 = self._places("rows", 0, rows)
+        j = self._place("column", 1, column)
+        found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        return effects.beside(found, _quotient(*self._risks(i, i2, j)))
+
+    def cramers_v(self, alpha: float = 0.05) -> Effect:
+        """Cramer's V, freed of the bias that the noise gives it.
+
+        Where a margin does not exceed four standard errors it has bounds only, which hold for the
+        table in which weak categories are merged: see `inference.effects.cramers_v`.
+        """
+        self._two_ways()
+        found = effects.cramers_v(self.linear_table, self.linear.known(), alpha)
+        if not self.is_maximum:
+            return found
+        return effects.beside(found, effects.fitted_cramers_v(self._maximum))
+
+    def departures(self) -> Any:
+        """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
+        self._two_ways()
+        departure, se = effects.departures(self.linear_table, self.linear.known())
+        z = np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
+        return self._table(z.reshape(-1), "z")
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Cells whose frequency is above zero, with control of the errors made over all cells.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+        """
+        if np.isnan(self.linear.bse()).any():
+            self.linear.known()
+        p = self._of_zero(False)
+        return self.index[np.asarray(multiplicity.reject(p, level(alpha), method))]
+
+    def test_independence(
+        self,
+        method: str = "score",
+        model: Any = None,
+        rng: np.random.Generator | None = None,
+        n_permutations: int | None = None,
+        n_boot: int | None = None,
+    ) -> TestResult:
+        """Test that the variables are independent.
+
+        Parameters
+        ----------
+        method : str
+            "score": are the scores of the reports at the marginal fits correlated? It needs no
+            joint fit and knows no boundary; for k-RR it is Pearson's chi-square of the privatised
+            table. The p-value comes from the exact mean, variance and skewness of the statistic
+            when reports are permuted: the chi-square law where counts are large, and calibrated
+            on sparse tables, where that law is not. Where the smallest expected count is below 5,
+            the p-value is exact if few tables have the margins seen, and by permutation with
+            ``rng=`` (``n_permutations=`` asks for permutations anywhere; 999).
+            "wald": on the unconstrained joint estimate, over candidates the "one_step" one, where
+            it rejects too often if cells with few reports are many. "pearson": on the table of
+            reports, for labels without shared cohorts; p-values as for "score". "lr": likelihood
+            ratio, conservative at the boundary.
+            "bootstrap": its p-value from surveys simulated under independence (``rng=``,
+            ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
+            FPE16 III-D as printed, which loses size and power at the boundary.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
+        rng : numpy.random.Generator, optional
+            For permutations and simulated surveys.
+        n_permutations, n_boot : int, optional
+            How many of them.
+
+        Returns
+        -------
+        TestResult
+            For three or more variables, of their mutual independence ("score", "lr", "bootstrap").
+
+        Raises
+        ------
+        NotAvailable
+            Where the method does not apply, and says which does.
+        """
+        if not isinstance(method, str):
+            raise InvalidArgument("method", method, "must name a test, for example 'score'")
+        method = str.__str__(method)
+        asked = any(option is not None for option in (model, rng, n_permutations, n_boot))
+        if method == "score" and not asked and self.independence is not None:
+            return self.independence  # made by the fit
+        model = self._model(model)
+        if model is not None:
+            found: TestResult = model.test_independence(
+                self, method, rng=rng, n_permutations=n_permutations, n_boot=n_boot
+            )
+            return found
+        if method == "wald" and len(self.sizes) == 2:
+            return self.wald_independence()
+        raise NotAvailable(
+            "results that were read from a file hold no reports: pass model=, the fitted model"
+        )
+
+    def wald_independence(self) -> TestResult:
+        """Wald test of independence of two variables, on an unconstrained estimate of sum one."""
+        self._two_ways()
+        if abs(self.linear.estimate.sum() - 1.0) > 1e-9:
+            raise NotAvailable(
+                "the unconstrained estimate does not sum to one, which leaves the Wald test no "
+                "size: use test_independence('wald', model=model), which has better features"
+            )
+        P = self.linear.estimate.reshape(self.sizes)
+        statistic, df = tables.wald_independence(P, self.linear.known())
+        null = f"{self.names[0]} and {self.names[1]} are independent"
+        return TestResult.chi_square(
+            null, statistic, df, "Wald test on the unconstrained joint estimate"
+        )
+
+    def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
+        """Test that two variables are independent given the third (on three-way tables).
+
+        The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
+        their covariance under the hypothesis. For bits, and for results that were read from a file
+        unless `model` is given, it is the covariance of the reports as seen, which is too small
+        where these are few.
+
+        Parameters
+        ----------
+        given : str
+            Name of the variable in the condition.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
+        """
+        p, V, (first, second) = self._by_last("given", given)
+        method, enough = "Wald test on the unconstrained estimate", _FEW
+        model = self._model(model)
+        if model is not None:
+            model.check_own(self)
+            under_null = model.conditional_covariance(given)
+            if under_null is not None:
+                V = under_null.take(self._cells_by_last(given).reshape(-1))
+                method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
+        statistic, df, note = tables.conditional_independence(p, V)
+        if self.smallest_expected < enough:
+            few = (
+                f"the smallest expected count of a combination is {self.smallest_expected:.2g}: "
+                f"below about {enough:g} the test rejects too often"
+            )
+            note = "; ".join(filter(None, (note, few)))
+        null = f"{first} and {second} are independent given {given}"
+        return TestResult.chi_square(null, statistic, df, method, note)
+
+    def test_homogeneity(self, by: str) -> TestResult:
+        """Test that the odds ratios of two variables are the same at every level of the third.
+
+        Parameters
+        ----------
+        by : str
+            Name of the variable whose levels are compared.
+
+        Raises
+        ------
+        NotAvailable
+            Where cells are too weak for odds ratios.
+        """
+        p, V, (first, second) = self._by_last("by", by)
+        statistic, df = tables.homogeneity(p, V)
+        null = f"the odds ratios of {first} and {second} are the same for every {by}"
+        return TestResult.chi_square(null, statistic, df, "Wald test of log odds ratios")
+
+    def test_trend(
+        self, row_scores: Any = None, column_scores: Any = None, model: Any = None
+    ) -> TestResult:
+        """Test for a linear-by-linear trend of ordered categories; one degree of freedom.
+
+        The p-value, two-sided, is that of z^2, with the exact mean, variance and skewness that it
+        has when reports are permuted (see `test_independence`).
+
+        Parameters
+        ----------
+        row_scores, column_scores : array-like, optional
+            Scores of the categories of the first and of the second variable; 1, 2, 3, ... in the
+            order of their labels by default.
+        model : AssociationModel, optional
+            The fitted model, where the results were read from a file.
+        """
+        self._two_ways()
+        model = self._model(model)
+        if model is None:
+            raise NotAvailable("results hold no reports: pass model=, the fitted model")
+        model.check_own(self)
+        given = (("row_scores", row_scores), ("column_scores", column_scores))
+        scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
+        found: TestResult = model.test_trend(*scores)
+        return found
+
+    def _model(self, model: Any) -> Any:
+        """The model that has the reports; None where there is none."""
+        if model is None:
+            return self.model
+        if not isinstance(getattr(model, "nobs", None), int) or not hasattr(model, "check_own"):
+            raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
+        return model
+
+    def _by_last(self, name: str, variable: str) -> tuple[Array, Covariance, list[str]]:
+        """The unconstrained three-way estimate with one variable moved to the last axis."""
+        if len(self.sizes) != 3:
+            raise NotAvailable(f"the test is for three variables; there are {len(self.sizes)}")
+        last = self._variable(name, variable)
+        others = [other for v, other in enumerate(self.names) if v != last]
+        cells = self._cells_by_last(variable)
+        V = self.linear.known().take(cells.reshape(-1))
+        return self.linear.estimate[cells], V, others
+
+    def _cells_by_last(self, variable: str) -> Array:
+        """Numbers of the cells, shape (k1, k2, k3), with one variable moved to the last axis."""
+        cells = np.arange(self.k).reshape(self.sizes)
+        return np.moveaxis(cells, self.names.index(variable), -1)
+
+    def _two_ways(self) -> None:
+        if len(self.sizes) != 2:
+            raise NotAvailable(
+                f"this is for two variables; there are {len(self.sizes)}: fit a model of two"
+            )
+
+    def _variable(self, name: str, variable: str) -> int:
+        return self.names.index(one_of(name, variable, self.names))
+
+    def _places(self, name: str, axis: int, labels: Any) -> list[int]:
+        """The positions of two categories."""
+        remedy = "must be two different labels"
+        places = [self._place(name, axis, label) for label in listed(name, labels, remedy)]
+        if len(places) != 2 or places[0] == places[1]:
+            raise InvalidArgument(name, labels, remedy)
+        return places
+
+    def _place(self, name: str, axis: int, label: Any) -> int:
+        self._two_ways()
+        known = self.labels[axis]
+        return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+
+    # -- presentation ------------------------------------------------------------------------
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of the cells.
+
+        Returns
+        -------
+        DataFrame, one row per cell
+            "params", "bse", "linear", "linear_se", "lower", "upper"; nan where no standard errors
+            were computed.
+        """
+        return self._estimates_frame(alpha)
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Cells to show; the largest estimates come first where there are more.
+        """
+        from ldpstats.models.association.summary import association_summary
+
+        return association_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    def plot(self, kind: str = "heatmap", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+        """Draw the table with its uncertainty.
+
+        Parameters
+        ----------
+        kind : {"heatmap", "departures", "mosaic"}
+            Cells with their intervals; departures from independence in standard errors; or tiles
+            whose area is the frequency, coloured by these departures.
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        """
+        from ldpstats.models.association import plots as joint_plots
+
+        kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
+        self._two_ways()
+        bounds = self.conf_int(level(alpha))
+        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
+        title = f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}"
+        if kind == "mosaic":
+            ends = effects.conditionals(
+                self.linear_table, self.linear.known(), 0, alpha, cumulative=True
+            )
+            cut = [end[:, :-1] for end in ends[1:3]]
+            return joint_plots.plot_mosaic(
+                self._drawable(), low, high, ax, title, self.departures(), *cut
+            )
+        z = self.departures() if kind == "departures" else None
+        return joint_plots.plot_heat_map(self.table, low, high, ax, title, z)
+
+    def _drawable(self) -> Any:
+        if np.any(self.fitted.estimate < 0.0):
+            raise NotAvailable(
+                f"a mosaic has no tiles for negative estimates of {self.method!r}: fit 'mle'"
+            )
+        return self.table
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What is copied and stored: everything but the model, which holds the reports."""
+        return self.__dict__ | {"model": None}
+
+    def to_dict(self) -> dict[str, Any]:
+        document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
+        document |= {name: list(document[name]) for name in _LISTS}
+        document["fitted"], document["linear"] = self.fitted.to_dict(), self.linear.to_dict()
+        document["labels"] = [labels_to_json(values) for values in self.labels]
+        document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
+        test = self.independence
+        document["independence"] = None if test is None else test.to_dict()
+        document["law"] = None if self.law is None else self.law.to_dict()
+        return {"format": _FORMAT, "version": _VERSION} | document
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> AssociationResults:
+        parts = {"fitted", "linear", "labels", "margin_fits", "independence"}
+        d = cls._checked(document, _FORMAT, _VERSION, {*_PLAIN, *_NUMBERS, *parts})
+        given = {name: d[name] for name in _PLAIN}
+        given |= {name: tuple(d[name]) for name in _LISTS}
+        given |= {name: number_from_json(d[name]) for name in _NUMBERS}
+        given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
+        given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
+        given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+        cells = int(np.prod([len(values) for values in given["labels"]]))
+        if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
+            raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
+        law = d.get("law")  # documents of version 0.1 have none
+        given["law"] = None if law is None else CellLaw.from_dict(law)
+        if law is not None and given["law"].step.size != cells:
+            raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
+        test = d["independence"]
+        given["independence"] = None if test is None else TestResult.from_dict(test)
+        return cls(**given)
+
+
+def _quotient(numerator: float, denominator: float) -> float:
+    """Ratio of two frequencies: infinite over zero, and nan for nothing over nothing."""
+    if denominator > 0.0:
+        return float(numerator / denominator)
+    return float("inf") if numerator > 0.0 else float("nan")
+
+
+def _rest(fit: FrequencyResults, alpha: float) -> list[float]:
+    """Estimate, standard error and interval of the answers that are not among the candidates."""
+    assert fit.unexplained is not None
+    return [fit.unexplained.estimate, fit.unexplained.bse, *fit.unexplained.conf_int(alpha)]
+
+
+def _scores(name: str, given: Any, size: int) -> Array:
+    """Scores of the categories of a variable: those given, else 1, 2, 3, ..."""
+    if given is None:
+        return np.arange(1.0, size + 1.0)
+    scores = numbers(name, given, f"must be {size} scores, one number a category", (size,))
+    if not np.isfinite(scores).all() or np.ptp(scores) == 0.0:
+        raise InvalidArgument(
+            name, given, f"must be {size} finite scores that differ, such as 1, 2, 3"
+        )
+    return scores

@@ -1,0 +1,1 @@
+"""Strings that nobody listed: the survey that finds them, and their frequencies."""

@@ -1,0 +1,411 @@
+"""Strings that nobody listed: found in the reports of their grams, tested on those of the whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
+from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.results import DictionaryResults
+from ldpstats.models.dictionary.search.evidence import SEARCHES, candidates, edges, least_frequency
+from ldpstats.models.dictionary.search.explained import search_again
+from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables, position_counts
+from ldpstats.models.dictionary.search.paths import Pair
+from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
+from ldpstats.models.frequency.fit_checks import goodness_of_fit
+from ldpstats.models.frequency.misfit import MISFIT, impossible, shown, warn_of_doubts
+from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.problems.hashed.moments import LARGEST_DENSE
+from ldpstats.reports.single import BitCounts, Counts
+
+__all__ = ["DictionaryModel"]
+
+Array = npt.NDArray[Any]
+Progress = Callable[[str, float], None]
+
+_TESTABLE = 3.0  # standard errors
+_STAGES = ("grams", "pairs", "search", "test")
+
+
+class DictionaryModel:
+    """Frequent strings of a dictionary that is not known (FPE16 section IV).
+
+    The reports of the grams alone say which strings to test: the grams that stand out at each
+    position, their joint frequencies for each pair of positions, and the strings that these speak
+    for. The reports of whole strings, whose noise played no part in that, then test those
+    candidates, with control of the family-wise error over all of them.
+
+    Parameters
+    ----------
+    reports : DictionaryReports
+        What was collected.
+    keep : str, compiled regular expression or callable, optional
+        What strings can be: an expression that must match the whole string, or a function from a
+        string to bool. Candidates that are not are never tested; that respondents may hold them is
+        allowed for all the same.
+
+    Raises
+    ------
+    InvalidArgument
+        If `reports` is not a DictionaryReports or is empty, or `keep` is not a valid regular
+        expression.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> survey = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+    >>> words = rng.choice(["abcade", "eedabc", "bad"], 6_000, p=[0.5, 0.3, 0.2])
+    >>> DictionaryModel(survey.privatize(words, rng)).fit().params.round(1)
+    abcade    0.5
+    eedabc    0.3
+    bad       0.2
+    Name: params, dtype: float64
+    """
+
+    def __init__(self, reports: DictionaryReports, keep: Any = None) -> None:
+        if not isinstance(reports, DictionaryReports):
+            raise InvalidArgument(
+                "reports", reports, "must be DictionaryReports, as DictionarySurvey.privatize makes"
+            )
+        if not len(reports):
+            raise InvalidArgument("reports", 0, "hold no report: there is nothing to find")
+        self.reports = reports
+        self.keep = keep
+        _predicate(keep)  # refused before the work begins; a function could not be pickled
+
+    def __repr__(self) -> str:
+        return f"DictionaryModel({self.reports.survey}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return len(self.reports)
+
+    @cached_property
+    def _positions(self) -> list[Counts | BitCounts]:
+        """Counts of the grams of each position; sums of bits do."""
+        layout, bits = self.reports.survey.layout, self.reports.survey.gram_mechanism.n_bits
+        counts = [position_counts(self.reports, a) for a in range(layout.n_positions)]
+        return [c.bit_counts() for c in counts] if bits else list(counts)
+
+    @cached_property
+    def _strings(self) -> Counts | BitCounts:
+        string = self.reports.string
+        return string.tally(bits=bool(string.mechanism.n_bits))
+
+    def fit(
+        self,
+        alpha: float = 0.05,
+        threshold: str | float = "standard",
+        search: str = "likelihood",
+        false_grams: float = 50.0,
+        max_grams: int = 200,
+        max_candidates: int = 500,
+        width: int = 10_000,
+        progress: Progress | None = None,
+    ) -> DictionaryResults:
+        """Find strings and test them.
+
+        Parameters
+        ----------
+        alpha : float
+            Probability of accepting any string that no respondent holds, over all candidates.
+        threshold : {"standard", "fpe16"} or float
+            Pairs of grams that are edges of the graph: "standard", half a standard error of the
+            pair; "fpe16", the formula as printed, which has the noise of one bit of all reports; or
+            a frequency.
+        search : {"likelihood", "cliques"}
+            "likelihood" grows strings by their log odds over all pairs (see
+            `candidates` in `search.evidence`), of which none is decisive: edges are only
+            counted. Where there are more strings than can be tested it searches twice: first for
+            frequent strings, then for what these cannot explain (see
+            `search_again` in `search.explained`). "cliques" takes the strings all of whose
+            pairs are edges (FPE16 IV-A, step 7).
+        false_grams : float
+            Expected number of grams that are kept at a position though they are absent; .05 is
+            Bonferroni's bound, as FPE16 has it.
+        max_grams : int
+            Grams of a position that are kept at most.
+        max_candidates : int
+            Strings that are tested at most, those with the highest scores; half as many, or less,
+            where the reports of whole strings cannot tell so many apart.
+        width : int
+            Beginnings of strings that the search follows at most, or `max_candidates` where that is
+            more. `n_cut` counts what it drops, and `message` says so.
+        progress : callable, optional
+            ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
+            "search" and "test".
+
+        Returns
+        -------
+        DictionaryResults
+
+        Raises
+        ------
+        InvalidArgument
+            If `alpha`, `threshold`, `search`, a bound or `progress` is invalid, or the filter
+            raises.
+        NotIdentified
+            Where the reports cannot tell grams apart.
+
+        Warns
+        -----
+        MisfitWarning
+            When no strings whatever could make the reports (p < .001): strings that were not found
+            are no misfit.
+        """
+        alpha = level(alpha)
+        search = one_of("search", search, SEARCHES)
+        false_grams = positive_number("false_grams", false_grams, (1e-9, np.inf))
+        max_grams = positive_integer("max_grams", max_grams)
+        max_candidates = positive_integer("max_candidates", max_candidates)
+        if max_candidates > LARGEST_DENSE // 2:
+            remedy = f"must be at most {LARGEST_DENSE // 2}: all are fitted together"
+            raise InvalidArgument("max_candidates", max_candidates, remedy)
+        width = max(positive_integer("width", width), max_candidates)
+        if progress is not None and not callable(progress):
+            raise InvalidArgument("progress", progress, "must be a function of stage and fraction")
+        survey = self.reports.survey
+        layout, grams = survey.layout, survey.gram_mechanism
+        least_frequency(threshold, grams, self.nobs)  # refused before the work begins
+        with _stage(progress, "grams"):
+            screened = screen(grams, self._positions, layout, false_grams, max_grams)
+        with _stage(progress, "pairs"):
+            tables = pair_tables(self.reports, screened)
+            graph = edges(tables, threshold, grams, self.nobs)
+        with _stage(progress, "search"):
+            allowed = graph if search == "cliques" else None
+            least = self._testable()
+            grown = candidates(screened, tables, layout, allowed, width, least)
+            if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
+                grown = search_again(grown, screened, tables, layout, width, least)
+            found = self._named(screened, graph, grown.members, grown.score, max_candidates)
+        with _stage(progress, "test"):
+            tested, n_tested = self._test(found.strings, found.others)
+        warn_of_doubts(self._misfit(), 1.0)
+        named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
+        return DictionaryResults.of(
+            tested if n_tested else None,
+            found.score[:n_tested],
+            found.edges[:n_tested],
+            alpha,
+            survey=survey.to_dict(),
+            nobs=self.nobs,
+            n_missing=self.reports.n_missing,
+            n_excluded=found.n_excluded,
+            n_untested=found.n_untested + len(found.strings) - n_tested,
+            n_cut=grown.n_cut,
+            settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
+            grams=_grams_frame(screened, layout.starts),
+            edges=named,
+            n_edges=sum(int(present.sum()) for present in graph.values()),
+            left_out=tuple(kept.n_left_out for kept in screened),
+            pair_se=_pair_errors(tables),
+            critical=screened[0].critical,
+        )
+
+    def _named(
+        self,
+        screened: list[ScreenedGrams],
+        graph: dict[Pair, Array],
+        members: Array,
+        score: Array,
+        most: int,
+    ) -> _Found:
+        """The strings to test, with the edges that support them."""
+        layout = self.reports.survey.layout
+        strings: list[str] = []
+        if len(members):
+            parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
+            strings = layout.unpadded(layout.joined(parts))
+        keeps = _predicate(self.keep)
+        kept = np.array([keeps(text) for text in strings], dtype=bool)
+        places = np.flatnonzero(kept)
+        tested, others = places[:most], np.flatnonzero(~kept)[:most]
+        support = np.zeros(tested.size, dtype=np.int64)
+        for (a, b), present in graph.items():
+            if tested.size:
+                support += present[members[tested, a], members[tested, b]]
+        return _Found(
+            tuple(strings[i] for i in tested),
+            members[tested],
+            score[tested],
+            support,
+            int((~kept).sum()),
+            int(places.size - tested.size),
+            tuple(strings[i] for i in others),
+        )
+
+    def _testable(self) -> float:
+        """The frequency below which a string has next to no chance to pass its test."""
+        counts: Any = self._strings
+        layout = self.reports.survey.layout
+        # absent strings have the same noise but for chance: any will do, taken as absent
+        problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
+        return _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
+
+    def _misfit(self) -> str:
+        """Which reports no strings whatever could make, in words."""
+        parts = {"whole strings": self._strings}
+        starts = self.reports.survey.layout.starts
+        parts |= {f"grams at {start}": c for start, c in zip(starts, self._positions, strict=True)}
+        found = {name: self._fit_of(counts) for name, counts in parts.items() if counts.nobs}
+        name = min(found, key=lambda which: found[which])
+        pvalue = min(1.0, len(found) * found[name])
+        if not pvalue < MISFIT:
+            return ""
+        return (
+            f"the reports of {name} do not fit the survey (p {shown(pvalue)}): no strings could "
+            "make them; check that its parameters are those of the clients"
+        )
+
+    def _fit_of(self, counts: Counts | BitCounts) -> float:
+        """p-value of reports, whatever was reported; 1 where there are too few to tell."""
+        mechanism: Any = counts.mechanism
+        if mechanism.is_open:
+            return impossible([mechanism.moments(counts, [self.reports.survey.layout.alphabet[0]])])
+        test = goodness_of_fit([counts], [mechanism.moments(counts)])
+        return 1.0 if test is None else test.pvalue
+
+    def _test(
+        self, strings: tuple[str, ...], others: tuple[str, ...]
+    ) -> tuple[FrequencyResults | None, int]:
+        """The fit of the strings with the highest scores, and how many can be told apart.
+
+        Other strings are fitted with them, without a test: left out, they would be noise.
+        """
+        size, rest = len(strings), len(others)
+        while size:
+            try:
+                listed = [*strings[:size], *others[:rest]]
+                model = FrequencyModel(self._strings, candidates=listed, incomplete=True)
+                return model.fit_quietly("inversion"), size
+            except NotIdentified:  # few reports, or few cohorts
+                size, rest = size // 2, rest // 2
+        return None, 0
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Candidates, best first, and how many there were that are not among them."""
+
+    strings: tuple[str, ...]
+    members: Array
+    score: Array
+    edges: npt.NDArray[np.int64]
+    n_excluded: int
+    n_untested: int
+    others: tuple[str, ...]
+
+
+def _predicate(keep: Any) -> Callable[[str], bool]:
+    if keep is None:
+        return lambda text: True
+    if isinstance(keep, str | re.Pattern):
+        try:
+            pattern = re.compile(str.__str__(keep) if isinstance(keep, str) else keep)
+        except (re.error, OverflowError, RecursionError) as error:
+            raise InvalidArgument("keep", keep, f"is no regular expression ({error})") from None
+        if not isinstance(pattern.pattern, str):
+            raise InvalidArgument("keep", keep, "matches bytes: compile a pattern of text")
+        return lambda text: pattern.fullmatch(text) is not None
+    if not callable(keep):
+        raise InvalidArgument("keep", keep, "must be a regular expression or a function")
+
+    def keeps(text: str) -> bool:
+        try:
+            answer = keep(text)
+        except Exception as error:
+            remedy = f"the filter raised {error!r} for this string: it must answer True or False"
+            raise InvalidArgument("keep", text, remedy) from error
+        if not isinstance(answer, bool | np.bool_):
+            raise InvalidArgument("keep", answer, f"must answer True or False of {text!r}")
+        return bool(answer)
+
+    return keeps
+
+
+@contextmanager
+def _stage(progress: Progress | None, name: str) -> Iterator[None]:
+    place = _STAGES.index(name)
+    if progress is not None:
+        progress(name, place / len(_STAGES))
+    yield
+    if progress is not None:
+        progress(name, (place + 1) / len(_STAGES))
+
+
+def _settings(search: str, threshold: str | float, false_grams: float, most: int, keep: Any) -> str:
+    parts = [
+        f"search={search}",
+        f"threshold={threshold if isinstance(threshold, str) else f'{threshold:g}'}",
+        f"false_grams={false_grams:g}",
+        f"max_candidates={most}",
+    ]
+    if keep is not None:
+        pattern = keep.pattern if isinstance(keep, re.Pattern) else keep
+        parts.append(f"keep={pattern if isinstance(pattern, str) else 'a function'}")
+    return ", ".join(parts)
+
+
+def _grams_frame(screened: list[ScreenedGrams], starts: tuple[int, ...]) -> pd.DataFrame:
+    rows = [
+        pd.DataFrame(
+            {
+                "start": np.full(kept.grams.size, start),
+                "gram": [str(g) for g in kept.grams],
+                "estimate": kept.estimate,
+                "se": kept.se,
+                "z": kept.z,
+            }
+        )
+        for kept, start in zip(screened, starts, strict=True)
+    ]
+    return pd.concat(rows, ignore_index=True)
+
+
+def _edges_frame(
+    screened: list[ScreenedGrams],
+    tables: dict[Pair, PairTable],
+    graph: dict[Pair, Array],
+    starts: tuple[int, ...],
+    members: Array,
+) -> pd.DataFrame:
+    """The edges of the graph that are in one of some strings, given by their grams."""
+    rows = []
+    for (a, b), present in graph.items():
+        own = np.zeros_like(present)
+        own[members[:, a], members[:, b]] = True
+        s, t = np.nonzero(present & own)
+        rows.append(
+            pd.DataFrame(
+                {
+                    "start_1": np.full(s.size, starts[a]),
+                    "gram_1": [str(g) for g in screened[a].grams[s]],
+                    "start_2": np.full(s.size, starts[b]),
+                    "gram_2": [str(g) for g in screened[b].grams[t]],
+                    "estimate": tables[a, b].estimate[s, t],
+                    "se": tables[a, b].se[s, t],
+                }
+            )
+        )
+    return pd.concat(rows, ignore_index=True)
+
+
+def _pair_errors(tables: dict[Pair, PairTable]) -> float:
+    """The typical standard error of the frequency of a rare pair; nan where there is none."""
+    known = [table.se for table in tables.values() if table.se.size and np.isfinite(table.se).all()]
+    errors = [np.median(se) for se in known]
+    return float(np.median(errors)) if errors else float("nan")

@@ -1,0 +1,486 @@
+"""Strings that nobody listed: those that were found, and everything that was tested."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import level, one_of, positive_integer, probability
+from ldpstats.inference import multiplicity
+from ldpstats.inference.selection import selected_intervals
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.dictionary.search.detection import (
+    detectable,
+    gram_stage,
+    log_rivals,
+    pair_stage,
+    string_stage,
+)
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.results import FittedResults
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import Uncertain, Unexplained, number_from_json, number_to_json
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["DictionaryResults"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-dictionary-results", 1
+_PLAIN = (
+    "survey",
+    "nobs",
+    "n_missing",
+    "alpha",
+    "n_excluded",
+    "n_untested",
+    "n_cut",
+    "n_edges",
+    "settings",
+    "critical",
+    "caution",
+)
+_EVEN = 20  # candidates that get about the same share of alpha
+_FRAMES = {
+    "grams": ["start", "gram", "estimate", "se", "z"],
+    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
+}
+_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
+_FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryResults(FittedResults):
+    """Strings that were found and their frequencies.
+
+    The reports of the grams proposed the candidates; those of whole strings tested them, with
+    family-wise error at most `alpha` over all of them (Bonferroni, with shares of alpha that fall
+    with the rank of a candidate). `params` holds the strings that were accepted, `candidates_frame`
+    all that were tested.
+
+    Intervals are those of strings that are only shown because their estimates were large: they
+    cover with probability ``1 - alpha`` given that the string was accepted. The estimates
+    themselves are too large on average where a string was just accepted, by a third and more where
+    that was unlikely; `median_unbiased` are too large as often as too small.
+
+    Attributes
+    ----------
+    params : Series
+        Estimated frequencies of the accepted strings, the most frequent first.
+    bse : Series
+        Their standard errors.
+    alpha : float
+        Bound of the probability that any accepted string is held by nobody.
+    nobs, n_missing : int
+        Respondents, and those who gave no answer.
+    grams : DataFrame
+        Grams that were kept: `start` of the position, `gram`, `estimate`, `se` and `z`.
+    edges : DataFrame
+        Pairs of grams that are edges of the graph and in one of the strings that were tested, with
+        their joint frequency and its standard error. `n_edges` counts all edges.
+    goodness_of_fit : TestResult or None
+        Whether the candidates, and answers that hash evenly, explain the reports of strings.
+    unexplained : Unexplained
+        Share of the respondents whose string was not found.
+    n_excluded : int
+        Strings that the caller's filter took out.
+    n_untested, n_cut : int
+        Strings beyond the number that is tested, and partial strings that the search dropped. Where
+        it searched twice these are the strings of the second search, and the larger number.
+    caution : str
+        Why the family-wise error may be above `alpha`; empty where it is not.
+    """
+
+    survey: dict[str, Any]
+    n_missing: int
+    alpha: float
+    candidates: pd.DataFrame
+    goodness_of_fit: TestResult | None
+    n_excluded: int
+    n_untested: int
+    n_cut: int
+    n_edges: int
+    settings: str
+    grams: pd.DataFrame
+    edges: pd.DataFrame
+    left_out: tuple[int, ...]
+    pair_se: float
+    test_se: float
+    critical: float
+    caution: str = ""
+
+    @classmethod
+    def of(
+        cls,
+        tested: FrequencyResults | None,
+        evidence: Array,
+        support: npt.NDArray[np.int64],
+        alpha: float,
+        **rest: Any,
+    ) -> DictionaryResults:
+        """Results from the fit of all candidates to the reports of whole strings.
+
+        Parameters
+        ----------
+        tested : FrequencyResults or None
+            None where there was no candidate. Strings beyond the c candidates were fitted with
+            them, and are not tested.
+        evidence, support : array, shape (c,)
+            What the grams say of each candidate: the score, and the number of its edges.
+        alpha : float
+        **rest
+            The other fields.
+        """
+        if tested is None:
+            none = np.empty(0)
+            frame = _candidates(pd.Index([], dtype=object), none, none, none, none, support)
+            fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
+            return cls._of(fitted, frame, alpha, goodness_of_fit=None, test_se=float("nan"), **rest)
+        linear, p = tested.linear, tested.presence_pvalues().to_numpy()
+        n = evidence.size
+        frame = _candidates(
+            tested.categories[:n], linear.estimate[:n], linear.bse()[:n], p[:n], evidence, support
+        )
+        at = _accepted(frame, alpha)
+        own = np.zeros((at.size, tested.k))
+        own[np.arange(at.size), at] = 1.0
+        fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
+        assert tested.tally is not None  # of hashed candidates
+        absent = tested.tally.absent(tested.k)[0][:n]  # noise, were they absent
+        return cls._of(
+            fitted,
+            frame,
+            alpha,
+            goodness_of_fit=tested.goodness_of_fit,
+            test_se=float(np.median(absent)),
+            caution=tested.caution,
+            **rest,
+        )
+
+    @classmethod
+    def _of(
+        cls, fitted: Uncertain, candidates: pd.DataFrame, alpha: float, **rest: Any
+    ) -> DictionaryResults:
+        return cls(
+            fitted=fitted,
+            linear=fitted,
+            method="inversion",
+            cov_type="linear",
+            llf=float("nan"),
+            gap=float("nan"),
+            n_iter=0,
+            converged=True,
+            message=_message(len(candidates), rest["n_cut"]),
+            candidates=candidates,
+            alpha=alpha,
+            **rest,
+        )
+
+    def __repr__(self) -> str:
+        return (
+            f"DictionaryResults({self.k} strings of {self.n_tested} tested, alpha={self.alpha:g}, "
+            f"n={self.nobs}; {self.sources[0]})"
+        )
+
+    @cached_property
+    def _at(self) -> npt.NDArray[np.int64]:
+        return _accepted(self.candidates, self.alpha)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.candidates.index[self._at]
+
+    @property
+    def n_tested(self) -> int:
+        """Number of candidates that were tested."""
+        return len(self.candidates)
+
+    @cached_property
+    def _survey(self) -> DictionarySurvey:
+        return DictionarySurvey.from_dict(self.survey)
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all that a respondent sent, in nats."""
+        return float(self._survey.epsilon or 0.0)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The survey and its mechanisms, in words."""
+        survey = self._survey
+        return str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)
+
+    @property
+    def n_pairs(self) -> int:
+        """Pairs of positions: edges that a string has at most."""
+        return len(self._survey.layout.pairs)
+
+    # -- inference ---------------------------------------------------------------------------
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Adjusted p-values of the accepted strings, see `candidates_frame`."""
+        return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
+
+    def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
+        """Confidence intervals of the accepted strings, cut to [0, 1].
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage.
+        method : {"selected", "wald"}
+            "selected" covers given that the string was accepted (see `selected_intervals`). "wald"
+            would cover if the string had been named beforehand.
+        """
+        from ldpstats.inference.intervals import wald
+
+        method = one_of("method", method, ("selected", "wald"))
+        estimate, se = self.fitted.estimate, self.fitted.bse()
+        if method == "wald":
+            bounds = wald(estimate, se, level(alpha))
+        else:
+            bounds = selected_intervals(estimate, se, self._least, alpha)
+        bounds = np.clip(bounds, 0.0, 1.0)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def _least(self) -> Array:
+        """The estimate from which each accepted string would have been accepted."""
+        from scipy.special import ndtri
+
+        p = self.candidates["pvalue"].to_numpy()[self._at]
+        bound = -ndtri(self.alpha * _shares(self.n_tested)[self._at])
+        # the estimate over the z that has its p-value, which knows the skewness, is its noise
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
+
+    @property
+    def median_unbiased(self) -> pd.Series[float]:
+        """Estimates that allow for the acceptance: above the truth as often as below it."""
+        estimate, se = self.fitted.estimate, self.fitted.bse()
+        ends = selected_intervals(estimate, se, self._least, 1.0 - 1e-9)  # of no width
+        return self._series(np.clip(ends[:, 0], 0.0, 1.0), "median_unbiased")
+
+    @cached_property
+    def unexplained(self) -> Unexplained:
+        """Share of the respondents whose string is not among the accepted ones."""
+        total = np.ones((1, self.k))
+        variance = self.fitted.known().transform(total)[0, 0] if self.k else 0.0
+        return Unexplained(1.0 - float(self.fitted.estimate.sum()), float(np.sqrt(variance)))
+
+    def detectable_at(self, power: float = 0.8) -> pd.Series[float]:
+        """Frequencies from which a string passes each stage with probability `power`, about.
+
+        Parameters
+        ----------
+        power : float
+            In (0, 1).
+
+        Returns
+        -------
+        Series
+            "grams": all its grams are kept, if no other string has them. "pairs": its score is
+            above that of most strings that chance makes of the kept grams. "test": its own reports
+            are significant. "found": it passes all three. nan where a position has no gram, or no
+            string was tested. What `width` and `max_candidates` leave out is not allowed for, nor
+            that mixtures of frequent strings look as good as rare ones where grams are short.
+        """
+        power = probability("power", power, zero=False, one=False)
+        kept, n_tested = self.grams.groupby("start"), self.n_tested
+        critical = self.critical
+        if sum(self.left_out):  # more significant grams took the place of those just beyond it
+            full = [n > 0 for n in self.left_out]
+            critical = max(critical, float(self._smallest_z[full].max()))
+        se = kept["se"].median()
+        mass = self.grams[["estimate", "se"]].max(axis=1).groupby(self.grams["start"]).sum()
+        positions = self._survey.layout.n_positions
+        if not n_tested or len(se) < positions:
+            return pd.Series(np.nan, ["grams", "pairs", "test", "found"], name="detectable")
+        stages = {
+            "grams": gram_stage(float(se.max()), critical, positions),
+            "pairs": pair_stage(self.pair_se, self.n_pairs, log_rivals(mass.to_numpy()), n_tested),
+            "test": string_stage(self.test_se, self.alpha, n_tested),
+        }
+        found = {name: float(value) for name, value in detectable(stages, power).items()}
+        return pd.Series(found, name="detectable")
+
+    @property
+    def _smallest_z(self) -> Array:
+        """Of the grams that were kept at each position, shape (K,); 0 where there are none."""
+        starts = list(self._survey.layout.starts)
+        return self.grams.groupby("start")["z"].min().reindex(starts).fillna(0.0).to_numpy()
+
+    # -- tables ------------------------------------------------------------------------------
+
+    @cached_property
+    def candidates_frame(self) -> pd.DataFrame:
+        """All strings that were tested, in the order in which the grams proposed them.
+
+        Columns: `estimate`, `se`, `pvalue` (one-sided, of frequency zero), `pvalue_adjusted`
+        (Bonferroni: over the share of alpha that a candidate of this rank has), `accepted`,
+        `evidence` (log odds against chance, from the grams alone, in nats and up to a constant;
+        what the clearly held strings explain counts for no other) and
+        `edges` (pairs of grams that support the string).
+        """
+        frame = self.candidates.copy()
+        p = frame["pvalue"].to_numpy()
+        adjusted = multiplicity.adjust(p, shares=_shares(p.size)) if p.size else p
+        frame.insert(3, "pvalue_adjusted", adjusted)
+        accepted = np.zeros(len(frame), dtype=bool)
+        accepted[self._at] = True
+        frame.insert(4, "accepted", accepted)
+        return frame
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
+        bounds = self.conf_int(alpha)
+        tested = self.candidates_frame.loc[list(self.index)]
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self.bse,
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+                "pvalue": tested["pvalue_adjusted"],
+                "edges": tested["edges"],
+            }
+        )
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """Lay out the strings that were found, and what was not, as a statsmodels summary.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Strings to show at most.
+        """
+        from ldpstats.models.dictionary.summary import dictionary_summary
+
+        return dictionary_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    def plot(
+        self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None, most: int = 25
+    ) -> Axes:
+        """Draw the strings that were found with their intervals, beside the truth where known.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series, optional
+            True frequencies by string; those that were missed are drawn too.
+        most : int
+            Strings to draw at most, the most frequent ones.
+
+        Raises
+        ------
+        InvalidArgument
+            If `truth` is not a Series of frequencies by string, or `ax` is not an Axes.
+        """
+        from ldpstats.models.dictionary.plots import plot_dictionary
+
+        return plot_dictionary(self, ax, alpha, truth, most)
+
+    def plot_graph(self, ax: Axes | None = None, max_strings: int | None = None) -> Axes:
+        """Draw the graph of grams, with the strings that were found as paths through it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        max_strings : int, optional
+            Strings to draw at most, the most frequent ones; ten by default.
+
+        Raises
+        ------
+        InvalidArgument
+            If `max_strings` is not a positive integer, or `ax` is not an Axes.
+        """
+        from ldpstats.models.dictionary.plots import plot_graph
+
+        return plot_graph(self, ax, max_strings)
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+        document = {name: getattr(self, name) for name in _PLAIN}
+        document |= {
+            "strings": self.candidates.index.tolist(),
+            "candidates": self.candidates.to_dict(orient="list"),
+            "fitted": self.fitted.to_dict(),
+            "goodness_of_fit": None if (g := self.goodness_of_fit) is None else g.to_dict(),
+            "left_out": list(self.left_out),
+            "pair_se": number_to_json(self.pair_se),
+            "test_se": number_to_json(self.test_se),
+        }
+        document |= {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
+        return {"format": _FORMAT, "version": _VERSION} | document
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
+        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
+        given = {name: d[name] for name in _PLAIN}
+        given |= {name: pd.DataFrame(d[name])[columns] for name, columns in _FRAMES.items()}
+        columns = [d["candidates"][name] for name in _COLUMNS]
+        strings = pd.Index(d["strings"], dtype=object)
+        fit = d["goodness_of_fit"]
+        return cls._of(
+            Uncertain.from_dict(d["fitted"]),
+            _candidates(strings, *columns),
+            goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
+            left_out=tuple(d["left_out"]),
+            pair_se=number_from_json(d["pair_se"]),
+            test_se=number_from_json(d["test_se"]),
+            **given,
+        )
+
+
+def _message(n_tested: int, n_cut: int) -> str:
+    words = "least squares of the candidates" if n_tested else "no candidates"
+    if n_cut:
+        words += f"; the search was bounded, and dropped {n_cut} partial strings"
+    return words
+
+
+_COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")
+
+
+def _candidates(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
+    """The strings that were tested; the last of the columns counts, the others measure."""
+    kinds = [np.float64] * 4 + [np.int64]
+    values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
+    return pd.DataFrame(dict(zip(_COLUMNS, values, strict=True)), index=strings)
+
+
+def _shares(n: int) -> Array:
+    """Shares of alpha of the candidates, in the order in which the grams proposed them.
+
+    The reports of whole strings have no part in the order: any shares that add up to one keep the
+    family-wise error. A long list of candidates costs those at its beginning little, so.
+    """
+    share = 1.0 / (_EVEN + np.arange(n))
+    return np.asarray(share / share.sum())
+
+
+def _accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
+    """Positions of the candidates that the test accepts, the most frequent first."""
+    if candidates.empty:
+        return np.empty(0, dtype=np.int64)
+    p, shares = candidates["pvalue"].to_numpy(), _shares(len(candidates))
+    rejected = multiplicity.reject(p, alpha, shares=shares)
+    found = np.flatnonzero(rejected)
+    estimate = candidates["estimate"].to_numpy()[found]
+    return found[np.argsort(-estimate, kind="stable")]

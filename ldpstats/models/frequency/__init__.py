@@ -1,0 +1,1 @@
+"""The frequencies of one privatised variable."""

@@ -1,0 +1,1 @@
+"""Frequencies from respondents who protect categories of their own (PUM, MK19)."""

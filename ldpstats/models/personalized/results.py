@@ -1,0 +1,472 @@
+"""The distribution behind a personalised mechanism, with everything that can be asked of it."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json
+from ldpstats.errors import BoundaryWarning, NotAvailable
+from ldpstats.inference import intervals, multiplicity
+from ldpstats.inference.tests import z_test
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.personalized import intervals as personalized
+from ldpstats.models.personalized.intervals import Mixture, mixture
+from ldpstats.models.shared.results import FittedResults
+from ldpstats.problems.estimates import Uncertain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from statsmodels.iolib.summary import Summary
+
+    from ldpstats.models.shared.contrasts import ContrastLaw
+
+__all__ = ["PersonalizedResults"]
+
+Array = npt.NDArray[Any]
+
+_FORMAT, _VERSION = "ldpstats-personalized-results", 1
+_FIELDS = {"categories", "tags", "given", "others", "exact", "intermediate"}
+_INTERVALS = ("default", "wald", "wald-mle")
+# mechanisms whose reports are counted category by category: of labels one at a time, or bits
+_LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
+
+
+@dataclass(frozen=True, eq=False)
+class PersonalizedResults(FittedResults):
+    """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
+
+    The reports determine the frequencies r of the intermediate categories, which are those of the
+    mechanism and a bot for each tag. The frequencies of the truth add the bots' shares, spread over
+    the categories by the background (MK19 eq. 21). `params`, `bse` and `cov_params` describe the
+    estimator that was asked for; intervals, p-values and tests rest on the linear estimate
+    (`linear_params`, `linear_cov`).
+
+    With an exact background they are about the frequencies themselves. Otherwise they are about
+    what these would be if the background were right: the noise of the reports is allowed for, an
+    error of the background is not, and no report can show it; `loss_bound` has its worst case.
+
+    Attributes
+    ----------
+    params : Series, shape (k,)
+        Estimated frequencies by category; a distribution wherever the estimate of r is one.
+    linear_params : Series, shape (k,)
+        From the unconstrained estimate of r; it may leave [0, 1].
+    intermediate : FrequencyResults
+        The estimate of r, over k + kappa categories.
+    background : DataFrame, shape (kappa, k)
+        Distribution of the category behind each tag that `params` rest on.
+    case : Series, shape (kappa,)
+        What is known of each tag: "none" (it was spread in proportion to the estimates of the
+        categories that are not sensitive for all), "given" or "exact"; MK19's I, II and III.
+    nobs : int
+        Number of reports.
+    llf, gap : float
+        Log-likelihood of the reports in nats, and its certificate: those of `intermediate`.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, epsilon=1.0), ("home",))
+    >>> counts = pum.common.counts([180, 60, 370, 390])
+    >>> homes = {"home": [0.25, 0.75, 0.0]}
+    >>> results = ldp.PersonalizedModel(counts, pum, homes, exact=True).fit()
+    >>> results
+    PersonalizedResults(mle, k=3, tags: home (exact), n=1000; URR(k=4, sensitive=2, epsilon=1))
+    >>> results.conf_int().round(3)
+            lower  upper
+    centre  0.408  0.506
+    park    0.274  0.383
+    clinic  0.154  0.285
+    """
+
+    categories: pd.Index[Any]
+    tags: pd.Index[Any]
+    given: Array
+    others: npt.NDArray[np.bool_]
+    exact: bool
+    intermediate: FrequencyResults
+
+    @classmethod
+    def of(
+        cls,
+        intermediate: FrequencyResults,
+        categories: pd.Index[Any],
+        tags: pd.Index[Any],
+        given: Array,
+        others: npt.NDArray[np.bool_],
+        exact: bool,
+    ) -> PersonalizedResults:
+        """Results from those of the intermediate frequencies.
+
+        Parameters
+        ----------
+        intermediate : FrequencyResults
+        categories : Index, shape (k,)
+        tags : Index, shape (kappa,)
+        given : array, shape (kappa, k)
+            Distribution of the category behind each tag; a row of nan for a tag without one.
+        others : array of bool, shape (k,)
+            Categories that are not sensitive for all.
+        exact : bool
+            Whether the background is the truth.
+
+        Raises
+        ------
+        NotAvailable
+            Where a tag has to be spread over estimates that are not positive.
+        """
+
+        def through(r: Uncertain) -> Uncertain:
+            mix, V = mixture(r.estimate, given, others), r.covariance
+            return Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V))
+
+        r = intermediate
+        return cls(
+            fitted=through(r.fitted),
+            linear=through(r.linear),
+            method=r.method,
+            cov_type=r.cov_type,
+            nobs=r.nobs,
+            llf=r.llf,
+            gap=r.gap,
+            n_iter=r.n_iter,
+            converged=r.converged,
+            message=r.message,
+            categories=categories,
+            tags=tags,
+            given=given,
+            others=others,
+            exact=exact,
+            intermediate=r,
+        )
+
+    def __repr__(self) -> str:
+        tags = ", ".join(f"{tag} ({case})" for tag, case in self.case.items())
+        source = self.sources[0]
+        return (
+            f"PersonalizedResults({self.method}, k={self.k}, tags: {tags}, n={self.nobs}; {source})"
+        )
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.categories
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The common mechanisms of the reports, in words."""
+        return self.intermediate.sources
+
+    @property
+    def settings(self) -> str:
+        """What of the estimator its name does not say."""
+        return self.intermediate.settings
+
+    @property
+    def n_missing(self) -> int:
+        """Respondents who gave no answer."""
+        return self.intermediate.n_missing
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of a report, in nats; the largest of several mechanisms."""
+        return self.intermediate.epsilon
+
+    @property
+    def case(self) -> pd.Series[Any]:
+        """What is known of the distribution behind each tag: "none", "given" or "exact"."""
+        known = "exact" if self.exact else "given"
+        cases = ["none" if np.isnan(row).any() else known for row in self.given]
+        return pd.Series(cases, index=self.tags, name="case")
+
+    @cached_property
+    def _mixtures(self) -> tuple[Mixture, Mixture]:
+        """At the estimate that was asked for, and at the linear one."""
+        r = self.intermediate
+        fitted, linear = (
+            mixture(which.estimate, self.given, self.others) for which in (r.fitted, r.linear)
+        )
+        return fitted, linear
+
+    @property
+    def background(self) -> pd.DataFrame:
+        """Distribution of the category behind each tag that `params` rest on."""
+        pi = self._mixtures[0].background
+        return pd.DataFrame(pi, index=self.tags, columns=self.categories)
+
+    def loss_bound(self) -> pd.Series[float]:
+        """What the l1 loss of `params` is expected to be at most (MK19 Theorem 1), in two parts.
+
+        Returns
+        -------
+        Series
+            "noise": expected l1 loss of the unconstrained estimate of r, at the estimate (MK19
+            Propositions 4 and 7). "background": what errors of the background add at most,
+            ``sum_t |r(bot_t)| (1 + |pi_t|_1)`` over the tags, which is twice their share where each
+            pi_t is a distribution; none where it is exact. "bound": their sum.
+
+        Notes
+        -----
+        The paper prints the second part without the absolute value, with which it fails where the
+        estimate of a bot is negative. It is the worst case over all backgrounds; what it really is
+        no report can show. `utility.personalized_bound` has it for known truth.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 370, 390])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> ldp.PersonalizedModel(counts, pum, homes).fit().loss_bound().round(3).to_dict()
+        {'noise': 0.087, 'background': 0.524, 'bound': 0.611}
+        """
+        noise = float(np.sqrt(2.0 / np.pi) * self.intermediate.linear_bse.sum())
+        bots = np.abs(self.intermediate.fitted.estimate[self.k :])
+        most = 1.0 + np.abs(self.background.to_numpy()).sum(axis=1)
+        worst = 0.0 if self.exact else float(bots @ most)
+        parts = {"noise": noise, "background": worst, "bound": noise + worst}
+        return pd.Series(parts, name="l1 loss")
+
+    # -- intervals -------------------------------------------------------------------------
+
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the frequencies.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "wald", "wald-mle"}
+            "default": from the intervals of the category's own intermediate frequency and of each
+            bot, which are exact, with their covariance (`inference.personalized.mover`). "wald":
+            linear estimate plus or minus normal quantile times its standard error, too short for
+            categories of few reports. "wald-mle": the same around `params`, which fails on the
+            boundary, and warns there.
+        clip : bool
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, see
+            `FrequencyResults.conf_int`.
+
+        Returns
+        -------
+        DataFrame, shape (k, 2)
+            Columns "lower" and "upper".
+
+        Notes
+        -----
+        Under an exact background the default covers .94 to .965 in simulations, cells of few or no
+        reports of their own at least .94. Under another it covers what the frequencies would be if
+        the background were right.
+        """
+        alpha = level(alpha)
+        method = one_of("method", method, _INTERVALS)
+        if method == "default":
+            bounds = self._default_bounds(alpha)
+        else:
+            if method == "wald-mle" and self.intermediate.on_boundary:
+                warnings.warn(
+                    "method='wald-mle' with an estimate of zero: its coverage is not the nominal "
+                    "one on the boundary; the default interval keeps its coverage",
+                    BoundaryWarning,
+                    stacklevel=2,
+                )
+            which = self.linear if method == "wald" else self.fitted
+            if which.covariance is None:
+                raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
+            bounds = intervals.wald(which.estimate, which.bse(), alpha)
+        if boolean("clip", clip):
+            which = self.fitted if method == "wald-mle" else self.linear
+            bounds = intervals.edge_normal(bounds, which.estimate, which.bse(), alpha)
+        return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
+
+    def _default_bounds(self, alpha: float) -> Array:
+        r = self.intermediate.linear
+        ends = self.intermediate.conf_int(alpha, clip=False).to_numpy()
+        return personalized.intervals(r.estimate, ends, self._mixtures[1], r.known(), alpha)
+
+    # -- tests -----------------------------------------------------------------------------
+
+    def _intermediate_contrasts(self, R: Array) -> Array | None:
+        """Contrasts of the intermediate frequencies that are R p, (q, k + kappa).
+
+        None where p is no linear function of these, as bots without a background are spread.
+        """
+        if np.isnan(self.given).any():
+            return None
+        mix = self._mixtures[1]
+        out = (R @ mix.loads) @ mix.rows
+        out[:, : self.k] += R * mix.own
+        return np.asarray(out)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        given = self._intermediate_contrasts(row[None])
+        return None if given is None else self.intermediate._contrast_law(given[0])
+
+    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
+        given = self._intermediate_contrasts(R)
+        return None if given is None else self.intermediate._null_covariance(given, gap)
+
+    @property
+    def pvalues(self) -> pd.Series[float]:
+        """Two-sided p-values of p = 0 for each category; see `presence_pvalues`."""
+        larger, smaller = self._tails
+        return self._series(np.minimum(2.0 * np.minimum(larger, smaller), 1.0), "pvalues")
+
+    def presence_pvalues(self) -> pd.Series[float]:
+        """One-sided p-values of p = 0 against p > 0, not adjusted for multiplicity.
+
+        A frequency is zero only if that of the category's own reports and those of all bots with a
+        share in it are. Their counts then have a known law: the p-value is exact where one count is
+        left that noise can imitate, and of the weighted sum, with its variance and skewness, where
+        several are. A report that reveals the category makes it 0. Where reports of several
+        mechanisms leave no such law it is that of the normal estimate.
+        """
+        return self._series(self._tails[0], "presence_pvalues")
+
+    @cached_property
+    def _tails(self) -> tuple[Array, Array]:
+        """p-values against frequencies above zero, and against estimates too negative for zero."""
+        self.linear.known()
+        p, se = self.linear.estimate, self.linear.bse()
+        larger, smaller = (z_test(p, se, 0.0, side)[1] for side in ("larger", "smaller"))
+        form, mix, k = self.intermediate.exact, self._mixtures[1], self.k
+        if form is None:
+            return larger, smaller
+        bots = mix.at[mix.at >= 0]
+        at = np.column_stack([np.arange(k), np.broadcast_to(bots, (k, bots.size))])
+        weights = np.column_stack([np.ones(k), mix.loads[:, mix.at >= 0]])
+        tally, enters = form.tally[at], weights > 0.0
+        offset, scale = (
+            np.where(enters, form.offset[at], 0.0),
+            np.where(enters, form.scale[at], 1.0),
+        )
+        labels = _LABELS.get(self.intermediate.mechanisms[0]["mechanism"])
+        told = np.isfinite(scale).all(axis=1)
+        if labels is None:  # the joint law of several counts is not known
+            told &= np.count_nonzero(offset, axis=1) < 2
+        larger[told], smaller[told] = personalized.presence(
+            tally[told], form.nobs, offset[told], scale[told], weights[told], bool(labels)
+        )
+        larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
+        return larger, smaller
+
+    def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
+        """Categories whose frequency is above zero, with control of the errors made over all.
+
+        Parameters
+        ----------
+        alpha : float
+            Family-wise error rate ("bonferroni", "holm") or false discovery rate ("bh").
+        method : {"bonferroni", "holm", "bh"}
+
+        Returns
+        -------
+        Index
+            Labels of the detected categories, in category order.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> counts = pum.common.counts([180, 60, 270, 490])
+        >>> homes = {"home": [0.25, 0.75, 0.0]}
+        >>> list(ldp.PersonalizedModel(counts, pum, homes, exact=True).fit().detected(0.05))
+        ['centre', 'park']
+        """
+        alpha = level(alpha)
+        rejected = multiplicity.reject(self.presence_pvalues().to_numpy(), alpha, method)
+        return self.categories[np.asarray(rejected)]
+
+    # -- presentation ----------------------------------------------------------------------
+
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
+            "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
+        """
+        frame = self._estimates_frame(alpha)
+        frame["presence_pvalue"] = self.presence_pvalues()
+        return frame
+
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show; the largest estimates come first where there are more.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+        >>> results = ldp.PersonalizedModel(pum.common.counts([180, 60, 370, 390]), pum).fit()
+        >>> results.summary().as_text().splitlines()[0].strip()
+        'Frequencies behind a personalised mechanism'
+        """
+        from ldpstats.models.personalized.summary import personalized_summary
+
+        return personalized_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+
+    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
+        """Draw the estimates with their intervals, and the truth where the caller has it.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+        alpha : float
+            One minus the coverage of the intervals.
+        truth : Series or array, shape (k,), optional
+            True frequencies to mark.
+
+        Raises
+        ------
+        InvalidArgument
+            For a truth that does not fit the categories, or an `ax` that is no Axes.
+        """
+        from ldpstats.models.frequency.plots import plot_frequencies
+
+        return plot_frequencies(self, ax, level(alpha), truth)
+
+    # -- storage ---------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+        return {
+            "format": _FORMAT,
+            "version": _VERSION,
+            "categories": labels_to_json(self.categories),
+            "tags": self.tags.tolist(),
+            "given": [None if np.isnan(row).any() else row.tolist() for row in self.given],
+            "others": self.others.tolist(),
+            "exact": self.exact,
+            "intermediate": self.intermediate.to_dict(),
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> PersonalizedResults:
+        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
+        categories = labels_from_json("categories", d["categories"])
+        none = [np.nan] * len(categories)
+        return cls.of(
+            FrequencyResults.from_dict(d["intermediate"]),
+            categories,
+            labels_from_json("tags", d["tags"]),
+            np.array([none if row is None else row for row in d["given"]], dtype=np.float64),
+            np.array(d["others"], dtype=bool),
+            d["exact"],
+        )

@@ -1,0 +1,1 @@
+"""What all results are: tests, contrasts, tables, axes."""

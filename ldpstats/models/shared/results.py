@@ -1,0 +1,342 @@
+"""What the results of every fit have in common: an estimate, its covariance, linear hypotheses."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of, positive_integer
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.problem import nats_to_gain
+
+if TYPE_CHECKING:
+    from ldpstats.models.shared.contrasts import ContrastLaw
+
+__all__ = ["FittedResults"]
+
+Array = npt.NDArray[Any]
+
+_WITHOUT_ERRORS = {
+    "none (constrained)": "a constrained estimate has no standard errors",
+    "none (too large)": "standard errors of so many frequencies at once were not computed",
+    "none (singular information)": "the reports leave the estimate without standard errors",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class FittedResults(ABC):
+    """Estimated frequencies and their uncertainty.
+
+    `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
+    unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
+    """
+
+    fitted: Uncertain
+    linear: Uncertain
+    method: str
+    cov_type: str
+    nobs: int
+    llf: float
+    gap: float
+    n_iter: int
+    converged: bool
+    message: str
+
+    @property
+    @abstractmethod
+    def index(self) -> pd.Index[Any]:
+        """Labels of the k frequencies."""
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the frequencies in hypotheses."""
+        return self.index
+
+    @property
+    def k(self) -> int:
+        """Number of frequencies."""
+        return len(self.index)
+
+    def _series(self, values: Array, name: str) -> pd.Series[float]:
+        return pd.Series(values, index=self.index, name=name)
+
+    @property
+    def params(self) -> pd.Series[float]:
+        """Estimated frequencies by category."""
+        return self._series(self.fitted.estimate, "params")
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`; nan, with an `LDPWarning`, where there are none."""
+        self._warn_of_no_errors()
+        return self._series(self.fitted.bse(), "bse")
+
+    @property
+    def without_errors(self) -> str:
+        """Why `params` have no standard errors, in words; "" where they have."""
+        if self.fitted.has_errors:
+            return ""
+        return _WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
+
+    def _warn_of_no_errors(self) -> None:
+        if words := self.without_errors:
+            if self.linear.has_errors:
+                words += ": linear_bse are those of linear_params"
+            warnings.warn(words, LDPWarning, stacklevel=3)
+
+    @property
+    def linear_params(self) -> pd.Series[float]:
+        """The unconstrained linear estimate by category."""
+        return self._series(self.linear.estimate, "linear_params")
+
+    @property
+    def linear_bse(self) -> pd.Series[float]:
+        """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
+        if not self.linear.has_errors:
+            warnings.warn(_WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
+        return self._series(self.linear.bse(), "linear_bse")
+
+    @property
+    def linear_cov(self) -> pd.DataFrame:
+        """Covariance matrix of `linear_params`, of the selected candidates where some were."""
+        return self._frame(self.linear.known().matrix(), self.linear.places)
+
+    @property
+    def gap_nats(self) -> float:
+        """Bound, in nats, of the log-likelihood that any other p could gain; rounding included."""
+        return nats_to_gain(self.nobs, self.gap)
+
+    @property
+    def is_maximum(self) -> bool:
+        """Whether `params` maximise the likelihood, and have a certificate for it."""
+        return not np.isnan(self.gap)
+
+    @property
+    def on_boundary(self) -> bool:
+        """Whether some estimated frequency is zero."""
+        return bool(np.any(self.fitted.estimate <= 0.0))
+
+    def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
+        return pd.DataFrame(matrix, index=self.index[at], columns=self.index[at])
+
+    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
+        """Covariance matrix of `params`.
+
+        Parameters
+        ----------
+        cov_type : {None, "default", "linear", "fpe16"}
+            None or "default" gives the one chosen at `fit`; "linear" that of `linear_params`;
+            "fpe16" the inverse information without the constraint that p sums to one, as FPE16
+            III-C has it, which overstates by ``p p' / nobs``.
+
+        Raises
+        ------
+        NotAvailable
+            When it was not computed, or is too large to form.
+        """
+        cov_type = one_of(
+            "cov_type", "default" if cov_type is None else cov_type, ("default", "linear", "fpe16")
+        )
+        if cov_type == "linear":
+            return self.linear_cov
+        if self.fitted.covariance is None:
+            raise NotAvailable(
+                f"{self.without_errors}: use linear_cov, which belongs to linear_params"
+            )
+        matrix = self.fitted.covariance.matrix()
+        if cov_type == "fpe16" and self.cov_type != "fpe16":
+            if self.cov_type != "expected":
+                raise NotAvailable("refit with fit(cov_type='fpe16'): it needs the reports here")
+            matrix = matrix + np.outer(self.fitted.estimate, self.fitted.estimate) / self.nobs
+        return self._frame(matrix, self.fitted.places)
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Test linear combinations of the frequencies one by one, two-sided.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            A string such as "nurse = cook", "nurse - cook = 0.1" or several joined by commas
+            (labels that are not strings are written ``p[label]``); or R of shape (q, k), or
+            (R, value), for R p = value.
+
+        Returns
+        -------
+        statsmodels ContrastResults
+            With `effect`, `sd`, `statistic`, `pvalue`, `conf_int()` and `summary_frame()`. Where
+            the law of the estimate is known they are those of a score test: with the standard error
+            and the skewness under the null, and the interval of all values that are not rejected.
+            `sd` is the standard error at the estimate.
+
+        Raises
+        ------
+        InvalidArgument
+            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> float(results.t_test("a = b").pvalue.round(4))
+        0.001
+        """
+        from ldpstats.models.shared.contrasts import contrast_results
+
+        given, value = linear_hypothesis(hypothesis, self.terms)
+        R, estimate, V = self.linear.restricted(given)
+        effect = R @ estimate
+        variance = np.diag(V.transform(R))
+        scale = np.sum(R**2, axis=1) * float(V.variances().max())
+        if np.any(variance <= 1e-12 * scale):
+            row = int(np.argmin(variance))
+            raise InvalidArgument(
+                "hypothesis",
+                R[row].tolist(),
+                "is fixed by sum(p) = 1, or about categories that were never reported, of which "
+                "conf_int() tells more: there is nothing to test",
+            )
+        laws = [self._contrast_law(row) for row in given]
+        return contrast_results(effect, np.sqrt(variance), value, laws)
+
+    def _contrast_law(self, row: Array) -> ContrastLaw | None:
+        """The law of the contrast `row`, shape (k,); None where it is not known."""
+        return None
+
+    def _null_covariance(self, R: Array, gap: Array) -> Array | None:
+        """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise."""
+        return None
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Test several linear restrictions together (Wald chi-square).
+
+        Redundant restrictions are removed by rank; the covariance has rank k - 1. Where the law of
+        the reports is known it is the covariance under the null, which makes this a score test. To
+        test a whole distribution there is `FrequencyModel.test_distribution`.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `t_test`.
+
+        Raises
+        ------
+        InvalidArgument
+            For restrictions that contradict each other or sum(p) = 1.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> print(results.wald_test("a = b, b = c"))
+        Wald test on the unconstrained estimate
+          H0: a = b, b = c
+          statistic 43.4, df 2, p-value 3.765e-10
+        """
+        given, value = linear_hypothesis(hypothesis, self.terms)
+        R, estimate, covariance = self.linear.restricted(given)
+        try:
+            statistic, df = tests_.wald(R, value, estimate, covariance, self._null_covariance)
+        except InvalidArgument as error:  # which calls it by the name of an array
+            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        return TestResult(
+            null=words,
+            statistic=float(statistic),
+            df=float(df),
+            pvalue=float(chi2_pvalue(statistic, df)),
+            method="Wald test on the unconstrained estimate",
+        )
+
+    @abstractmethod
+    def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Confidence intervals, columns "lower" and "upper"."""
+
+    def _estimates_frame(self, alpha: float) -> pd.DataFrame:
+        """Both estimates, their standard errors and intervals; nan where none were computed."""
+        unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
+        computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
+        bounds = self.conf_int(alpha) if computed else unknown
+        return pd.DataFrame(
+            {
+                "params": self.params,
+                "bse": self._series(self.fitted.bse(), "bse"),
+                "linear": self.linear_params,
+                "linear_se": self._series(self.linear.bse(), "linear_bse"),
+                "lower": bounds["lower"],
+                "upper": bounds["upper"],
+            }
+        )
+
+    # -- storage ---------------------------------------------------------------------------
+
+    @staticmethod
+    def _checked(document: object, form: str, version: int, fields: set[str]) -> dict[str, Any]:
+        """What `to_dict` wrote, after a check of its head and of the names of its fields."""
+        d = document
+        head = (d.get("format"), d.get("version")) if isinstance(d, dict) else ()
+        if not isinstance(d, dict) or repr(head) != repr((form, version)):
+            raise InvalidArgument(
+                "document", document, f'must have "format": "{form}", "version": {version}'
+            )
+        if lacking := fields - set(d):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+        return d
+
+    @abstractmethod
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls, document: dict[str, Any]) -> Self:
+        """Inverse of `to_dict`; what is damaged in a document may raise any error."""
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, one of another version, and a damaged one.
+        """
+        try:
+            with np.errstate(all="ignore"):
+                results = cls._restored(document)
+                repr(results)  # what it is made of is there
+        except InvalidArgument:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            what = document.get("format")
+            raise InvalidArgument("document", what, f"is damaged ({why})") from error
+        positive_integer("nobs", results.nobs, 0)
+        positive_integer("n_missing", getattr(results, "n_missing", 0), 0)
+        return results
+
+    def to_json(self) -> str:
+        """The results as JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            document = json.loads(text)
+        except (json.JSONDecodeError, TypeError) as error:
+            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
+        return cls.from_dict(document)

@@ -1,0 +1,330 @@
+"""Which grams, mechanisms and split of epsilon, for a survey of strings that nobody listed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import EPSILON_RANGE, one_of, positive_integer, probability
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.mechanisms import GRAM_MECHANISMS, MOST_BITS, STRING_MECHANISMS
+from ldpstats.models.dictionary.search.detection import STAGES
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.planning.gram_design import GramDesign, Setting
+
+__all__ = ["DictionaryPlan", "plan_dictionary"]
+
+Array = npt.NDArray[Any]
+
+_CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
+
+
+@dataclass(frozen=True, eq=False)
+class DictionaryPlan:
+    """Surveys that were compared, and the recommended one; made by `plan_dictionary`.
+
+    Parameters
+    ----------
+    setting : Setting
+        `length`, `alphabet`, `epsilon`, `n`, `pad`, `alpha`, `power`, `false_grams` and
+        `max_candidates`.
+    table : DataFrame
+        The best split for each size of grams and mechanisms, by rising `found`. Columns: `gram`,
+        `gram_mechanism`, `string_mechanism`; `share` of epsilon for the string, the two grams have
+        half of the rest each; the frequency from which a string passes each stage, `grams`, `pairs`
+        and `test`, and all of them, `found`; which stage `limit`s that; `sharing`, how many strings
+        of that frequency there could be for each gram; `n_grams`, to be scanned at each position;
+        and `bits`, sent by a respondent. A frequency above one is out of reach.
+    row : int
+        Where the recommended survey stands in the table: of the sizes of grams whose best survey
+        shares them with at most one other string (or the size with the fewest), and within 2 per
+        cent of the least `found` among them, the one with the fewest grams to scan, and then the
+        fewest bits.
+    curve : DataFrame
+        `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
+    comparison : DataFrame
+        From the paper's survey to the recommended one; columns of `table`. "paper": bigrams (single
+        characters, where length is odd), RAPPOR, a third of epsilon each. "paper, best split".
+        "thirds": grams and mechanisms as recommended. "recommended".
+    left_out : dict
+        From sizes of grams that divide the length, but were not compared, to the reason.
+
+    Examples
+    --------
+    >>> plan = plan_dictionary(length=6, alphabet="abcdefgh", epsilon=6.0, n=50_000)
+    >>> plan.survey()
+    DictionarySurvey(length=6, 3-grams, alphabet of 8, epsilon=6)
+    """
+
+    setting: Setting
+    table: pd.DataFrame
+    row: int
+    curve: pd.DataFrame
+    comparison: pd.DataFrame
+    left_out: dict[int, str]
+
+    @property
+    def best(self) -> pd.Series[Any]:
+        """The recommended row of the table."""
+        return self.table.iloc[self.row]
+
+    def survey(self, replace: str | None = None) -> DictionarySurvey:
+        """The recommended survey; `replace` as in `DictionarySurvey`."""
+        best, s = self.best, self.setting
+        share = float(best["share"])
+        return DictionarySurvey(
+            s.length,
+            int(best["gram"]),
+            s.alphabet,
+            s.epsilon,
+            split=(share, (1.0 - share) / 2.0, (1.0 - share) / 2.0),
+            gram_mechanism=str(best["gram_mechanism"]),
+            string_mechanism=str(best["string_mechanism"]),
+            pad=s.pad,
+            replace=replace,
+        )
+
+    @property
+    def gain(self) -> float:
+        """Respondents that the paper's survey needs to find the same strings, for one of these."""
+        return float((self.comparison["found"]["paper"] / self.best["found"]) ** 2)
+
+    def __str__(self) -> str:
+        s, best = self.setting, self.best
+        share, found = float(best["share"]), float(best["found"])
+        shares = f"{share:.3g}, {(1 - share) / 2:.3g}, {(1 - share) / 2:.3g}"
+        lines = [
+            f"Surveys of unknown strings of {s.length} characters, alphabet of "
+            f"{len(s.alphabet)}, {s.n} respondents, epsilon {s.epsilon:.6g}",
+            f"recommended: {best['gram']}-grams by {best['gram_mechanism']}, strings by "
+            f"{best['string_mechanism']}, split {shares} (string, gram, gram)",
+            f"strings are found with probability {s.power:g} from a frequency of {found:.2g}; "
+            f"what limits it is {STAGES[best['limit']]}",
+        ]
+        if found > 1.0:
+            lines.append(
+                f"TOO FEW RESPONDENTS: no string is that frequent; {found**2:.2g} times as many "
+                "would find one that all respondents hold"
+            )
+        lines += [
+            f"the paper's survey needs {self.gain:.2g} times as many respondents for the same",
+            f"\n{_shown(self.comparison.drop(columns='sharing'))}",
+            f"\nBest split of each:\n{_shown(self.table.head(6), index=False)}",
+        ]
+        lines += [""] * bool(self.left_out)
+        lines += [f"{gram}-grams were left out: {why}" for gram, why in self.left_out.items()]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _shown(frame: pd.DataFrame, index: bool = True) -> str:
+    names = {"gram_mechanism": "by", "string_mechanism": "string by", "n_grams": "scan"}
+    return str(frame.rename(columns=names).to_string(index=index, float_format="{:.3g}".format))
+
+
+def plan_dictionary(
+    length: int,
+    alphabet: str,
+    epsilon: float,
+    n: int,
+    *,
+    grams: Iterable[int] | int | None = None,
+    shares: Iterable[float] | None = None,
+    gram_mechanisms: Sequence[str] = GRAM_MECHANISMS,
+    string_mechanisms: Sequence[str] = STRING_MECHANISMS,
+    alpha: float = 0.05,
+    power: float = 0.8,
+    false_grams: float = 50.0,
+    max_candidates: int = 500,
+    most_grams: int = 1 << 24,
+    pad: str = " ",
+) -> DictionaryPlan:
+    """Compare surveys of strings that nobody listed, by the rarest strings that they find.
+
+    Parameters
+    ----------
+    length : int
+        Characters of a string.
+    alphabet : str
+        Its characters.
+    epsilon : float
+        Privacy of all that a respondent sends, in nats.
+    n : int
+        Respondents.
+    grams : int or sequence of int, optional
+        Sizes of grams; by default all that divide `length`.
+    shares : sequence of float, optional
+        Shares of epsilon for the string; by default from .05 to .9 in steps of .01.
+    gram_mechanisms : sequence of {"krr", "oue", "orr", "rappor"}
+        How grams are privatised, see `ldpstats.models.dictionary.mechanisms.gram_mechanism`.
+    string_mechanisms : sequence of {"orr", "rappor"}
+    alpha : float
+        Probability of accepting any string that nobody holds.
+    power : float
+        Probability in (0, 1) of finding a string.
+    false_grams : float
+        Expected number of absent grams that are kept at a position, as in `DictionaryModel.fit`.
+    max_candidates : int
+        Strings that are tested.
+    most_grams : int
+        Grams that a position can be scanned for; sizes with more are left out.
+    pad : str
+        The character that fills short strings.
+
+    Returns
+    -------
+    DictionaryPlan
+
+    Raises
+    ------
+    InvalidArgument
+        For arguments out of their range, and where no survey is left to compare.
+
+    Notes
+    -----
+    A string of frequency f is found if all its grams are kept, if its pairs score above chance, and
+    if its own reports reject a frequency of zero (see `models.dictionary.search.detection`). With K
+    positions a gram has 2n/K reports and a pair n / (K (K - 1) / 2); the standard error of a pair
+    is the product of those of one report about its grams, over the root of its reports. The mean
+    over all pairs then has the standard error of n reports, whatever K is: long grams are better,
+    because fewer combinations compete, and what limits them is how many must be scanned. All
+    frequencies shrink as the root of n.
+
+    The string is one whose grams are as frequent as the average gram. Where other strings have them
+    too, they are kept sooner, but say less of it, because mixtures of frequent strings then look as
+    good as a rare one: with a hundred strings of 12 letters, single letters find a third less than
+    is said here. What shares its grams with more than one string as frequent as `found` is
+    therefore listed, but not recommended. Where a position has few frequent grams, its pairs are
+    known a little better than this. The kept grams are taken to be twice `false_grams` a position,
+    or all if these are fewer.
+
+    Noise is that of privacy, and normal. Where epsilon is so large that `found` comes to a handful
+    of respondents, sampling adds to it; k-RR over many grams leaves so few reports to a pair of
+    grams that skewness does, and a third of what would be found may be missed.
+
+    Examples
+    --------
+    >>> plan = plan_dictionary(6, "abcdefgh", epsilon=6.0, n=50_000, gram_mechanisms="orr")
+    >>> print(plan)
+    Surveys of unknown strings of 6 characters, alphabet of 8, 50000 respondents, epsilon 6
+    recommended: 3-grams by orr, strings by orr, split 0.41, 0.295, 0.295 (string, gram, gram)
+    strings are found with probability 0.8 from a frequency of 0.014; what limits it is the test
+    the paper's survey needs 5 times as many respondents for the same
+    <BLANKLINE>
+                       gram      by string by  share  grams   pairs   test  found  limit  scan  bits
+    paper                 2  rappor    rappor  0.333 0.0112  0.0299 0.0292 0.0324  pairs    73   404
+    paper, best split     2  rappor    rappor   0.33 0.0111  0.0295 0.0295 0.0324   test    73   404
+    thirds                3     orr       orr  0.333   0.01 0.00821 0.0175 0.0175   test   585    41
+    recommended           3     orr       orr   0.41 0.0117  0.0112 0.0131 0.0145   test   585    42
+    <BLANKLINE>
+    Best split of each:
+     gram  by string by  share   grams  pairs   test  found limit  sharing  scan  bits
+        3 orr       orr   0.41  0.0117 0.0112 0.0131 0.0145  test    0.118   585    42
+        2 orr       orr   0.37 0.00747 0.0151 0.0152 0.0166  test    0.823    73    44
+        1 orr       orr   0.34  0.0135 0.0168  0.017 0.0189  test     5.87     9    46
+        3 orr    rappor   0.49  0.0139 0.0161 0.0193 0.0204  test   0.0836   585   160
+        2 orr    rappor   0.44 0.00861 0.0202 0.0216  0.023  test    0.595    73   162
+        1 orr    rappor   0.41  0.0152 0.0213 0.0233 0.0247  test     4.49     9   164
+    """
+    s = Setting(length, alphabet, epsilon, n, pad, alpha, power, false_grams, max_candidates)
+    layouts, left_out = _layouts(s, grams, positive_integer("most_grams", most_grams))
+    grid = _shares(shares, epsilon)
+    grams_by = _names("gram_mechanisms", gram_mechanisms, GRAM_MECHANISMS)
+    strings_by = _names("string_mechanisms", string_mechanisms, STRING_MECHANISMS)
+    designs = [
+        GramDesign(s, layout, gram, string)
+        for layout in layouts
+        for gram in grams_by
+        if gram != "oue" or layout.n_grams <= MOST_BITS
+        for string in strings_by
+    ]
+    if not designs:
+        remedy = f"would report more than {MOST_BITS} bits: compare 'orr' too, of like variance"
+        raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
+    rows = [design.row(grid) for design in designs]
+    order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
+    table = pd.DataFrame([rows[i] for i in order])
+    sharing = table.drop_duplicates("gram").set_index("gram")["sharing"]  # of the best of each size
+    apart = table[table["gram"].map(sharing) <= max(1.0, sharing.min())]
+    close = apart[apart["found"] <= _CLOSE * apart["found"].min()]
+    row = int(close.sort_values(["n_grams", "bits"], kind="stable").index[0])
+    best = designs[order[row]]
+    return DictionaryPlan(s, table, row, best.curve(grid), _comparison(best, grid), left_out)
+
+
+def _comparison(best: GramDesign, shares: Array) -> pd.DataFrame:
+    """From the survey of FPE16 to the recommended one."""
+    s, third = best.setting, np.array([1.0 / 3.0])
+    bigrams = s.layout(2 if s.length % 2 == 0 and s.length > 2 else 1)
+    paper = GramDesign(s, bigrams, "rappor", "rappor")
+    rows = {
+        "paper": paper.row(third),
+        "paper, best split": paper.row(shares),
+        "thirds": best.row(third),
+        "recommended": best.row(shares),
+    }
+    return pd.DataFrame(rows.values(), index=list(rows))
+
+
+def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
+    """How strings are cut, for every size of grams; and why some sizes are left out."""
+    if grams is None:
+        sizes = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
+    else:
+        sizes = _listed("grams", grams, "must be a size of grams, or several, for example [2, 4]")
+    layouts, left_out = [], {}
+    for size in sizes:
+        layout = s.layout(size)
+        if layout.n_grams <= most_grams and not layout.too_large:
+            layouts.append(layout)
+        elif layout.n_grams <= most_grams:
+            left_out[layout.gram] = layout.too_large
+        else:
+            scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
+            left_out[layout.gram] = f"{scan} to scan are more than most_grams={most_grams}"
+    if not layouts:
+        if any(s.layout(gram).n_grams > most_grams for gram in left_out):
+            remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
+            raise InvalidArgument("most_grams", most_grams, remedy)
+        gram = min(left_out)
+        raise InvalidArgument("length", s.length, f"with {gram}-grams {left_out[gram]}")
+    return list(dict.fromkeys(layouts)), left_out
+
+
+def _listed(name: str, values: Any, remedy: str) -> list[Any]:
+    """One value or several, at least one."""
+    if isinstance(values, str):
+        raise InvalidArgument(name, values, remedy)
+    found = list(values) if np.iterable(values) else [values]
+    if not found:
+        raise InvalidArgument(name, values, remedy)
+    return found
+
+
+def _shares(shares: Any, epsilon: float) -> Array:
+    """Shares of epsilon for the string, of which every part is an epsilon."""
+    if shares is None:
+        grid = np.arange(5, 91) / 100.0
+    else:
+        found = _listed("shares", shares, "must be shares of the string in (0, 1), such as [0.25]")
+        checked = [probability("shares", value, zero=False, one=False) for value in found]
+        grid = np.array(sorted(set(checked)))
+    least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
+    if least < EPSILON_RANGE[0]:
+        remedy = f"leaves {least:.3g} for one of the three reports: spend more, or name shares"
+        raise InvalidArgument("epsilon", epsilon, remedy)
+    return np.asarray(grid)
+
+
+def _names(name: str, values: Any, choices: tuple[str, ...]) -> list[str]:
+    """Distinct names; one alone may be given without a list."""
+    remedy = f"must be names from {', '.join(map(repr, choices))}"
+    found = [values] if isinstance(values, str) else _listed(name, values, remedy)
+    return list(dict.fromkeys(one_of(name, value, choices) for value in found))

@@ -1,0 +1,18 @@
+"""What users ask of a channel or mechanism: its epsilon, its audit, and what reports add up to."""
+
+from ldpstats.channels.audit import Audit, epsilon
+from ldpstats.channels.certificate import ULDP, Guarded, uldp
+from ldpstats.channels.processing import post_process, sequential
+from ldpstats.privacy.budget import compose, split_budget
+
+__all__ = [
+    "ULDP",
+    "Audit",
+    "Guarded",
+    "compose",
+    "epsilon",
+    "post_process",
+    "sequential",
+    "split_budget",
+    "uldp",
+]

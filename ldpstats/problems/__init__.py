@@ -1,0 +1,1 @@
+"""The two problems that every estimator solves, `Likelihood` and `Moments`, and their parts."""

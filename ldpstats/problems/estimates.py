@@ -1,0 +1,511 @@
+"""The pieces that results are made of: an estimate with its covariance, and exact counts."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import level
+from ldpstats.errors import NotAvailable
+from ldpstats.problems.covariance import Covariance
+
+__all__ = [
+    "ExactForm",
+    "OwnTally",
+    "PathLaw",
+    "PooledTallies",
+    "ReportLaw",
+    "ReportPart",
+    "Tallies",
+    "Uncertain",
+    "Unexplained",
+    "number_from_json",
+    "number_to_json",
+]
+
+Array = npt.NDArray[Any]
+
+_ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
+
+
+def number_to_json(value: float) -> float | str:
+    """A number as strict JSON has it: nan and infinity become their names."""
+    return value if np.isfinite(value) else repr(float(value))
+
+
+def number_from_json(value: float | str) -> float:
+    """Inverse of `number_to_json`."""
+    return float(value)
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertain:
+    """An estimate of shape (k,) and its covariance, None where it was not computed.
+
+    Where only some categories were estimated, `at` holds their positions, shape (s,), and the
+    covariance, of size s, is theirs. `variances`, shape (k,), stand alone where the covariance is
+    too large to form.
+    """
+
+    estimate: Array
+    covariance: Covariance | None
+    at: Array | None = None
+    variances: Array | None = None
+
+    @property
+    def has_errors(self) -> bool:
+        """Whether there are standard errors at all."""
+        return self.covariance is not None or self.variances is not None
+
+    def bse(self) -> Array:
+        """Standard errors, shape (k,); nan where there are none."""
+        if self.variances is not None:
+            return np.sqrt(self.variances)
+        found = np.full(self.estimate.size, np.nan)
+        if self.covariance is not None:
+            found[self.places] = np.sqrt(self.covariance.variances())
+        return found
+
+    @property
+    def places(self) -> Any:
+        """Index of the entries that the covariance is of."""
+        return slice(None) if self.at is None else self.at
+
+    def known(self) -> Covariance:
+        """The covariance; refused where it was not computed."""
+        if self.covariance is None:
+            if self.variances is not None:
+                raise NotAvailable(
+                    f"covariances of {self.estimate.size} frequencies at once were not computed: "
+                    "use fewer categories, with other=True"
+                )
+            raise NotAvailable(
+                f"standard errors of {self.estimate.size} frequencies were not computed: use fewer "
+                "categories, fewer candidates, or a method that selects among them"
+            )
+        return self.covariance
+
+    def restricted(self, R: Array) -> tuple[Array, Array, Covariance]:
+        """Contrasts R of shape (q, k) on the entries that have a covariance: R, estimate, V."""
+        V = self.known()
+        if self.at is None:
+            return R, self.estimate, V
+        others = np.delete(R, self.at, axis=1)
+        if np.any(others != 0.0):
+            raise NotAvailable("the hypothesis is about candidates that were not selected")
+        return R[:, self.at], self.estimate[self.at], V
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        V, at = self.covariance, self.at
+        document: dict[str, Any] = {
+            "estimate": [number_to_json(v) for v in self.estimate.tolist()],
+            "covariance": None,
+            "at": None if at is None else at.tolist(),
+        }
+        if self.variances is not None:
+            document["variances"] = self.variances.tolist()
+        if V is not None:
+            factors = None if V.factors is None else V.factors.tolist()
+            document["covariance"] = {
+                "diagonal": V.diagonal.tolist(),
+                "core": V.core.tolist(),
+                "factors": factors,
+            }
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Uncertain:
+        """Inverse of `to_dict`."""
+        estimate, V = np.array(document["estimate"], dtype=np.float64), document["covariance"]
+        at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
+        if V is None:
+            alone = document.get("variances")
+            return cls(estimate, None, at, None if alone is None else np.array(alone, dtype=float))
+        diagonal, size = np.array(V["diagonal"], dtype=np.float64), len(V["core"])
+        core = np.array(V["core"], dtype=np.float64).reshape(size, size)
+        factors = None
+        if V["factors"] is not None:
+            factors = np.array(V["factors"], dtype=np.float64).reshape(diagonal.size, size)
+        covariance = Covariance(diagonal, core, factors)
+        return cls(estimate, covariance, at)
+
+
+@dataclass(frozen=True, eq=False)
+class Unexplained:
+    """Share of the respondents whose answer is not among the candidates.
+
+    Parameters
+    ----------
+    estimate : float
+        One minus the sum of the linear estimates; it may leave [0, 1].
+    bse : float
+        Its standard error; nan where none was computed.
+
+    Examples
+    --------
+    >>> share = Unexplained(0.2, 0.01)
+    >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
+    (0.2, [0.1804, 0.2196])
+    """
+
+    estimate: float
+    bse: float
+
+    def __float__(self) -> float:
+        return self.estimate
+
+    def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
+        """Wald interval of the share, cut to [0, 1] unless `clip` is False."""
+        from scipy.special import ndtri
+
+        if np.isnan(self.bse):
+            raise NotAvailable("no standard error of the unexplained share was computed")
+        reach = float(-ndtri(level(alpha) / 2.0)) * self.bse
+        ends = self.estimate - reach, self.estimate + reach
+        return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends
+
+    def is_positive(self, alpha: float) -> bool:
+        """Whether a one-sided test of level `alpha` rejects that all answers are listed.
+
+        Examples
+        --------
+        >>> Unexplained(0.2, 0.01).is_positive(0.001), Unexplained(0.02, 0.01).is_positive(0.001)
+        (True, False)
+        """
+        from scipy.special import ndtri
+
+        return bool(self.estimate > -ndtri(level(alpha)) * self.bse)  # False where that is nan
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"estimate": self.estimate, "bse": number_to_json(self.bse)}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Unexplained:
+        """Inverse of `to_dict`."""
+        return cls(document["estimate"], number_from_json(document["bse"]))
+
+
+@dataclass(frozen=True, eq=False)
+class ExactForm:
+    """Binomial counts of categories: ``tally_x ~ Bin(nobs, offset_x + scale_x p_x)`` exactly.
+
+    Every category has one under k-RR, binary designs and unary reports; under other channels only
+    some, and `offset` and `scale` are nan for the rest. Exact intervals, and the exact p-values of
+    `FrequencyResults.detected`, rest on them.
+    """
+
+    tally: Array
+    nobs: int
+    offset: Array
+    scale: Array
+
+    @property
+    def known(self) -> npt.NDArray[np.bool_]:
+        """Which categories have a count of their own, shape (k,)."""
+        return np.isfinite(self.scale)
+
+    def take(self, index: Array) -> ExactForm:
+        """The counts of some categories."""
+        return ExactForm(self.tally[index], self.nobs, self.offset[index], self.scale[index])
+
+    def apply(self, function: Any, *rest: Any) -> Array:
+        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
+        at = self.known
+        return np.asarray(
+            function(self.tally[at], self.nobs, self.offset[at], self.scale[at], *rest)
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "tally": self.tally.tolist(),
+            "nobs": self.nobs,
+            "offset": [number_to_json(v) for v in self.offset.tolist()],
+            "scale": [number_to_json(v) for v in self.scale.tolist()],
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ExactForm:
+        """Inverse of `to_dict`."""
+        offset, scale = (np.array(document[name], dtype=float) for name in ("offset", "scale"))
+        return cls(np.array(document["tally"]), document["nobs"], offset, scale)
+
+
+@dataclass(frozen=True, eq=False)
+class Tallies(ABC):
+    """Counts that estimates rest on, few enough of them to make estimates skewed."""
+
+    everywhere: ClassVar[bool] = False  # whether the law is worth following away from the estimate
+
+    @abstractmethod
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        """Standard error and skewness at the frequencies p, and growth of the variance with p.
+
+        A share of reports counts as half a report at least, and at least half a report short of
+        all.
+        """
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        """Standard error and skewness, for tests, of k estimates whose frequency is zero."""
+        se, skewness, _ = self.law(np.zeros(k))
+        return se, skewness
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Tallies:
+        """Inverse of `to_dict`; the fields tell of which kind they are."""
+        known: dict[str, type[Tallies]] = {"share": PooledTallies, "own": PathLaw}
+        kind = next((known[name] for name in known if name in document), OwnTally)
+        values = (np.array(document[field.name], dtype=np.float64) for field in fields(kind))
+        return kind(*values)
+
+
+@dataclass(frozen=True, eq=False)
+class PooledTallies(Tallies):
+    """What estimates from several sources rest on: a binomial count of each category in each.
+
+    The estimate is ``sum_s share_s (tally_s/nobs_s - offset_s)/scale_s`` with ``tally_s ~
+    Bin(nobs_s, offset_s + scale_s p)``. Few reports without noise make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    offset, scale : array, shape (S, k)
+        Law of the counts.
+    share : array, shape (S, k)
+        Weight of each source in the estimate; they sum to one.
+
+    Examples
+    --------
+    >>> tallies = PooledTallies(
+    ...     nobs=np.full((2, 1), 100.0),
+    ...     offset=np.array([[0.0], [0.2]]),
+    ...     scale=np.array([[0.5], [0.6]]),
+    ...     share=np.array([[0.8], [0.2]]),
+    ... )
+    >>> [v.round(4) for v in tallies.law(np.array([0.04]))]
+    [array([0.0264]), array([0.4401]), array([0.0127])]
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    share: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        half, unit = 0.5 / self.nobs, self.share / (self.scale * self.nobs)
+        m = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        spread = self.nobs * m * (1.0 - m)
+        variance = (unit**2 * spread).sum(axis=0)
+        third = (unit**3 * spread * (1.0 - 2.0 * m)).sum(axis=0)
+        rate = (unit * self.share * (1.0 - 2.0 * m)).sum(axis=0)
+        return np.sqrt(variance), third / variance**1.5, rate
+
+
+@dataclass(frozen=True, eq=False)
+class OwnTally(Tallies):
+    """What estimates of hashed candidates rest on: the reports of their own cells.
+
+    To second order an estimate is ``(tally/nobs - offset)/scale`` with ``tally ~ Bin(nobs, offset +
+    scale p)``, plus noise from all other cells. Few reports a cell make it skewed, and its variance
+    grow with the frequency: `FrequencyResults.detected` and `conf_int` allow for both.
+
+    Parameters
+    ----------
+    nobs : array, shape (s,)
+        Reports, once for each own cell of the candidate in their cohort.
+    offset : array, shape (s,)
+        Mean share of own cells among them if the candidate is absent.
+    scale : array, shape (s,)
+        Growth of that share with the frequency.
+    other : array, shape (s,)
+        Variance of the other noise.
+    excess : array, shape (s,)
+        Third cumulant by chance collisions with answers that are not listed; zero where the list is
+        complete. Tests allow for it; two-sided intervals of level .95 do not need it.
+    guard : array, shape (s,)
+        Variance that tests add where the cells of the candidate differ more than the average
+        collisions explain; zero where the list is complete.
+
+    Examples
+    --------
+    >>> tally = OwnTally(*np.array([[1000.0], [0.02], [0.5], [0.0], [0.0], [0.0]]))
+    >>> se, skewness, rate = tally.law(np.zeros(1))
+    >>> round(float(se[0]), 5), round(float(skewness[0]), 3)
+    (0.00885, 0.217)
+    """
+
+    nobs: Array
+    offset: Array
+    scale: Array
+    other: Array
+    excess: Array
+    guard: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        own, tilt = self._own(p)
+        variance = self.other + own
+        return np.sqrt(variance), own * tilt / variance**1.5, tilt
+
+    def absent(self, k: int) -> tuple[Array, Array]:
+        own, tilt = self._own(np.zeros(k))
+        variance = self.other + own + self.guard
+        return np.sqrt(variance), (own * tilt + self.excess) / variance**1.5
+
+    def _own(self, p: Array) -> tuple[Array, Array]:
+        """Variance of the own tally at the frequencies p, and its growth."""
+        half = 0.5 / self.nobs
+        share = np.clip(self.offset + self.scale * p, half, 1.0 - half)
+        tilt = (1.0 - 2.0 * share) / (self.scale * self.nobs)
+        return share * (1.0 - share) / (self.scale**2 * self.nobs), tilt
+
+
+@dataclass(frozen=True, eq=False)
+class PathLaw(Tallies):
+    """The law of each estimate if its frequency were another, the others in proportion.
+
+    An estimate is a mean over the reports of each source, added up over sources. Every report
+    counts for it with a number that has the moments `own` where its category is the answer, and
+    `others` where it is not; at the frequency v they are mixed with the shares v and 1 - v. The
+    first three cumulants follow: exactly for a linear estimate, to first order for one whose
+    weights were estimated too.
+
+    Parameters
+    ----------
+    nobs : array, shape (S, 1)
+        Reports of each source.
+    own, others : array, shape (S, 3, k)
+        Means of the number, of its square and of its cube.
+
+    Examples
+    --------
+    Of 100 reports each tells the truth with probability 1/2, and nothing else:
+
+    >>> law = PathLaw(np.array([[100.0]]), np.array([[[1.0], [2.0], [4.0]]]), np.zeros((1, 3, 1)))
+    >>> [v.round(4) for v in law.law(np.array([0.04]))]
+    [array([0.028]), array([0.6857]), array([0.0192])]
+    """
+
+    everywhere: ClassVar[bool] = True
+
+    nobs: Array
+    own: Array
+    others: Array
+
+    def law(self, p: Array) -> tuple[Array, Array, Array]:
+        v = np.clip(p, 0.0, 1.0)
+        first, second, third = np.moveaxis(self.others + v * (self.own - self.others), 1, 0)
+        rise = self.own - self.others
+        spread = second - first**2
+        spread = np.where(spread > _ROUNDING * second, spread, 0.0)  # what is certain has none
+        variance = (spread / self.nobs).sum(axis=0)
+        cumulant = ((third - 3.0 * first * second + 2.0 * first**3) / self.nobs**2).sum(axis=0)
+        rate = ((rise[:, 1] - 2.0 * first * rise[:, 0]) / self.nobs).sum(axis=0)
+        varies = variance > 0.0
+        skewness = np.where(varies, cumulant, 0.0) / np.where(varies, variance, 1.0) ** 1.5
+        return np.sqrt(variance), skewness, rate
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPart:
+    """What an estimate makes of the reports of one source that are labels.
+
+    Parameters
+    ----------
+    weights : array, shape (l,) or (k, l)
+        Number with which a report counts for each category; shape (l,) for a diagonal.
+    slopes : array, shape (l,) or (k, l)
+        Growth of the probability of each report with each frequency; shape (l,) for a diagonal.
+    law : array, shape (l,)
+        Probabilities of the reports.
+    nobs : int
+    """
+
+    weights: Array
+    slopes: Array
+    law: Array
+    nobs: int
+
+    def contrasts(self, R: Array) -> Array:
+        """Number with which a report counts for each contrast, shape (q, l), R of shape (q, k)."""
+        return np.asarray(R * self.weights if self.weights.ndim == 1 else R @ self.weights)
+
+    def moved(self, change: Array) -> ReportPart:
+        """The part where the frequencies differ by `change`, shape (k,), which sums to zero.
+
+        A report that is left with less than half a report's share gets that, or what it had.
+        """
+        step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
+        law = np.maximum(self.law + step, np.minimum(self.law, 0.5 / self.nobs))
+        return ReportPart(self.weights, self.slopes, law / law.sum(), self.nobs)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        arrays = {name: getattr(self, name).tolist() for name in ("weights", "slopes", "law")}
+        return arrays | {"nobs": self.nobs}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportPart:
+        """Inverse of `to_dict`."""
+        weights, slopes, law = (
+            np.array(document[name], dtype=np.float64) for name in ("weights", "slopes", "law")
+        )
+        return cls(weights, slopes, law, int(document["nobs"]))
+
+
+@dataclass(frozen=True, eq=False)
+class ReportLaw:
+    """The law of a linear estimate from label reports, which can be moved to where a null holds.
+
+    Tests of the estimate are then score tests: with its variance, and its skewness, under the null.
+    The variance at the estimate itself is too small where a channel is ill-conditioned or reports
+    are few.
+
+    Parameters
+    ----------
+    parts : tuple of ReportPart
+        The sources.
+    """
+
+    parts: tuple[ReportPart, ...]
+
+    def moved(self, change: Array) -> ReportLaw:
+        """The law where the frequencies differ by `change`, shape (k,)."""
+        return ReportLaw(tuple(part.moved(change) for part in self.parts))
+
+    def covariance(self, R: Array) -> Array:
+        """Covariance of the contrasts R p, shape (q, q), for R of shape (q, k)."""
+        total = np.zeros((len(R), len(R)))
+        for part in self.parts:
+            u = part.contrasts(R)
+            centred = u - (u @ part.law)[:, None]
+            total += (centred * part.law) @ centred.T / part.nobs
+        return total
+
+    def third_cumulants(self, R: Array) -> Array:
+        """Third cumulant of each contrast, shape (q,)."""
+        total = np.zeros(len(R))
+        for part in self.parts:
+            u = part.contrasts(R)
+            total += (u - (u @ part.law)[:, None]) ** 3 @ part.law / part.nobs**2
+        return total
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {"parts": [part.to_dict() for part in self.parts]}
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> ReportLaw:
+        """Inverse of `to_dict`."""
+        return cls(tuple(ReportPart.from_dict(part) for part in document["parts"]))

@@ -1,0 +1,1 @@
+"""Hashed candidates: the equations of their cohorts, and the moments these give."""

@@ -1,0 +1,472 @@
+"""The linear estimate of hashed candidates, its covariance, and whether the candidates fit.
+
+The equations are those of `problems.hashed.cohorts`; the normal equations of several mechanisms add
+up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import NotAvailable, NotIdentified
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.estimates import OwnTally
+from ldpstats.problems.hash_design import is_identified, least_squares, mirrored
+from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.problems.simplex import project_simplex, project_subsimplex
+
+__all__ = ["LARGEST_DENSE", "CohortMoments", "Misfit", "merged"]
+
+Array = npt.NDArray[Any]
+
+LARGEST_DENSE = 8192  # candidates up to which (S, S) matrices are formed: 512 MB each
+_SMALL = 1024  # candidates up to which the inverse, needed for standard errors, gives the estimate
+_ROUNDS = 6  # of reweighting, at most; _LONG_ROUNDS where the matrices are large
+_LONG_ROUNDS = 2
+_SATURATED = 1e-8  # share of their variance that residuals have where candidates fit anything
+_SETTLED = 0.05  # relative change of weights that is too small to matter
+_INFLUENCES = 1e10  # multiplications up to which the influence of every cell is computed
+_BLIND = 0.25  # growth of variances that must not go unnoticed
+_LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
+_GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
+_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares")
+_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
+
+
+@dataclass(frozen=True, eq=False)
+class Misfit:
+    """How far the frequencies are from all laws that the candidates can make.
+
+    `statistic` is the weighted residual sum of squares, with its `mean` and `variance` if the
+    candidates (and, over an open alphabet, answers that hash evenly) explain the reports.
+    """
+
+    statistic: float
+    mean: float
+    variance: float
+    per_answer: float = np.inf  # what an answer that all hold and nobody listed adds on average
+
+    @property
+    def least_unlisted(self) -> float:
+        """The smallest share of answers that are not listed that makes such a statistic.
+
+        Shares q of several answers add in proportion to the sum of their squares, which is the
+        largest where there is one answer only.
+        """
+        return float(np.sqrt(max(self.statistic - self.mean, 0.0) / self.per_answer))
+
+    @property
+    def df(self) -> float:
+        """Degrees of freedom of the multiple of a chi-square that has this mean and variance."""
+        return 2.0 * self.mean**2 / self.variance
+
+    @property
+    def dispersion(self) -> float:
+        """The statistic over its mean."""
+        return self.statistic / self.mean
+
+
+@dataclass(frozen=True, eq=False)
+class CohortMoments(Moments):
+    """Equations of hashed candidates from one or several mechanisms.
+
+    Parameters
+    ----------
+    sources : tuple of CohortSource
+        Over the same S candidates.
+    is_open : bool
+        Whether answers may not be among the candidates.
+    describe : callable
+        ``describe()`` says in words which candidates cannot be told apart, or what would help.
+    incomplete : bool
+        Whether the covariance allows for answers that are not listed, see `open_ended`.
+    """
+
+    sources: tuple[CohortSource, ...]
+    is_open: bool
+    describe: Callable[[], str]
+    incomplete: bool = False
+    kind: str = "cohorts"
+
+    @property
+    def k(self) -> int:
+        return self.sources[0].design.shape[1]
+
+    @property
+    def nobs(self) -> int:  # type: ignore[override]
+        return int(sum(source.reports.sum() for source in self.sources))
+
+    @property
+    def condition(self) -> float:
+        """That of one cohort's labels, or bits; hashes that nearly agree are left to `inverse`."""
+        found = []
+        for source in self.sources:
+            slope, cells = abs(source.design.slope), source.design.n_cells
+            low = source.offset - source.design.slope * source.design.background
+            found.append((slope + cells * low) / slope)
+        return float(min(found))
+
+    def single(self, what: str) -> CohortSource:
+        """The only source; several are refused where an algorithm is not made for them."""
+        if len(self.sources) > 1:
+            raise NotAvailable(
+                f"{what!r} of {self.k} candidates is for reports of one mechanism: fit the groups "
+                "one by one, or use method 'inversion' with at most "
+                f"{LARGEST_DENSE} candidates"
+            )
+        return self.sources[0]
+
+    def take(self, index: Array) -> CohortMoments:
+        """The problem if only some candidates exist."""
+        return replace(self, sources=tuple(source.take(index) for source in self.sources))
+
+    def weighted(self, weights: Sequence[Array]) -> CohortMoments:
+        """With these weights of the cohorts of each source, (C,)."""
+        pairs = zip(self.sources, weights, strict=True)
+        return replace(self, sources=tuple(replace(s, given=w) for s, w in pairs))
+
+    @cached_property
+    def inverse(self) -> Array:
+        """``(A' D A)^-1``, shape (S, S), by Cholesky; the rank is checked.
+
+        Raises
+        ------
+        NotAvailable
+            For more candidates than the matrix has room for.
+        NotIdentified
+            Where candidates cannot be told apart.
+        """
+        from scipy.linalg import lapack
+
+        if self.k > LARGEST_DENSE:
+            raise NotAvailable(
+                f"standard errors of {self.k} candidates at once need a matrix of that size; the "
+                f"largest is {LARGEST_DENSE}: use method 'lasso', which selects candidates first"
+            )
+        if not self.k:  # nothing was selected
+            return np.empty((0, 0))
+        M = sum(source.design.gram(source.weights) for source in self.sources)
+        diagonal = np.diag(M).copy()
+        if not diagonal.min() > 0.0:
+            raise NotIdentified(self.describe())
+        root = 1.0 / np.sqrt(diagonal)
+        M *= root[:, None]
+        M *= root
+        # LAPACK counts in columns: the upper triangle of the transpose is the lower one of M
+        factor, fault = lapack.dpotrf(M.T, lower=0, overwrite_a=1)
+        if fault or np.diag(factor).min() ** 2 < _RANK:
+            raise NotIdentified(self.describe())
+        inverse, _ = lapack.dpotri(factor, lower=0, overwrite_c=1)
+        inverse = mirrored(inverse.T)
+        inverse *= root[:, None]
+        inverse *= root
+        return np.asarray(inverse)
+
+    def require_identified(self) -> None:
+        """Raise `NotIdentified` where candidates cannot be told apart."""
+        if self.k <= LARGEST_DENSE:
+            _ = self.inverse
+            return
+        source = self.single("inversion")
+        if not is_identified(source.design, source.weights):
+            raise NotIdentified(self.describe())
+
+    @cached_property
+    def _estimate(self) -> tuple[Array, str]:
+        self.require_identified()
+        how = "least squares of the hashed candidates"
+        if self.k > _SMALL and len(self.sources) == 1:
+            source = self.sources[0]
+            fit = least_squares(source.design, source.weights, source.moved)
+            if fit.converged:
+                return fit.p, f"{how}, by {fit.n_iter} conjugate gradients"
+        right = [s.design.adjoint(s.weights * s.moved) for s in self.sources]
+        return self.inverse @ np.sum(right, axis=0), f"{how}, by Cholesky"
+
+    def estimate(self) -> tuple[Array, str]:
+        return self._estimate
+
+    def plug_in(self) -> Array:
+        p = self.estimate()[0]
+        return project_subsimplex(p) if self.is_open or not p.size else project_simplex(p)
+
+    def spread(self, p: Array) -> Array:
+        """Covariance of the right-hand side ``A' D t`` at p, shape (S, S)."""
+        return self._with_collisions(self._noise(p))
+
+    def _with_collisions(self, noise: Array) -> Array:
+        if not self.collisions:
+            return noise
+        return np.asarray(noise + self.collisions * self._collision_spread)
+
+    def _noise(self, p: Array) -> Array:
+        return np.asarray(sum(source.noise.spread(source, p) for source in self.sources))
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        inverse = self.inverse
+        X = self._with_collisions(self._plug_in_noise) if p is None else self.spread(p)
+        return Covariance(np.zeros(self.k), X, inverse)
+
+    @cached_property
+    def _plug_in_noise(self) -> Array:
+        return self._noise(self.plug_in())
+
+    @cached_property
+    def _collision_spread(self) -> Array:
+        """What `spread` has of collisions if `collisions` are one."""
+        return np.asarray(sum(source.collision_spread() for source in self.sources))
+
+    @property
+    def _residuals(self) -> list[Array]:
+        p = self.estimate()[0]
+        return [source.moved - source.design.times(p) for source in self.sources]
+
+    @cached_property
+    def _noise_squares(self) -> tuple[float, float, float]:
+        """Weighted residual sum of squares, and its mean by noise before and after fitting."""
+        pairs = zip(self.sources, self._residuals, strict=True)
+        statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
+        full = sum(source.noise.misfit(source, self.plug_in())[0] for source in self.sources)
+        # least squares takes up the part of the noise that the candidates can follow
+        return statistic, full, full - float(np.vdot(self.inverse, self._plug_in_noise))
+
+    def misfit(self) -> Misfit | None:
+        """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
+        statistic, full, mean = self._noise_squares
+        plug_in = self.plug_in()
+        variances = [source.noise.misfit(source, plug_in)[1] for source in self.sources]
+        variance = sum(variances) * mean / full if full > 0.0 else 0.0
+        if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
+            return None
+        return Misfit(statistic, mean, variance, sum(map(_collisions, self.sources)) * mean / full)
+
+    # -- lists that are not complete ---------------------------------------------------------
+
+    def open_ended(self) -> CohortMoments:
+        """The same equations for a list that is known not to be complete.
+
+        Chance collisions with unlisted answers do not shrink as a cohort grows, as noise does.
+        They are a second component of variance (`collisions`), and weights are one over the sum of
+        both (random-effects least squares; DerSimonian and Laird 1986, Paule and Mandel 1982).
+        Where the weights would hardly move, as with even cohorts, they stay as they are.
+        """
+        problem = replace(self, incomplete=True)
+        # what was computed does not depend on whether the list is complete
+        problem.__dict__.update({k: v for k, v in self.__dict__.items() if k in _KEPT})
+        for _ in range(_ROUNDS if self.k <= _SMALL else _LONG_ROUNDS):
+            found = problem.collisions
+            sources = tuple(source.reweighted(found) for source in self.sources)
+            if _settled(problem.sources, sources):
+                break
+            problem = replace(problem, sources=sources)
+        return problem
+
+    @cached_property
+    def collisions(self) -> float:
+        """Sum of the squared frequencies of the answers that are not listed, from the residuals.
+
+        The moment estimate: squared residuals are on average those of noise and, in proportion to
+        this sum, those of collisions. Zero for lists that are taken for complete.
+        """
+        if not self.incomplete or not self.k:
+            return 0.0
+        statistic, full, mean = self._noise_squares
+        share = [source.collision_variance * source.weights.sum() for source in self.sources]
+        rate = sum(share) - float(np.vdot(self.inverse, self._collision_spread))
+        if rate <= _SATURATED * sum(share) or mean < _SATURATED * full:
+            return 0.0
+        return max(0.0, float((statistic - mean) / rate))
+
+    @property
+    def dispersion(self) -> float:
+        """How much larger variances are, on average, than those of the reports alone."""
+        return self.dispersion_by(self.collisions)
+
+    def dispersion_by(self, collisions: float) -> float:
+        """The same with the weights of these equations, for collisions that are known."""
+        if not collisions:
+            return 1.0
+        noise = float(np.vdot(self.inverse, self._plug_in_noise))
+        return 1.0 + collisions * float(np.vdot(self.inverse, self._collision_spread)) / noise
+
+    @property
+    def n_cohorts(self) -> int:
+        """Cohorts with reports, over all sources."""
+        return sum(int(np.count_nonzero(source.reports)) for source in self.sources)
+
+    @property
+    def n_equations(self) -> int:
+        """Cells of the cohorts with reports."""
+        return sum(
+            int(np.count_nonzero(source.reports)) * source.design.n_cells for source in self.sources
+        )
+
+    @property
+    def is_blind(self) -> bool:
+        """Whether `misfit` may miss collisions that matter to the estimates.
+
+        It weighs all cells alike, but a cohort counts in the estimates by the square of its weight.
+        """
+        found = self.misfit()
+        if found is None:
+            return True
+        w = np.concatenate([source.weights for source in self.sources])
+        uneven = np.count_nonzero(w) * float((w**2).sum()) / float(w.sum()) ** 2
+        return bool(2.0 * np.sqrt(found.variance) / found.mean * uneven > _BLIND)
+
+    def _influences(self) -> Iterator[tuple[CohortSource, int, Array, Array]]:
+        """Source, cohort, and of its cells the leverage, (m,), and the influences, (m, S).
+
+        The influence of a cell on an estimate is what it changes by as the cell does.
+        """
+        for source in self.sources:
+            for c in np.flatnonzero(source.reports):
+                A = source.design.block(int(c))
+                L = float(source.cohort_weights[c]) * (A @ self.inverse)
+                yield source, int(c), (A * L).sum(axis=1), L
+
+    @cached_property
+    def _collided(self) -> tuple[Array, Array, float]:
+        """Third cumulants of the estimates by collisions, and what variances cells show, (S,) both.
+
+        And the sum of the cubed frequencies of the unlisted answers.
+
+        Collisions only ever add to a cell, so that estimates have a long upper tail: how long, the
+        cubes of the residuals show. The variances are those of MacKinnon and White (1985, HC3),
+        the squared residuals of each candidate's own influences: they are large where a candidate
+        owes its estimate to few cells.
+        """
+        work = sum(source.ones.size for source in self.sources) * self.k**2
+        if work > _INFLUENCES:
+            return self._roughly_collided()
+        residuals = {id(s): r for s, r in zip(self.sources, self._residuals, strict=True)}
+        p, cubes, squares = self.plug_in(), np.zeros(self.k), np.zeros(self.k)
+        thirds = {id(s): s.noise_third(p) for s in self.sources}
+        found = expected = 0.0
+        for source, c, leverage, L in self._influences():
+            r = residuals[id(source)].reshape(source.ones.shape)[c]
+            left = 1.0 - np.minimum(leverage, 1.0)
+            g = float(source.cohort_weights[c]) ** 1.5
+            found += g * float((r**3 - left**3 * thirds[id(source)][c]).sum())
+            expected += g * source.collision_third * float((left**3).sum())
+            cubes += source.collision_third * (L * L * L).sum(axis=0)
+            squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
+        third = self._skewed(found, expected)
+        return third * cubes, squares, third
+
+    def wald_variance(self) -> float:
+        """Variance of the Wald statistic of all candidates: 2 S, and more by collisions.
+
+        A cell that meets an unlisted answer is far off: with ``G_ii`` the weight of its square in
+        the statistic, its fourth cumulant times ``G_ii^2`` is added. It is taken from the second
+        and third, as if the unlisted answers were all as frequent.
+        """
+        plain = 2.0 * self.k
+        size = sum(source.ones.size for source in self.sources) * self.k**2
+        if not self.collisions or size > _INFLUENCES:  # so many cells that none matters
+            return plain
+        cubes = self._collided[2]
+        spread = self._with_collisions(self._plug_in_noise)
+        scale = float(np.vdot(self.inverse, spread)) / self.k
+        total = 0.0
+        for source, c, leverage, _ in self._influences():
+            r, weight = source.design.background, float(source.cohort_weights[c])
+            fourth = (
+                source.design.slope**2 * source.collision_variance * (1.0 - 6.0 * r * (1.0 - r))
+            )
+            total += max(fourth, 0.0) * float(((weight * leverage) ** 2).sum())
+        return plain + cubes**2 / self.collisions * total / scale**2
+
+    def _roughly_collided(self) -> tuple[Array, Array, float]:
+        """The same where candidates are many, as if only own cells had influence.
+
+        Leverages are those of cells that are alike but for their weights: W q / (1 + W q), with q
+        such that their sum is the number of candidates.
+        """
+        slopes = [source.design.slope for source in self.sources]
+        weights = [s.weights * slope**2 for s, slope in zip(self.sources, slopes, strict=True)]
+        every, low, high = np.concatenate(weights), 1e-12, 1e12
+        for _ in range(60):
+            q = np.sqrt(low * high)
+            w = every / every.max() * q
+            low, high = (q, high) if (w / (1.0 + w)).sum() < self.k else (low, q)
+        pulls = [s.design.owners(w) for s, w in zip(self.sources, weights, strict=True)]
+        total, p = np.sum(pulls, axis=0), self.plug_in()
+        cubes, squares, found, expected = np.zeros(self.k), np.zeros(self.k), 0.0, 0.0
+        parts = zip(self.sources, weights, slopes, self._residuals, strict=True)
+        for source, w, slope, r in parts:
+            left = 1.0 / (1.0 + w / every.max() * high)
+            g, owners = source.weights**1.5, source.design.owners
+            noise = source.noise_third(p).reshape(-1)
+            found += float((g * (r**3 - left**3 * noise)).sum())
+            expected += source.collision_third * float((g * left**3).sum())
+            cubes += source.collision_third * owners(w**3) / (slope * total) ** 3
+            squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
+        third = self._skewed(found, expected)
+        return third * cubes, squares, third
+
+    def _skewed(self, found: float, expected: float) -> float:
+        """Sum of the cubed frequencies of unlisted answers: at most that of a single one."""
+        ratio = found / expected if expected > 0.0 else 0.0
+        return float(min(max(ratio, 0.0), self.collisions**1.5))
+
+    def own_tally(self, variances: Array) -> OwnTally:
+        """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
+
+        Of a list that is not complete the residuals show how skewed the noise of answers is that
+        are not among the candidates, and whether a candidate owes its estimate to few cells.
+        """
+        p = self.plug_in()
+        parts = [source.own_cells(p) for source in self.sources]
+        slopes = np.array([source.design.slope for source in self.sources])[:, None]
+        pulls, reports, share = (np.array(part) for part in zip(*parts, strict=True))
+        weights = slopes**2 * pulls
+        weights /= weights.sum(axis=0)
+        # one tally with the variance, and its growth, that those of several sources have together
+        offset, rate = (weights * share).sum(axis=0), (weights**2 / (slopes * reports)).sum(axis=0)
+        own = (weights**2 * share * (1.0 - share) / (slopes**2 * reports)).sum(axis=0)
+        nobs = own / (rate**2 * offset * (1.0 - offset))
+        scale = 1.0 / (rate * nobs)
+        present = offset + scale * p
+        other = variances - present * (1.0 - present) / (scale**2 * nobs)
+        # own tallies are approximate, so that the rest may come out as less than nothing
+        other, excess, guard = np.maximum(other, 0.0), np.zeros(self.k), np.zeros(self.k)
+        if self.incomplete:
+            excess, shown, _ = self._collided
+            guard = np.maximum(_GUARD * (shown - variances), 0.0)
+        return OwnTally(nobs, offset, scale, other, excess, guard)
+
+    def reduced(self) -> Equations:
+        """One equation a candidate: its linear estimate, to be pooled with other mechanisms."""
+        estimate = self.estimate()[0]
+        variances = self.covariance(np.full(self.k, 1.0 / self.k)).variances()
+        return Equations(
+            1.0, 0.0, estimate, self.covariance, 1.0 / variances, self.nobs, kind="pooled"
+        )
+
+
+def _collisions(source: CohortSource) -> float:
+    """Weighted sum of squares that one answer brings to the cells that it owns, and leaves."""
+    share = source.design.background
+    return float(source.design.slope**2 * share * (1.0 - share) * source.weights.sum())
+
+
+def _settled(now: Sequence[CohortSource], after: Sequence[CohortSource]) -> bool:
+    """Whether new weights are in the same proportions as the present ones, nearly."""
+    old, new = (np.concatenate([s.cohort_weights for s in each]) for each in (now, after))
+    ratio = new[old > 0.0] / old[old > 0.0]
+    return bool(ratio.max() <= (1.0 + _SETTLED) * ratio.min())
+
+
+def merged(problems: Sequence[CohortMoments]) -> CohortMoments:
+    """The equations of several mechanisms over the same candidates."""
+    sources = tuple(source for problem in problems for source in problem.sources)
+    is_open = any(problem.is_open for problem in problems)
+    return CohortMoments(sources, is_open, problems[0].describe)

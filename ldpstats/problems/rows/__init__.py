@@ -1,0 +1,1 @@
+"""Rows of the likelihood matrix W by structure; one file a structure."""

@@ -1,0 +1,253 @@
+"""Likelihoods of hashed reports: labels and Bloom filters in cohorts, over candidate strings.
+
+Both are rows W in the sense of `ldpstats.problems.rows.base`, one a distinct report and a column a
+candidate, in memory that does not grow with their product.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.rows.base import Rows, log_noise
+
+__all__ = ["BloomRows", "LabelRows"]
+
+Array = npt.NDArray[Any]
+
+_LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
+
+
+@dataclass(frozen=True, eq=False)
+class LabelRows(Rows):
+    """Rows ``b + a [y_i is x's label in cohort c_i]``: k-RR of a hashed value (KBR16 section 5.1).
+
+    Parameters
+    ----------
+    cells : array of uint16 or uint32, shape (C, S, 1)
+        Label of each candidate in each cohort.
+    cohort, y : arrays of int, shape (u,)
+        Cohort and label of each report.
+    a : float
+        Probability of the label of one's own value, less b. Not 0.
+    b : float
+        Probability of each other label.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a shape is wrong, a cohort or label out of range, or a is 0.
+
+    Examples
+    --------
+    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
+    >>> rows = LabelRows(cells, cohort=np.array([0, 1]), y=np.array([1, 1]), a=0.5, b=0.25)
+    >>> rows.dense()
+    array([[0.25, 0.75, 0.75],
+           [0.25, 0.25, 0.75]])
+    """
+
+    cells: Array
+    cohort: Array
+    y: Array
+    a: float
+    b: float
+
+    def __post_init__(self) -> None:
+        if self.cells.ndim != 3 or self.cells.shape[2] != 1:
+            raise InvalidArgument("cells", self.cells.shape, "must have shape (C, S, 1)")
+        if self.a == 0.0:
+            raise InvalidArgument("a", self.a, "must not be 0: the reports would say nothing")
+        _check_cohort(self.cohort, self.cells.shape[0])
+        if self.y.shape != self.cohort.shape or (self.y.size and self.y.min() < 0):
+            raise InvalidArgument("y", self.y, "must be labels >= 0, as many as cohorts")
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.y.size, self.cells.shape[1]
+
+    @cached_property
+    def design(self) -> HashDesign:
+        """The likelihoods of all labels of all cohorts, of which the rows are some."""
+        n_cells = 1 + max(int(self.cells.max(initial=0)), int(self.y.max(initial=0)))
+        return HashDesign(self.cells, n_cells, slope=self.a, background=-self.b / self.a)
+
+    @cached_property
+    def _position(self) -> Array:
+        """Row of `design` of each report, shape (u,)."""
+        return self.cohort.astype(np.int64) * self.design.n_cells + self.y
+
+    @cached_property
+    def _complete(self) -> bool:
+        """Whether the rows are those of `design`, each once and in order."""
+        size = self.design.shape[0]
+        return self.y.size == size and bool(np.all(self._position == np.arange(size)))
+
+    def tally(self, v: Array) -> Array:
+        """The sum of v, shape (u,), over the reports of each label of each cohort, (C m,)."""
+        if self._complete:
+            return np.asarray(v, dtype=np.float64)
+        return np.bincount(self._position, v, self.design.shape[0])
+
+    def mix(self, p: Array) -> Array:
+        every = self.design.times(p)
+        return every if self._complete else every[self._position]
+
+    def adjoint(self, v: Array) -> Array:
+        return self.design.adjoint(self.tally(v))
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        own, rest = self.design.owners(self.tally(v)), self.b * float(np.sum(v))
+        return self.a * own + rest, (self.a + 2.0 * self.b) * self.a * own + self.b * rest
+
+    def gram(self, v: Array) -> Array:
+        return self.design.gram(self.tally(v))
+
+    def take(self, start: int, stop: int) -> Array:
+        labels = self.cells[self.cohort[start:stop], :, 0]
+        return np.where(labels == self.y[start:stop, None], self.a + self.b, self.b)
+
+    def select(self, keep: Array) -> LabelRows:
+        return replace(self, cohort=self.cohort[keep], y=self.y[keep])
+
+
+@dataclass(frozen=True, eq=False)
+class BloomRows(Rows):
+    """Rows of noisy Bloom filters: candidate x sets its own bits with p1, every other with p0.
+
+    Up to the factor ``prod_j p0^y_j (1-p0)^(1-y_j)`` of the row, which `log_scale` holds, W[i, x]
+    is a product over the distinct bits j that x owns: p1/p0 where report i has the bit set, else
+    (1-p1)/(1-p0). It is the exact likelihood of a whole report, however its bits hang together.
+
+    Parameters
+    ----------
+    packed : array of uint8, shape (u, ceil(n_bits/8))
+        Bit j of a report in byte j // 8 at position j % 8.
+    cohort : array of int, shape (u,)
+        Cohort of each report.
+    cells : array of uint16 or uint32, shape (C, S, h)
+        Distinct bits of each candidate in each cohort, n_bits where a hash repeats another.
+    n_bits : int
+        Bits of a report.
+    p1, p0 : float
+        Probabilities, within (0, 1), that a bit of one's own value and that another is reported
+        set.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a shape is wrong, a cohort or bit out of range, or a probability is 0 or 1.
+
+    Examples
+    --------
+    >>> cells = np.array([[[0, 1], [1, 2]]], dtype=np.uint16)   # 1 cohort, 2 candidates, 2 hashes
+    >>> packed = np.array([[0b011], [0b100]], dtype=np.uint8)
+    >>> BloomRows(packed, np.array([0, 0]), cells, n_bits=3, p1=0.75, p0=0.25).dense().round(3)
+    array([[9.   , 1.   ],
+           [0.111, 1.   ]])
+    """
+
+    packed: npt.NDArray[np.uint8]
+    cohort: Array
+    cells: Array
+    n_bits: int
+    p1: float
+    p0: float
+
+    def __post_init__(self) -> None:
+        for name, value in (("p1", self.p1), ("p0", self.p0)):
+            if not 0.0 < value < 1.0:
+                raise InvalidArgument(name, value, "must lie in (0, 1), for example 0.25")
+        u, width = self.cohort.size, -(-self.n_bits // 8)
+        if self.packed.shape != (u, width) or self.packed.dtype != np.uint8:
+            form = f"{self.packed.dtype} of shape {self.packed.shape}"
+            raise InvalidArgument("packed", form, f"must be uint8 of shape {(u, width)}")
+        _check_cohort(self.cohort, self.design.n_cohorts)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return self.cohort.size, self.cells.shape[1]
+
+    @cached_property
+    def design(self) -> HashDesign:
+        """Which candidate owns which bit, less the share of candidates that own it on average."""
+        h = self.cells.shape[-1]
+        return HashDesign(self.cells, self.n_bits, background=1.0 - (1.0 - 1.0 / self.n_bits) ** h)
+
+    @property
+    def present(self) -> float:
+        """Likelihood ratio of an own bit that is set."""
+        return self.p1 / self.p0
+
+    @property
+    def absent(self) -> float:
+        """Likelihood ratio of an own bit that is not set."""
+        return (1.0 - self.p1) / (1.0 - self.p0)
+
+    @cached_property
+    def log_scale(self) -> Array:
+        return log_noise(self.packed, self.p0, self.n_bits)
+
+    def mix(self, p: Array) -> Array:
+        out, p = np.empty(self.shape[0]), np.asarray(p, dtype=np.float64).reshape(self.shape[1])
+        if out.size * p.size < _LARGE:
+            for part, block in self.blocks():
+                out[part] = block @ p
+            return out
+        from ldpstats.kernels.cells import bloom_mix
+
+        bloom_mix(self.packed, self.cohort, self.cells, self.n_bits, self._table, p, out)
+        return out
+
+    def adjoint(self, v: Array) -> Array:
+        return self.adjoints(v)[0]
+
+    def adjoints(self, v: Array) -> tuple[Array, Array]:
+        u, k = self.shape
+        if u * k < _LARGE:
+            return super().adjoints(v)
+        from ldpstats.kernels.cells import bloom_sums
+
+        first, second = np.zeros(k), np.zeros(k)
+        v = np.asarray(v, dtype=np.float64).reshape(u)
+        table = self._table
+        bloom_sums(self.packed, self.cohort, self.cells, self.n_bits, table, v, first, second)
+        return first, second
+
+    @property
+    def _table(self) -> Array:
+        """Likelihood ratios of the eight bits of each byte, shape (256, 8)."""
+        bits = (np.arange(256)[:, None] >> np.arange(8)) & 1
+        return np.where(bits, self.present, self.absent)
+
+    def take(self, start: int, stop: int) -> Array:
+        part, cohort = self.packed[start:stop], self.cohort[start:stop]
+        bits = np.full((len(part), self.n_bits + 1), 2, np.uint8)  # the last stands for no bit
+        bits[:, :-1] = np.unpackbits(part, axis=1, count=self.n_bits, bitorder="little")
+        ratio = np.array([self.absent, self.present, 1.0])
+        out = np.empty((len(bits), self.shape[1]))
+        order = np.argsort(cohort, kind="stable")
+        ends = np.searchsorted(cohort[order], np.arange(self.design.n_cohorts + 1))
+        for c in np.flatnonzero(np.diff(ends)):  # of one cohort all reports own the same columns
+            rows = order[ends[c] : ends[c + 1]]
+            own = bits[rows]
+            first, *others = self.cells[c].T.astype(np.intp)
+            block = ratio[own[:, first]]
+            for columns in others:
+                block *= ratio[own[:, columns]]
+            out[rows] = block
+        return out
+
+    def select(self, keep: Array) -> Self:
+        return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
+
+
+def _check_cohort(cohort: Array, n_cohorts: int) -> None:
+    if cohort.ndim != 1 or (cohort.size and not 0 <= cohort.min() <= cohort.max() < n_cohorts):
+        raise InvalidArgument("cohort", cohort, f"must be one of 0 to {n_cohorts - 1} per report")

@@ -1,0 +1,1 @@
+"""What a collector holds: reports, their counts, and the fingerprint of what made them."""

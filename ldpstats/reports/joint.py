@@ -1,0 +1,416 @@
+"""Reports on several variables by the same respondents, and how often each combination was seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
+from ldpstats.arguments.labels import as_series, missing_entries
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
+
+__all__ = ["JointCounts"]
+
+Array = npt.NDArray[Any]
+
+_MOST_CELLS = 1 << 26  # combinations that are counted in an array of 512 MB at most
+_DENSE = 4  # combinations of reports, per respondent, up to which equal ones are merged
+
+
+@dataclass(frozen=True, eq=False)
+class JointCounts:
+    """How often each combination of reports was seen; row i of every variable is one combination.
+
+    Parameters
+    ----------
+    reports : sequence of Reports
+        One element per variable, two or more, with u reports each: report i of all of them came
+        from the same respondents.
+    n : array of int64, shape (u,), optional
+        How often each combination was seen; once by default, as when u counts respondents.
+    ids : sequence of array-like, optional
+        Identifiers of the respondents, one sequence per variable, to check that reports i of all
+        variables are of the same person. They are compared and not kept.
+
+    Raises
+    ------
+    InvalidArgument
+        For fewer than two variables, different numbers of reports, identifiers that differ or
+        repeat, answers that were left out of one variable (`n_missing`), after which reports no
+        longer match, and 2**53 respondents or more.
+
+    Notes
+    -----
+    Counts of chunks add up. Combinations are merged by `tally` where there are few: a pair of k-RR
+    reports becomes an l1 x l2 table; wide bit patterns hardly ever repeat and stay as they are.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr, rng = ldp.KRR(("a", "b"), epsilon=1.0), np.random.default_rng(0)
+    >>> x, y = (krr.privatize(["a", "b"] * 50, rng) for _ in range(2))
+    >>> joint = JointCounts((x, y)).tally()
+    >>> joint.nobs, len(joint.n)
+    (100, 4)
+    >>> (joint + joint).nobs
+    200
+    """
+
+    reports: tuple[Reports, ...]
+    n: npt.NDArray[np.int64]
+
+    def __init__(
+        self,
+        reports: Sequence[Reports],
+        n: npt.ArrayLike | None = None,
+        ids: Sequence[Any] | None = None,
+    ) -> None:
+        parts = _checked_parts(reports)
+        u = len(parts[0])
+        counts = np.ones(u, dtype=np.int64) if n is None else counts_vector("n", n, (u,))
+        if ids is not None:
+            _check_ids(ids, len(parts), u)
+        elif any(part.n_missing for part in parts):
+            missing = [part.n_missing for part in parts]
+            raise InvalidArgument(
+                "reports",
+                f"n_missing {missing}",
+                "answers were left out of a variable, so that reports no longer match: leave those "
+                "respondents out of all variables, give missing answers a category of their own, "
+                "or pass ids= to show that they match",
+            )
+        reports_in_all("n", counts)
+        object.__setattr__(self, "reports", parts)
+        object.__setattr__(self, "n", counts)
+
+    def __repr__(self) -> str:
+        return f"JointCounts({', '.join(map(str, self.mechanisms))}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return int(self.n.sum())
+
+    @property
+    def mechanisms(self) -> tuple[Any, ...]:
+        """The mechanism of each variable."""
+        return tuple(part.mechanism for part in self.reports)
+
+    @classmethod
+    def from_table(cls, table: Any, mechanisms: Sequence[Any]) -> JointCounts:
+        """Counts from a table of label reports.
+
+        Parameters
+        ----------
+        table : array-like of int, shape (l1, l2, ...)
+            How often each combination of reports was seen, one axis a variable, in the order of the
+            mechanisms' outputs. A DataFrame of two variables is matched by its labels.
+        mechanisms : sequence of Mechanism
+            Mechanisms whose reports are labels (k-RR, binary designs, custom matrices).
+
+        Raises
+        ------
+        InvalidArgument
+            For another shape, or entries that are no counts.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> JointCounts.from_table([[40, 10], [20, 30]], (krr, krr)).nobs
+        100
+        """
+        mechanisms = listed("mechanisms", mechanisms, "must be a list of mechanisms")
+        for v, mechanism in enumerate(mechanisms):
+            check_mechanism(f"mechanisms[{v}]", mechanism)
+            if mechanism.n_bits or mechanism.n_cohorts:
+                raise NotAvailable(
+                    f"{mechanism} does not report plain labels: pass the reports of respondents, "
+                    "JointCounts([x, y])"
+                )
+        shape = tuple(mechanism.n_outputs for mechanism in mechanisms)
+        if isinstance(table, pd.DataFrame) and len(shape) == 2:
+            table = _by_labels(table, mechanisms)
+        counts = counts_vector("table", table, shape)
+        seen = np.nonzero(counts)
+        parts = [Reports(y, m) for y, m in zip(seen, mechanisms, strict=True)]
+        return cls(parts, counts[seen])
+
+    def tally(self) -> JointCounts:
+        """Merge equal combinations where few are possible, and drop those with count zero."""
+        sizes = [_possible(part.mechanism) for part in self.reports]
+        if np.prod([float(size) for size in sizes]) > min(_DENSE * self.nobs, _MOST_CELLS):
+            keep = self.n > 0
+            return self if keep.all() else self._take(keep, self.n[keep])
+        cells = np.zeros(len(self.n), dtype=np.int64)
+        for part, size in zip(self.reports, sizes, strict=True):
+            cells = cells * size + _codes(part)
+        total = np.bincount(cells, weights=None if (self.n == 1).all() else self.n)
+        seen = np.flatnonzero(total)
+        parts, rest = [], seen
+        for part, size in zip(self.reports[::-1], sizes[::-1], strict=True):
+            parts.append(_decoded(part, rest % size))
+            rest = rest // size
+        return _raw(tuple(parts[::-1]), total[seen].astype(np.int64))
+
+    def __add__(self, other: JointCounts) -> JointCounts:
+        if not isinstance(other, JointCounts):
+            return NotImplemented
+        if len(self.reports) != len(other.reports):
+            raise InvalidArgument(
+                "other", f"{len(other.reports)} variables", f"must have {len(self.reports)}"
+            )
+        for mine, theirs in zip(self.mechanisms, other.mechanisms, strict=True):
+            if mine.fingerprint != theirs.fingerprint:
+                raise MechanismMismatch(
+                    f"counts of {mine} (fingerprint {mine.fingerprint}) cannot be added to counts "
+                    f"of {theirs} (fingerprint {theirs.fingerprint}): fit them together as "
+                    "AssociationModel([first, second]) instead"
+                )
+        pairs = zip(self.reports, other.reports, strict=True)
+        n = np.concatenate([self.n, other.n])
+        reports_in_all("counts", n)
+        return _raw(tuple(_joined(mine, theirs) for mine, theirs in pairs), n).tally()
+
+    def __radd__(self, other: int) -> JointCounts:
+        # sum() starts from zero
+        return self if other == 0 else NotImplemented
+
+    def variable(self, v: int) -> tuple[Counts, Array | None]:
+        """The reports of one variable, and which of them each combination has.
+
+        Returns
+        -------
+        counts : Counts
+            Distinct reports where few are possible; else one report a combination, in order.
+        index : array of intp, shape (u,), or None
+            Position in `counts` of the report of each combination; None where they are in order.
+        """
+        if positive_integer("v", v, 0) >= len(self.reports):
+            raise InvalidArgument("v", v, f"must be from 0 to {len(self.reports) - 1}")
+        part = self.reports[v]
+        size = _possible(part.mechanism)
+        if size > max(len(self.n) // 2, 64) or size > _MOST_CELLS:
+            return Counts(part.y, self.n, part.mechanism, part.n_missing, part.cohort), None
+        code = _codes(part)
+        total = np.bincount(code, weights=self.n, minlength=size).astype(np.int64)
+        # of combinations that were never seen nothing is kept
+        seen = np.flatnonzero(np.bincount(code, minlength=size))
+        place = np.zeros(size, dtype=np.intp)
+        place[seen] = np.arange(seen.size)
+        y = _decoded(part, seen)
+        return Counts(y.y, total[seen], y.mechanism, part.n_missing, y.cohort), place[code]
+
+    @cached_property
+    def shared_cohorts(self) -> bool:
+        """Whether the cohort of one variable determines that of another in every respondent."""
+        return any(len(group) > 1 for group in self._cohort_groups())
+
+    def _cohort_groups(self) -> list[list[int]]:
+        """Variables grouped by shared cohorts; those without cohorts are in no group."""
+        groups: list[list[int]] = []
+        for v, part in enumerate(self.reports):
+            if part.cohort is None or part.mechanism.n_cohorts < 2:
+                continue
+            for group in groups:
+                first = self.reports[group[0]].cohort
+                if first is not None and _determined(first, part.cohort, self.nobs):
+                    group.append(v)
+                    break
+            else:
+                groups.append([v])
+        return groups
+
+    def strata(self) -> tuple[JointCounts, list[slice]]:
+        """Sort into groups within whom reports of different variables say nothing of each other.
+
+        That is, but for the true values. One group, unless variables share cohorts: then one for
+        each combination of these.
+        """
+        groups = [group for group in self._cohort_groups() if len(group) > 1]
+        if not groups:
+            return self, [slice(0, len(self.n))]
+        shared = [self.reports[v].cohort for group in groups for v in group]
+        keys = np.column_stack([cohort for cohort in shared if cohort is not None])
+        labels = np.unique(keys, axis=0, return_inverse=True)[1].reshape(-1)
+        order = np.argsort(labels, kind="stable")
+        ends = [0, *np.cumsum(np.bincount(labels)).tolist()]
+        return self._take(order, self.n[order]), [slice(*pair) for pair in pairwise(ends)]
+
+    def with_reports(self, reports: Sequence[Reports]) -> JointCounts:
+        """The same respondents with their reports in another form, such as lumped."""
+        if all(new is old for new, old in zip(reports, self.reports, strict=True)):
+            return self
+        return _raw(tuple(reports), self.n).tally()
+
+    def simulated(
+        self, p: Array, labels: Sequence[pd.Index[Any]], rng: np.random.Generator
+    ) -> JointCounts:
+        """Reports of as many respondents whose true values have law p over the labels' cells.
+
+        Cohorts stay as they are.
+        """
+        sizes = [len(values) for values in labels]
+        if not any(m.n_bits or m.n_cohorts for m in self.mechanisms):
+            law = np.reshape(p, sizes)
+            for m in self.mechanisms:  # each takes the first axis and puts its own last
+                law = np.tensordot(law, m.channel().matrix(), (0, 0))
+            drawn = rng.multinomial(self.nobs, law.reshape(-1) / law.sum())
+            return JointCounts.from_table(drawn.reshape(law.shape), self.mechanisms)
+        cells = rng.choice(len(p), size=self.nobs, p=p / p.sum())
+        parts = []
+        for part, values, codes in zip(
+            self.reports, labels, np.unravel_index(cells, sizes), strict=True
+        ):
+            answers = values.take(codes)
+            if part.cohort is None:
+                parts.append(part.mechanism.privatize(answers, rng))
+            else:
+                cohort = np.repeat(part.cohort, self.n)
+                parts.append(part.mechanism.privatize(answers, rng, cohort=cohort))
+        return JointCounts(parts).tally()
+
+    def _take(self, rows: Array, n: Array) -> JointCounts:
+        parts = [
+            replace(p, y=p.y[rows], cohort=None if p.cohort is None else p.cohort[rows])
+            for p in self.reports
+        ]
+        return _raw(tuple(parts), n)
+
+    def table(self) -> npt.NDArray[np.int64]:
+        """Counts of all combinations of labels, one axis a variable, in output order."""
+        if any(m.n_bits or m.n_cohorts for m in self.mechanisms):
+            raise NotAvailable("reports are not all labels of one list: there is no table of them")
+        shape = tuple(m.n_outputs for m in self.mechanisms)
+        total = np.zeros(shape, dtype=np.int64)
+        np.add.at(total, tuple(part.y for part in self.reports), self.n)
+        return total
+
+
+def _raw(parts: tuple[Reports, ...], n: Array) -> JointCounts:
+    """Counts of parts that are known to match."""
+    made = object.__new__(JointCounts)
+    object.__setattr__(made, "reports", parts)
+    object.__setattr__(made, "n", n)
+    return made
+
+
+def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
+    parts = tuple(listed("reports", reports, "must be a list of Reports, one per variable"))
+    for part in parts:
+        if not isinstance(part, Reports):
+            kind = "counts of one variable do not say what the others were; "
+            remedy = kind if isinstance(part, Counts | BitCounts) else ""
+            raise InvalidArgument(
+                "reports", part, f"must be Reports, one per variable: {remedy}pass the reports"
+            )
+    if len(parts) < 2:
+        raise InvalidArgument(
+            "reports",
+            f"{len(parts)} variable",
+            "two or more variables are needed; FrequencyModel is for one",
+        )
+    sizes = [len(part) for part in parts]
+    if len(set(sizes)) > 1:
+        raise InvalidArgument(
+            "reports",
+            f"{sizes} reports",
+            "must be as many for each variable: report i of all variables is one respondent's",
+        )
+    return parts
+
+
+def _check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
+    remedy = "must hold one column of identifiers per variable"
+    given = listed("ids", ids, remedy)
+    columns = [as_series(f"ids[{v}]", column) for v, column in enumerate(given)]
+    if len(columns) != variables:
+        raise InvalidArgument("ids", f"{len(columns)} columns", f"needs {variables}, one each")
+    for v, column in enumerate(columns):
+        if len(column) != u:
+            raise InvalidArgument(f"ids[{v}]", f"{len(column)} ids", f"must be {u}, one a report")
+        if missing_entries(f"ids[{v}]", column).any():
+            raise InvalidArgument(f"ids[{v}]", "missing", "every respondent needs an identifier")
+        if column.duplicated().any():
+            twice = column[column.duplicated()].iloc[0]
+            raise InvalidArgument(
+                f"ids[{v}]", twice, "appears more than once: keep one report each"
+            )
+        differ = np.flatnonzero((column != columns[0]).to_numpy())
+        if differ.size:
+            i = int(differ[0])
+            raise InvalidArgument(
+                f"ids[{v}][{i}]",
+                column.iloc[i],
+                f"is not the respondent of the first variable, {columns[0].iloc[i]!r}: bring the "
+                "reports into one order, for example by merging the tables on the identifier",
+            )
+
+
+def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
+    """A DataFrame brought into the order of the outputs."""
+    for axis, mechanism in zip((table.index, table.columns), mechanisms, strict=True):
+        unknown = axis.difference(mechanism.outputs)
+        if len(unknown) or not axis.is_unique:
+            raise InvalidArgument(
+                "table",
+                unknown.tolist() or axis[axis.duplicated()].tolist(),
+                f"labels must be reports of {mechanism}, each once",
+            )
+    ordered = table.reindex(index=mechanisms[0].outputs, columns=mechanisms[1].outputs)
+    return np.asarray(ordered.fillna(0))
+
+
+def _possible(mechanism: Source) -> int:
+    """Number of different reports, cohorts included."""
+    C = max(mechanism.n_cohorts, 1)
+    return C * (2**mechanism.packed_bits if mechanism.n_bits else mechanism.n_outputs)
+
+
+def _codes(part: Reports) -> Array:
+    """A number for each report, the cohort in front; for patterns of up to 62 bits."""
+    bits = part.mechanism.packed_bits
+    code: Array = part.y
+    if bits:
+        words = np.zeros((len(part.y), 8), dtype=np.uint8)
+        width = min(part.y.shape[1], 8)
+        words[:, :width] = part.y[:, :width]
+        code = words.view(np.int64)[:, 0]
+    size = 2**bits if bits else part.mechanism.n_outputs
+    return code if part.cohort is None else part.cohort * size + code
+
+
+def _decoded(part: Reports, codes: Array) -> Reports:
+    """The reports that have these numbers."""
+    bits = part.mechanism.packed_bits
+    size = 2**bits if bits else part.mechanism.n_outputs
+    y, cohort = codes % size, None if part.cohort is None else codes // size
+    if bits:
+        words = np.ascontiguousarray(y.astype("<i8")).view(np.uint8).reshape(-1, 8)
+        y = words[:, : part.y.shape[1]]
+    return replace(part, y=y, cohort=cohort)
+
+
+def _joined(first: Reports, second: Reports) -> Reports:
+    cohort = None
+    if first.cohort is not None and second.cohort is not None:
+        cohort = np.concatenate([first.cohort, second.cohort])
+    missing = first.n_missing + second.n_missing
+    return Reports(np.concatenate([first.y, second.y]), first.mechanism, missing, cohort)
+
+
+def _determined(first: Array, second: Array, nobs: int) -> bool:
+    """Whether cohorts of one variable are a function of those of the other."""
+    if np.array_equal(first, second):
+        return True
+    pairs = np.unique(np.column_stack([first, second]), axis=0)
+    most = max(np.unique(first).size, np.unique(second).size)
+    return len(pairs) == most and nobs > 2 * most

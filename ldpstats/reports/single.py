@@ -1,0 +1,558 @@
+"""What a collector holds: privatised reports, and the counts that replace them.
+
+Counts add up, so that collection in chunks or on many machines is a sum, and they know the
+mechanism that made them, so that counts of different mechanisms are never mixed by accident.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, NoReturn, Protocol, overload
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import (
+    as_array,
+    boolean,
+    counts_vector,
+    one_of,
+    positive_integer,
+    reports_in_all,
+    whole_below,
+)
+from ldpstats.arguments.labels import check_column
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+
+__all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
+
+Array = npt.NDArray[Any]
+
+_MOST_REPORTS = 1 << 53  # sums of weights are exact below
+_MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
+
+_MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
+_UNCOUNTED = "reports do not add up, their counts do: use reports.tally() first"
+
+
+class Source(Protocol):
+    """What counts need to know of the mechanism that made them."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def n_bits(self) -> int: ...
+    @property
+    def n_outputs(self) -> int: ...
+    @property
+    def n_cohorts(self) -> int: ...
+    @property
+    def packed_bits(self) -> int: ...
+    def packing_fault(self, y: Array) -> str: ...
+    def sums_fault(self, ones: Array, reports: Array) -> str: ...
+    def unpack(self, y: Array) -> Array: ...
+    def sum_bits(self, y: Array, n: Array | None = None) -> Array: ...
+    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]: ...
+    def parse(self, name: str, labels: object, cohort: object = None) -> Reports: ...
+    def no_counts(self) -> Counts: ...
+    def __str__(self) -> str: ...
+
+
+def _same_mechanism(left: Source, right: Source) -> None:
+    if left.fingerprint != right.fingerprint:
+        raise MechanismMismatch(
+            f"counts of {left} (fingerprint {left.fingerprint}) cannot be added to counts of "
+            f"{right} (fingerprint {right.fingerprint}): fit them together as "
+            "FrequencyModel([first, second]) instead"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """One privatised report per respondent.
+
+    Parameters
+    ----------
+    y : array
+        Output codes, int64 of shape (n,); or packed bits, uint8 of shape (n, ceil(n_bits / 8)),
+        bit j in byte j // 8 at position j % 8.
+    mechanism : Mechanism
+        The mechanism that made the reports.
+    n_missing : int
+        Respondents who gave no answer and are not in `y`.
+    cohort : array of int64, shape (n,), or None
+        Cohort of each respondent, for mechanisms that have cohorts.
+
+    Raises
+    ------
+    InvalidArgument
+        For arrays of another shape or type than these, and codes or cohorts that do not exist.
+        Lists of whole numbers are made into arrays; floats are refused.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+    >>> reports = krr.privatize(["a", "b", "a", "c"], np.random.default_rng(0))
+    >>> len(reports), reports.tally().nobs
+    (4, 4)
+    """
+
+    y: Array
+    mechanism: Any
+    n_missing: int = 0
+    cohort: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check_reports(self)
+
+    def __len__(self) -> int:
+        return int(self.y.shape[0])
+
+    def __add__(self, other: object) -> NoReturn:
+        raise NotAvailable(_UNCOUNTED)
+
+    __radd__ = __add__
+
+    @overload
+    def tally(self, bits: Literal[False] = ...) -> Counts: ...
+    @overload
+    def tally(self, bits: Literal[True]) -> BitCounts: ...
+    @overload
+    def tally(self, bits: bool) -> Counts | BitCounts: ...
+    def tally(self, bits: bool = False) -> Counts | BitCounts:
+        """Count the distinct reports, or with ``bits=True`` sum each bit.
+
+        Bit sums are all that linear estimates need and take n_bits numbers; the exact likelihood
+        needs the patterns. Patterns of more than 64 bits hardly ever repeat and are kept as they
+        are.
+
+        Raises
+        ------
+        NotAvailable
+            For ``bits=True`` on reports that are not bits.
+        """
+        mechanism: Source = self.mechanism
+        if not boolean("bits", bits):
+            return _counted(self.y, None, self.cohort, mechanism, self.n_missing)
+        if not mechanism.n_bits:
+            raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
+        ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
+        return BitCounts(ones, reports, self.mechanism, self.n_missing)
+
+
+@dataclass(frozen=True, eq=False)
+class Counts:
+    """How often each distinct report was seen.
+
+    Parameters
+    ----------
+    y : array
+        Distinct reports, in the form of `Reports.y`.
+    n : array of int64, shape (u,)
+        How often each was seen.
+    mechanism : Mechanism
+        The mechanism that made the reports.
+    n_missing : int
+        Respondents who gave no answer; they are in no count.
+    cohort : array of int64, shape (u,), or None
+        Cohort of each distinct report, for mechanisms that have cohorts.
+    noise : array of int64, shape (n_bits,), or None
+        Sums of bits that `y` no longer holds, because they say nothing about the answer: those
+        that accompany a revealed answer (`URAP`). Sums of all bits include them.
+
+    Raises
+    ------
+    InvalidArgument
+        As for `Reports`, and for counts that are negative or no integers, or 2**53 or more in all.
+
+    Examples
+    --------
+    Counts of chunks add up to the counts of all:
+
+    >>> import ldpstats as ldp
+    >>> warner = ldp.Warner(epsilon=1.0)
+    >>> (warner.counts([60, 40]) + warner.counts([1, 2])).n
+    array([61, 42])
+    """
+
+    y: Array
+    n: npt.NDArray[np.int64]
+    mechanism: Any
+    n_missing: int = 0
+    cohort: Array | None = None
+    noise: Array | None = None
+
+    def __post_init__(self) -> None:
+        _check_reports(self)
+        n = _array("n", self.n)
+        if n.shape != self.y.shape[:1] or not whole_below(n, _MOST_REPORTS):
+            raise InvalidArgument(
+                "n",
+                self.n,
+                f"must be {len(self.y)} non-negative integers below 2**53, one a report in y",
+            )
+        reports_in_all("n", n)
+        object.__setattr__(self, "n", n.astype(np.int64, copy=False))
+        if self.noise is not None:
+            noise, bits = _array("noise", self.noise), self.mechanism.n_bits
+            if not bits or noise.shape != (bits,) or not whole_below(noise, self.nobs + 1):
+                remedy = "must be None"
+                if bits:
+                    remedy += f", or {bits} sums of bits from 0 to the number of reports"
+                raise InvalidArgument("noise", self.noise, remedy)
+            object.__setattr__(self, "noise", noise.astype(np.int64, copy=False))
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports."""
+        return int(self.n.sum())
+
+    def vector(self) -> npt.NDArray[np.int64]:
+        """Counts of all outputs in output order; for mechanisms whose reports are labels only.
+
+        Shape (l,), or (C, l) for C cohorts.
+        """
+        mechanism = self.mechanism
+        if mechanism.n_bits:
+            raise NotAvailable(
+                f"reports of {mechanism} are bit patterns: use bit_counts() for their sums"
+            )
+        shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
+        cells = _cell_numbers(self.y, self.cohort, mechanism.n_outputs)
+        total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
+        return total.astype(np.int64).reshape(shape)
+
+    def bit_counts(self) -> BitCounts:
+        """The bit sums of these patterns; for mechanisms that report bits only."""
+        if not self.mechanism.n_bits:
+            raise NotAvailable(f"{self.mechanism} does not report bits: use vector()")
+        ones, reports = _bit_sums(self.y, self.n, self.cohort, self.mechanism)
+        if self.noise is not None:
+            ones = ones + self.noise
+        return BitCounts(ones, reports, self.mechanism, self.n_missing)
+
+    def __add__(self, other: Counts) -> Counts:
+        if isinstance(other, BitCounts) and self.n.size:
+            raise NotAvailable(_MIXED)
+        if not isinstance(other, Counts):
+            return NotImplemented
+        _same_mechanism(self.mechanism, other.mechanism)
+        y = np.concatenate([self.y, other.y])
+        n = np.concatenate([self.n, other.n])
+        reports_in_all("counts", n)
+        cohort = None
+        if self.cohort is not None and other.cohort is not None:
+            cohort = np.concatenate([self.cohort, other.cohort])
+        kept = [part.noise for part in (self, other) if part.noise is not None]
+        noise = np.sum(kept, axis=0) if kept else None
+        missing = self.n_missing + other.n_missing
+        return _counted(y, n, cohort, self.mechanism, missing, noise)
+
+    def __radd__(self, other: int) -> Counts:
+        # sum() starts from zero
+        return self if other == 0 else NotImplemented
+
+    @classmethod
+    def from_frame(
+        cls,
+        frame: pd.DataFrame,
+        mechanism: Any,
+        report: str = "report",
+        count: str | None = None,
+        missing: str = "raise",
+        cohort: str | None = None,
+    ) -> Counts:
+        """Read counts from a table with a column of reports and, optionally, one of counts.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            One row per report, or per distinct report when `count` is given.
+        mechanism : Mechanism
+            The mechanism that made the reports.
+        report : str
+            Column of output labels; bit reports are strings such as "0110", category order. Where
+            the mechanism has cohorts, and no column of them is named, reports are "cohort:report".
+        count : str, optional
+            Column of whole counts.
+        missing : {"raise", "count"}
+            Refuse rows without a report, or leave them out and add their number, by the column
+            `count` if given, to `n_missing`.
+        cohort : str, optional
+            Column of cohorts, whole numbers from 0.
+
+        Raises
+        ------
+        InvalidArgument
+            For no table, a column that does not exist, missing or unknown reports, or counts that
+            are negative or fractional.
+        MechanismMismatch
+            For a row with another mechanism's fingerprint in the column of fingerprints, which is
+            called report_fingerprint beside the column report, if there is one.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> frame = pd.DataFrame({"report": ["no", "yes"], "count": [60, 40]})
+        >>> ldp.Counts.from_frame(frame, ldp.Warner(1.0), count="count").nobs
+        100
+        """
+        missing = one_of("missing", missing, ("raise", "count"))
+        if not isinstance(frame, pd.DataFrame):
+            raise InvalidArgument("frame", frame, "must be a pandas DataFrame, one row per report")
+        check_mechanism("mechanism", mechanism)
+        used: list[Any] = []
+        for name, column in (("report", report), ("count", count), ("cohort", cohort)):
+            if column is None and name != "report":
+                continue
+            check_column(name, column, frame)
+            if column in used:
+                raise InvalidArgument(name, column, "is named twice: give a column for each")
+            used.append(column)
+        digits = fingerprint_column(str(report))
+        if frame.columns.tolist().count(digits) == 1 and digits not in used:
+            check_fingerprints(f"column {digits!r}", digits, frame[digits], mechanism)
+        if count is None:
+            n = np.ones(len(frame), dtype=np.int64)
+        else:
+            n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
+        name, reports, n_missing = f"column {report!r}", frame[report], 0
+        groups = None if cohort is None else frame[cohort]
+        absent = reports.isna().to_numpy()
+        if missing == "count" and absent.any():
+            # rows are numbered anew in errors, and the name says so
+            name, reports = f"{name}.dropna()", reports[~absent]
+            n, n_missing = n[~absent], reports_in_all(f"column {count!r}", n[absent])
+            groups = None if groups is None else groups[~absent]
+        found = mechanism.parse(name, reports, groups)
+        reports_in_all(f"column {count!r}", n)
+        return _counted(found.y, n, found.cohort, mechanism, n_missing)
+
+
+@dataclass(frozen=True, eq=False)
+class BitCounts:
+    """Sums of the bits of many reports, by cohort.
+
+    Parameters
+    ----------
+    ones : array of int64, shape (C, n_bits)
+        How often each bit was set, per cohort (C = 1 where there are no cohorts).
+    reports : array of int64, shape (C,)
+        Number of reports, per cohort.
+    mechanism : Mechanism
+        The mechanism that made the reports.
+    n_missing : int
+        Respondents who gave no answer.
+
+    Raises
+    ------
+    InvalidArgument
+        For arrays of another shape, for entries that are negative, no integers, or more than there
+        are reports, for 2**53 reports or more, and for a mechanism that does not report bits.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> rappor = ldp.KRAPPOR(("a", "b", "c"), epsilon=1.0)
+    >>> reports = rappor.privatize(["a", "c"], np.random.default_rng(0))
+    >>> reports.tally(bits=True).ones.shape
+    (1, 3)
+    """
+
+    ones: npt.NDArray[np.int64]
+    reports: npt.NDArray[np.int64]
+    mechanism: Any
+    n_missing: int = 0
+
+    def __post_init__(self) -> None:
+        _check_source(self)
+        C, bits = max(self.mechanism.n_cohorts, 1), self.mechanism.n_bits
+        if not bits:
+            raise InvalidArgument(
+                "mechanism", str(self.mechanism), "does not report bits: use Counts"
+            )
+        for name, shape in (("ones", (C, bits)), ("reports", (C,))):
+            sums = _array(name, getattr(self, name))
+            if sums.shape != shape or not whole_below(sums, _MOST_REPORTS):
+                raise InvalidArgument(
+                    name,
+                    f"array of {sums.dtype}, shape {sums.shape}",
+                    f"must be non-negative integers below 2**53, of shape {shape}",
+                )
+            object.__setattr__(self, name, sums.astype(np.int64, copy=False))
+        reports_in_all("reports", self.reports)
+        if fault := self.mechanism.sums_fault(self.ones, self.reports):
+            raise InvalidArgument("ones", self.ones.tolist(), fault)
+        above = np.argwhere(self.ones > self.reports[:, None])
+        if above.size:
+            c, j = above[0].tolist()
+            raise InvalidArgument(
+                f"ones[{c}, {j}]",
+                int(self.ones[c, j]),
+                f"exceeds the number of reports, {int(self.reports[c])}",
+            )
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports."""
+        return int(self.reports.sum())
+
+    def __add__(self, other: BitCounts | Counts | int) -> BitCounts:
+        if isinstance(other, int) and other == 0:  # where sum() starts
+            return self
+        # an empty Counts is the neutral start of a sum, whichever kind follows
+        if isinstance(other, Counts) and not other.n.size:
+            _same_mechanism(self.mechanism, other.mechanism)
+            return replace(self, n_missing=self.n_missing + other.n_missing)
+        if isinstance(other, Counts):
+            raise NotAvailable(_MIXED)
+        if not isinstance(other, BitCounts):
+            return NotImplemented
+        _same_mechanism(self.mechanism, other.mechanism)
+        reports_in_all("counts", np.append(self.reports, other.reports))
+        return BitCounts(
+            self.ones + other.ones,
+            self.reports + other.reports,
+            self.mechanism,
+            self.n_missing + other.n_missing,
+        )
+
+    __radd__ = __add__
+
+
+def check_mechanism(name: str, mechanism: object) -> None:
+    """Refuse what is no mechanism, such as the class of one."""
+    known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
+    if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
+        raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
+
+
+def _check_source(data: Reports | Counts | BitCounts) -> None:
+    """Refuse what is no mechanism, and no number of missing answers."""
+    mechanism = data.mechanism
+    check_mechanism("mechanism", mechanism)
+    object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
+
+
+def _array(name: str, values: object) -> Array:
+    """An array of what may be lists; what it holds is not changed."""
+    if isinstance(values, np.ma.MaskedArray):
+        raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
+    array = as_array(name, values, "must be an array: are rows of one length?")
+    # a list without entries has no type
+    return array.astype(np.int64) if array.shape == (0,) and isinstance(values, list) else array
+
+
+def _check_reports(data: Reports | Counts) -> None:
+    """Refuse codes out of range, packed reports of another width, and cohorts that do not fit.
+
+    Lists become arrays, and integers of any width int64.
+    """
+    _check_source(data)
+    mechanism: Source = data.mechanism
+    y = _array("y", data.y)
+    if mechanism.n_bits:
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.packed_bits // 8),)
+        what = f"packed reports of {mechanism.packed_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (fault := mechanism.packing_fault(y)):
+            raise InvalidArgument("y", y, fault)
+    else:
+        good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
+        what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good:
+        raise InvalidArgument("y", data.y, f"must be {what}")
+    object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))
+    if not mechanism.n_cohorts:
+        if data.cohort is not None:
+            remedy = f"must be None: {mechanism} has no cohorts"
+            raise InvalidArgument("cohort", data.cohort, remedy)
+        return
+    cohort = _array("cohort", data.cohort)
+    if cohort.shape != y.shape[:1] or not whole_below(cohort, mechanism.n_cohorts):
+        raise InvalidArgument(
+            "cohort",
+            data.cohort,
+            f"must be a number from 0 to {mechanism.n_cohorts - 1} for each report",
+        )
+    object.__setattr__(data, "cohort", cohort.astype(np.int64, copy=False))
+
+
+def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
+    """One number for each label of each cohort, cohort by cohort."""
+    return y if cohort is None else cohort * np.int64(n_outputs) + y
+
+
+def _bit_sums(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, Array]:
+    """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
+    C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
+    groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
+    order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
+    ordered, times = y[order], None if n is None else n[order]
+    ends = np.cumsum(np.bincount(groups, minlength=C))
+    ones = np.empty((C, bits), dtype=np.int64)
+    for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
+        part = slice(start, stop)
+        ones[c] = mechanism.sum_bits(ordered[part], None if times is None else times[part])
+    return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
+
+
+def _counted(
+    y: Array,
+    n: npt.NDArray[np.int64] | None,
+    cohort: Array | None,
+    mechanism: Source,
+    n_missing: int,
+    noise: Array | None = None,
+) -> Counts:
+    """The counts of reports, n of each (None: one), equal ones merged."""
+    y, n, more = mechanism.condense(y, n)
+    if more is not None:
+        noise = more if noise is None else noise + more
+    y, total, cohort = _collapse(y, n, cohort, mechanism)
+    return Counts(y, total, mechanism, n_missing, cohort, noise)
+
+
+def _collapse(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    """Merge equal reports, n of each (None: one), and drop those with count zero."""
+    if y.ndim == 1:
+        return _collapse_labels(y, n, cohort, mechanism.n_outputs, max(mechanism.n_cohorts, 1))
+    if y.shape[1] > 8:
+        if n is None:
+            return y, np.ones(len(y), dtype=np.int64), cohort
+        seen = n > 0
+        if seen.all():
+            return y, n, cohort
+        return y[seen], n[seen], None if cohort is None else cohort[seen]
+    words = np.zeros((y.shape[0], 8), dtype=np.uint8)
+    words[:, : y.shape[1]] = y
+    keys: Array = words.view(np.uint64)[:, 0]
+    if cohort is not None:  # equal patterns of one cohort: number the patterns first
+        keys = np.unique(keys, return_inverse=True)[1] * np.int64(mechanism.n_cohorts) + cohort
+    _, first, group = np.unique(keys, return_index=True, return_inverse=True)
+    total = np.bincount(group, weights=n, minlength=first.size)
+    kept = first[total > 0]
+    members = None if cohort is None else cohort[kept]
+    return y[kept], total[total > 0].astype(np.int64), members
+
+
+def _collapse_labels(
+    y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
+) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
+        cells, group = np.unique(_cell_numbers(y, cohort, n_outputs), return_inverse=True)
+        total = np.bincount(group, weights=n, minlength=cells.size)
+        cells, total = cells[total > 0], total[total > 0]
+    else:
+        numbers = _cell_numbers(y, cohort, n_outputs)
+        everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
+        cells = np.flatnonzero(everything)
+        total = everything[cells]
+    members = None if cohort is None else cells // n_outputs
+    return cells % n_outputs if cohort is not None else cells, total.astype(np.int64), members

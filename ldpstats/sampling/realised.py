@@ -1,0 +1,221 @@
+"""Epsilon that the integers of a sampler realise, in exact arithmetic."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.sampling.samplers import ALL, CERTAIN, IntegerRows, _check_threshold
+
+__all__ = [
+    "log_ratio",
+    "realised_epsilon_bits",
+    "realised_epsilon_kept",
+    "realised_epsilon_krr",
+    "realised_epsilon_rows",
+    "realised_ratios",
+    "weights_of",
+]
+
+
+def realised_epsilon_krr(k: int, keep: int) -> float:
+    """Return the epsilon that `sample_krr` realises, in nats.
+
+    The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
+    (k keep + 2**64 - keep) / (2**64 - keep).
+
+    Parameters
+    ----------
+    k : int
+        Number of categories, at least 1.
+    keep : int
+        Threshold in [0, 2**64].
+
+    Returns
+    -------
+    float
+        Rounded once from the exact ratio; infinite at keep = 2**64, zero for one category.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> realised_epsilon_krr(2, 2**63) == math.log(3)
+    True
+    """
+    if k < 1:
+        raise InvalidArgument("k", k, "must be at least 1")
+    _check_threshold("keep", keep)
+    if k == 1:
+        return 0.0
+    return log_ratio(k * keep + CERTAIN - keep, CERTAIN - keep)
+
+
+def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
+    """Return the epsilon that `sample_bits` realises for values that set disjoint bits, in nats.
+
+    It is `hashes` times abs(ln(p1 (1 - p0) / (p0 (1 - p1)))), as in EPK14 Theorem 2.
+
+    Parameters
+    ----------
+    p1, p0 : int
+        Thresholds of a bit that the value sets and of one that it does not, in [0, 2**64].
+    hashes : int
+        Number of bits that a value sets, at least 1.
+
+    Returns
+    -------
+    float
+        Rounded from the exact ratio; infinite where one of two values excludes a report.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> realised_epsilon_bits(3 * 2**62, 2**62) == math.log(9)
+    True
+    """
+    _check_threshold("p1", p1)
+    _check_threshold("p0", p0)
+    if hashes < 1:
+        raise InvalidArgument("hashes", hashes, "must be at least 1")
+    high, low = max(p1, p0), min(p1, p0)
+    return hashes * log_ratio(high * (CERTAIN - low), low * (CERTAIN - high))
+
+
+def realised_ratios(own: int, other: int) -> tuple[float, float]:
+    """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
+
+    A report of the bit can favour the owner by the first, and a stranger by the second; their sum
+    is `realised_epsilon_bits` of one hash.
+
+    Parameters
+    ----------
+    own, other : int
+        Thresholds of a bit that the answer owns and of one that it does not, in [0, 2**64].
+
+    Returns
+    -------
+    float, float
+        Rounded from the exact ratios; infinite where a report excludes one of the two.
+
+    Raises
+    ------
+    InvalidArgument
+        If an argument is outside its range.
+
+    Examples
+    --------
+    >>> realised_ratios(3 * 2**62, 2**61) == (math.log(6), math.log(3.5))
+    True
+    """
+    _check_threshold("own", own)
+    _check_threshold("other", other)
+    high, low = max(own, other), min(own, other)
+    set_, clear = log_ratio(high, low), log_ratio(CERTAIN - low, CERTAIN - high)
+    return (set_, clear) if own >= other else (clear, set_)
+
+
+def realised_epsilon_rows(rows: IntegerRows) -> float:
+    """Return the epsilon that `sample_rows` realises, in nats.
+
+    Parameters
+    ----------
+    rows : IntegerRows
+        The channel, from `integer_rows`.
+
+    Returns
+    -------
+    float
+        The largest log ratio of two weights of one output, rounded from the exact integers;
+        infinite where some rows give an output and others never do.
+
+    Examples
+    --------
+    >>> realised_epsilon_rows(integer_rows([[0.75, 0.25], [0.25, 0.75]])) == math.log(3)
+    True
+    >>> realised_epsilon_rows(integer_rows([[1.0, 0.0], [0.5, 0.5]]))
+    inf
+    """
+    n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
+    seen = np.zeros(n_outputs, dtype=np.int64)
+    high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
+    for y, upper in zip(rows.outputs, rows.upper, strict=True):
+        less_one = upper.copy()  # weights minus one: 2**64 itself has no 64-bit integer
+        less_one[1:] -= upper[:-1] + np.uint64(1)
+        seen[y] += 1
+        high[y], low[y] = np.maximum(high[y], less_one), np.minimum(low[y], less_one)
+    drawn = seen > 0
+    if np.any(seen[drawn] < len(rows.upper)):
+        return math.inf
+    pairs = zip(high[drawn].tolist(), low[drawn].tolist(), strict=True)
+    return max(log_ratio(largest + 1, smallest + 1) for largest, smallest in pairs)
+
+
+def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
+    """Return what a report tells for the value that it names where others are replaced, in nats.
+
+    A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
+    with probability share / of. The likelihood ratio of that value to any other is
+    (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
+
+    Parameters
+    ----------
+    keep : int
+        Threshold in [0, 2**64].
+    share, of : int
+        1 <= share <= of.
+
+    Returns
+    -------
+    float
+        Rounded once from the exact ratio; infinite at keep = 2**64.
+
+    Examples
+    --------
+    >>> realised_epsilon_kept(2**63, 1, 2) == math.log(3)   # k-RR with two categories
+    True
+    """
+    _check_threshold("keep", keep)
+    replaced = (CERTAIN - keep) * share
+    return log_ratio(keep * of + replaced, replaced)
+
+
+def weights_of(rows: IntegerRows, x: int) -> list[int]:
+    """Return the integer weights of row x, which sum to 2**64.
+
+    Examples
+    --------
+    >>> weights_of(integer_rows([[0.25, 0.0, 0.75]]), 0) == [2**62, 3 * 2**62]
+    True
+    """
+    ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
+    return [after - before for before, after in pairwise(ends)]
+
+
+def log_ratio(numerator: int, denominator: int) -> float:
+    """Return ln(numerator / denominator) of exact integers, rounded once or twice.
+
+    Examples
+    --------
+    >>> log_ratio(2**64 + 1, 2**64) == 2.0**-64
+    True
+    """
+    if numerator == denominator:
+        return 0.0
+    if denominator == 0:
+        return math.inf
+    if numerator == 0:
+        return -math.inf
+    if numerator > 2 * denominator:  # the quotient of two integers is correctly rounded
+        return math.log(numerator / denominator)
+    return math.log1p((numerator - denominator) / denominator)

@@ -1,0 +1,138 @@
+"""Sources of uniform 64-bit words.
+
+A sampler consumes words and never asks where they come from. A simulation draws them from the
+caller's `numpy.random.Generator`; a respondent's client draws them from the operating system.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from ldpstats.kernels.words import Streams
+
+__all__ = ["BULK", "SimulationWords", "Words", "simulation_words", "system_words"]
+
+Words = Callable[[int], npt.NDArray[np.uint64]]
+"""``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
+
+BULK = 1 << 15
+"""A request of at least this many words makes a simulation turn to the compiled streams."""
+
+
+class SimulationWords:
+    """A source of words that is a function of a generator alone; see `simulation_words`."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self._rng = rng
+        self._streams: Streams | None = None
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        if self._streams is None and n < BULK:
+            return self._rng.integers(0, 2**64, dtype=np.uint64, size=n)
+        return self.streams()(n)
+
+    def streams(self) -> Streams:
+        """Return the compiled streams, which answer every later request too."""
+        if self._streams is None:
+            from ldpstats.kernels.words import LANES, Streams
+
+            self._streams = Streams(self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES)))
+        return self._streams
+
+
+def simulation_words(rng: np.random.Generator) -> SimulationWords:
+    """Return a source of words that is a function of `rng` alone.
+
+    `rng` itself answers until a request reaches `BULK` words. From then on 64 interleaved SFC64
+    streams (one of numpy's own bit generators), keyed once by `rng`, answer: eight times faster
+    than filling an array from `rng`. The same state of `rng` and the same requests give the same
+    words.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+        The state of the simulation. It advances with the first requests.
+
+    Returns
+    -------
+    SimulationWords
+        Function of n that returns an array of n uniform words, shape (n,), uint64.
+
+    Raises
+    ------
+    InvalidArgument
+        If `rng` is not a generator, for example a seed.
+
+    Examples
+    --------
+    >>> words = simulation_words(np.random.default_rng(1))
+    >>> words(3).shape, str(words(3).dtype)
+    ((3,), 'uint64')
+    """
+    given: object = rng
+    if not isinstance(given, np.random.Generator):
+        seed = given if isinstance(given, int) else "seed"
+        raise InvalidArgument(
+            "rng", given, f"must be a numpy.random.Generator, as in np.random.default_rng({seed})"
+        )
+    return SimulationWords(given)
+
+
+def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
+    """Return a source of words for real collection, from the operating system.
+
+    Parameters
+    ----------
+    entropy : callable, optional
+        ``entropy(n)`` returns n random bytes. The default is `os.urandom`; a test injects its own.
+
+    Returns
+    -------
+    Words
+        Function of n that returns an array of n words, shape (n,), uint64, read from 8 n bytes,
+        the least significant byte of each word first.
+
+    Raises
+    ------
+    InvalidArgument
+        If `entropy` is not callable or, when words are drawn, returns anything but exactly the
+        number of bytes that it was asked for. The bytes themselves never enter a message.
+
+    Examples
+    --------
+    >>> words = system_words(entropy=lambda n: bytes(range(n)))
+    >>> hex(words(1)[0])
+    '0x706050403020100'
+    """
+    source: Any = os.urandom if entropy is None else entropy
+    if not callable(source):
+        raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
+    return _SystemWords(source)
+
+
+@dataclass(frozen=True)
+class _SystemWords:
+    """Words from a source of bytes; a class, so that a collector can go to another process."""
+
+    source: Callable[[int], bytes]
+
+    def __call__(self, n: int) -> npt.NDArray[np.uint64]:
+        try:
+            raw: object = self.source(8 * n)
+        except (TypeError, ValueError, LookupError, ArithmeticError, RuntimeError) as error:
+            why = f"raised {type(error).__name__} when asked for {8 * n} bytes"
+            raise InvalidArgument("entropy", self.source, f"{why}: it must return them") from error
+        if not isinstance(raw, bytes) or len(raw) != 8 * n:
+            got = f"{len(raw)} bytes" if isinstance(raw, bytes) else type(raw).__name__
+            remedy = f"must return exactly the {8 * n} bytes asked for, not {got}"
+            raise InvalidArgument("entropy", self.source, remedy)
+        return np.frombuffer(raw, dtype="<u8").astype(np.uint64)
