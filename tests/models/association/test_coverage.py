@@ -76,7 +76,7 @@ def test_coverage_of_a_few_cells(name: str) -> None:
     ],
     ids=str,
 )
-def test_coverage_of_cells(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_coverage_of_cells(setting: Setting, replications: Callable[..., int]) -> None:
     check_coverage(setting, replications(2000))
 
 
@@ -98,8 +98,8 @@ def bloom_coverage(R: int) -> tuple[Array, Array]:
 
 
 @pytest.mark.slow
-def test_coverage_of_hashed_pairs(replications: Callable[[int], int]) -> None:
-    R = replications(500)
+def test_coverage_of_hashed_pairs(replications: Callable[..., int]) -> None:
+    R = replications(500, least=250)
     for shares in bloom_coverage(R):
         # the mean over cells, some of which move together, has at most the error of one cell
         assert near(shares.mean(), 1 - ALPHA, R, errors=2.5)

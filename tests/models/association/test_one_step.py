@@ -60,10 +60,10 @@ def test_intervals_around_one_step() -> None:
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
 @pytest.mark.parametrize("name", ["unary", "bloom"])
 def test_intervals_around_one_step_in_many_surveys(
-    name: str, epsilon: float, where: str, replications: Callable[[int], int]
+    name: str, epsilon: float, where: str, replications: Callable[..., int]
 ) -> None:
     setting = Setting(name, (5, 5), epsilon, 10_000, where)
-    R = replications(1000) if name == "unary" else 200
+    R = replications(1000, least=250) if name == "unary" else replications(200, least=80)
     for P in (setting.independent, setting.diagonal(0.3)):
         check_one_step_intervals(setting, P, R)
 

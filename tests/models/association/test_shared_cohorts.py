@@ -71,6 +71,6 @@ def test_shared_cohorts_are_strata(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_shared_cohorts_are_strata_in_many_surveys(
-    monkeypatch: pytest.MonkeyPatch, replications: Callable[[int], int]
+    monkeypatch: pytest.MonkeyPatch, replications: Callable[..., int]
 ) -> None:
     check_shared(replications(1500), monkeypatch)

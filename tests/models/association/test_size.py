@@ -133,7 +133,7 @@ def test_sizes_of_a_few_matchings(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", DENSE, ids=str)
-def test_sizes_of_krr(shape: Any, replications: Callable[[int], int]) -> None:
+def test_sizes_of_krr(shape: Any, replications: Callable[..., int]) -> None:
     """The Wald test is conservative where labels are rare, and .048 to .062 elsewhere."""
     R, settings = replications(FULL), grid("krr", [shape])
     found = [tuple(found.rate for found in of_tables(setting, R, 2)) for setting in settings]
@@ -150,8 +150,8 @@ def test_sizes_of_krr(shape: Any, replications: Callable[[int], int]) -> None:
 @pytest.mark.parametrize("n", [10_000, 100_000])
 @pytest.mark.parametrize("shape", DENSE, ids=str)
 @pytest.mark.parametrize("name", ["unary", "bloom"])
-def test_sizes_of_bits(name: str, shape: Any, n: int, replications: Callable[[int], int]) -> None:
-    R, surveys = (replications(FULL), 50) if n == 10_000 else (replications(1000), 5)
+def test_sizes_of_bits(name: str, shape: Any, n: int, replications: Callable[..., int]) -> None:
+    R, surveys = (replications(FULL), 50) if n == 10_000 else (replications(1000, least=250), 5)
     check([of_matchings(s, R, surveys).rate for s in grid(name, [shape], [n])], R)
 
 
@@ -172,7 +172,7 @@ def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 4), (5, 5)], ids=str)
-def test_sizes_of_the_wald_test_of_bits(shape: Any, replications: Callable[[int], int]) -> None:
+def test_sizes_of_the_wald_test_of_bits(shape: Any, replications: Callable[..., int]) -> None:
     """On bounded features: on scores .3 to .5 of absent categories at epsilon 4 were rejected."""
     R, settings = replications(1000), grid("unary", [shape], [10_000])
     check([size_of_wald(setting, R) for setting in settings], R)
@@ -224,7 +224,7 @@ def test_the_printed_statistic_loses_size_and_power_at_the_boundary() -> None:
 
 
 @pytest.mark.slow
-def test_tests_that_fit_the_joint_distribution(replications: Callable[[int], int]) -> None:
+def test_tests_that_fit_the_joint_distribution(replications: Callable[..., int]) -> None:
     """lr is conservative at the boundary, and FPE16's T never rejects there."""
     R = replications(500)
     inner, bound = (Setting("krr", (5, 5), e, 10_000) for e in (2.0, 1.0))
@@ -247,8 +247,10 @@ def test_tests_that_fit_the_joint_distribution(replications: Callable[[int], int
     ],
     ids=str,
 )
-def test_the_bootstrap_of_the_likelihood_ratio_is_not_liberal(setting: Setting) -> None:
-    R = 60
+def test_the_bootstrap_of_the_likelihood_ratio_is_not_liberal(
+    setting: Setting, replications: Callable[..., int]
+) -> None:
+    R = replications(60, least=30)
     found = rejections(setting, setting.independent, R, ["bootstrap"])
     assert at_most(found["bootstrap"], ALPHA, R, errors=4)
 

@@ -65,7 +65,7 @@ def test_errors_and_coverage_of_small_lists(mechanism: Any, n: int) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", SETTINGS)
-def test_errors_and_coverage(name: str, replications: Callable[[int], int]) -> None:
+def test_errors_and_coverage(name: str, replications: Callable[..., int]) -> None:
     """50 present and 450 absent candidates."""
     surveys = Surveys(SETTINGS[name][0], zipf(50, 450), SETTINGS[name][1], [5, len(name)])
     decoded = surveys.simulate(replications(1000))
@@ -134,5 +134,5 @@ def test_fits_one_by_one(mechanism: Any) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [ldp.ORR(64, 16, 3.0), ldp.RAPPOR(32, 2, 8, 0.0, 0.2, 0.8)])
-def test_many_fits_one_by_one(mechanism: Any, replications: Callable[[int], int]) -> None:
+def test_many_fits_one_by_one(mechanism: Any, replications: Callable[..., int]) -> None:
     fitted_surveys(mechanism, 3000, R=replications(1000), seed=6)

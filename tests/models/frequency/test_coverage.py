@@ -168,13 +168,15 @@ def check(setting: Setting, R: int, fits: int) -> None:
     ids=str,
 )
 def test_coverage_of_two_settings(setting: Setting) -> None:
-    check(setting, R=2000, fits=20)
+    R = min(2000, setting.most // 8)
+    check(setting, R, fits=R // 100)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
-    check(setting, R=replications(setting.most), fits=replications(10_000) // 50)
+    R = replications(setting.most, least=250)
+    check(setting, R, fits=max(4, R // 500))
 
 
 @pytest.mark.parametrize("where", ["interior", "near"])

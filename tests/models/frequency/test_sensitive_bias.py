@@ -79,7 +79,7 @@ def test_standard_errors_of_two_settings(setting: Setting) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SIMULATED, ids=str)
-def test_standard_errors(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_standard_errors(setting: Setting, replications: Callable[..., int]) -> None:
     check_calibration(setting, replications(FULL))
 
 
@@ -124,7 +124,7 @@ def test_standard_errors_of_estimators(name: str, method: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "method"), FITTED)
 def test_standard_errors_of_estimators_in_many_surveys(
-    name: str, method: str, replications: Callable[[int], int]
+    name: str, method: str, replications: Callable[..., int]
 ) -> None:
     check_fits(name, method, replications(1000))
 

@@ -164,7 +164,7 @@ def test_simulated_coverage_of_two_settings(setting: Setting) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SIMULATED, ids=str)
-def test_simulated_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_simulated_coverage(setting: Setting, replications: Callable[..., int]) -> None:
     R = replications(FULL)
     check(setting, R, fits=R // 500)
 
@@ -254,7 +254,7 @@ def test_coverage_of_groups() -> None:
 
 
 @pytest.mark.slow
-def test_coverage_of_groups_in_many_surveys(replications: Callable[[int], int]) -> None:
+def test_coverage_of_groups_in_many_surveys(replications: Callable[..., int]) -> None:
     check_groups(replications(3000), seed=2)
 
 
@@ -279,7 +279,7 @@ def test_coverage_of_noiseless_and_noisy_counts_together() -> None:
 
 @pytest.mark.slow
 def test_coverage_of_noiseless_and_noisy_counts_in_many_surveys(
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
     check_mixed(replications(4000), seed=4)
 

@@ -62,7 +62,7 @@ def test_reports_of_the_mechanism_fit_it(setting: Setting) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", FITS, ids=str)
 def test_reports_of_the_mechanism_fit_it_in_many_surveys(
-    setting: Setting, replications: Callable[[int], int]
+    setting: Setting, replications: Callable[..., int]
 ) -> None:
     R = replications(FULL)
     assert at_most(fit_size(setting, R), ALPHA, R, errors=4)

@@ -136,7 +136,7 @@ def test_sizes_of_two_settings(setting: Sparse) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SPARSE, ids=str)
-def test_sizes(setting: Sparse, replications: Callable[[int], int]) -> None:
+def test_sizes(setting: Sparse, replications: Callable[..., int]) -> None:
     check_sizes(setting, replications(FULL))
 
 
@@ -208,7 +208,7 @@ def test_sizes_of_contrasts_in_two_settings(setting: Setting) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", CONTRASTS, ids=str)
-def test_sizes_of_contrasts(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_sizes_of_contrasts(setting: Setting, replications: Callable[..., int]) -> None:
     check_contrasts(setting, replications(FULL), fits=10)
 
 
@@ -268,7 +268,7 @@ def test_errors_of_detection_in_two_settings(setting: Setting) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SIMULATED, ids=str)
-def test_errors_of_detection(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_errors_of_detection(setting: Setting, replications: Callable[..., int]) -> None:
     check_detection(setting, replications(FULL), fits=10)
 
 

@@ -202,7 +202,7 @@ def check(found: pd.DataFrame, R: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_sizes(
-    family: Callable[[int, int], Iterator[Size]], replications: Callable[[int], int]
+    family: Callable[[int, int], Iterator[Size]], replications: Callable[..., int]
 ) -> None:
     R = replications(FULL)
     check(pd.DataFrame(family(R, R // 500)), R)
@@ -232,7 +232,7 @@ def test_sizes_of_a_few() -> None:
 
 @pytest.mark.slow
 def test_many_restrictions_need_the_covariance_under_the_null(
-    replications: Callable[[int], int],
+    replications: Callable[..., int],
 ) -> None:
     """All 19 at once, n = 2,000: with the covariance at the estimate .06 to .07 would be rejected.
 
@@ -287,7 +287,7 @@ def detection(R: int, fits: int) -> pd.DataFrame:
 
 
 @pytest.mark.slow
-def test_errors_of_detection(replications: Callable[[int], int]) -> None:
+def test_errors_of_detection(replications: Callable[..., int]) -> None:
     R = replications(FULL)
     found = detection(R, R // 500)
     assert np.all(found["bonferroni any"] <= found["holm any"])  # Holm rejects whatever it rejects

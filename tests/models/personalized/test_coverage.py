@@ -130,13 +130,13 @@ def test_coverage_of_some_settings(name: str) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_coverage(setting: Setting, replications: Callable[..., int]) -> None:
     R = replications(FULL)
     check(setting, R, fits=R // 500)
 
 
 @pytest.mark.slow
-def test_normal_intervals_fail_where_reports_are_few(replications: Callable[[int], int]) -> None:
+def test_normal_intervals_fail_where_reports_are_few(replications: Callable[..., int]) -> None:
     """Control: the reason for exact parts."""
     setting = Setting("urr", 10, 3, 1, 3.0, 10_000, "few")
     assert coverages(setting, replications(FULL)).wald.min() < 0.9
@@ -170,9 +170,7 @@ class Hard(Setting):
 @pytest.mark.slow
 @pytest.mark.parametrize("index", range(len(HARD)))
 @pytest.mark.parametrize("kind", KINDS)
-def test_coverage_of_hard_settings(
-    kind: str, index: int, replications: Callable[[int], int]
-) -> None:
+def test_coverage_of_hard_settings(kind: str, index: int, replications: Callable[..., int]) -> None:
     """At least .94 from 50 reports and epsilon = .1 on."""
     R = replications(FULL)
     k, _, pi = HARD[index]
@@ -184,7 +182,7 @@ def test_coverage_of_hard_settings(
 
 
 @pytest.mark.slow
-def test_uncorrelated_parts_cover_too_much(replications: Callable[[int], int]) -> None:
+def test_uncorrelated_parts_cover_too_much(replications: Callable[..., int]) -> None:
     """Control: bots and categories share the respondents."""
     setting = Hard("urr", 2, 0, 1, 3.0, 10_000, "", 0)
     cells = coverages(setting, replications(FULL))
@@ -196,7 +194,7 @@ def test_uncorrelated_parts_cover_too_much(replications: Callable[[int], int]) -
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("case", ["none", "mixed"])
 def test_without_background_intervals_cover_what_is_estimated(
-    kind: str, case: str, replications: Callable[[int], int]
+    kind: str, case: str, replications: Callable[..., int]
 ) -> None:
     """The frequencies as they would be if bots were spread like the rest."""
     R = replications(2000)

@@ -93,7 +93,7 @@ def test_sizes_of_a_setting() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SIZES, ids=str)
-def test_sizes(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_sizes(setting: Setting, replications: Callable[..., int]) -> None:
     check_sizes(setting, replications(FULL))
 
 
@@ -133,7 +133,7 @@ def presence(setting: Setting, R: int) -> tuple[Array, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
-def test_presence_keeps_its_level(kind: str, replications: Callable[[int], int]) -> None:
+def test_presence_keeps_its_level(kind: str, replications: Callable[..., int]) -> None:
     R = replications(FULL)
     reached = 0.0
     for epsilon, n in itertools.product((0.1, 1.0, 3.0, 6.0), (200, 1000, 10_000, 100_000)):
