@@ -103,10 +103,10 @@ def test_incomplete_lists() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("case", INCOMPLETE, ids=str)
-def test_more_incomplete_lists(case: Incomplete) -> None:
-    case.check(300, [11, case.strings])
+def test_more_incomplete_lists(case: Incomplete, replications: Callable[..., int]) -> None:
+    case.check(replications(300, least=150), [11, case.strings])
     if case.share == 0.4 and case.strings <= 5:
-        case.control(100, [12, case.strings])
+        case.control(50, [12, case.strings])
 
 
 # ---- does the list fit?

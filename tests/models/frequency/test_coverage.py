@@ -175,7 +175,7 @@ def test_coverage_of_two_settings(setting: Setting) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
-    R = replications(setting.most, least=250)
+    R = replications(setting.most, least=125)
     check(setting, R, fits=max(4, R // 500))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,7 @@ def test_lasso_of_a_small_list() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("absent", "least"), [(450, 20.5), (5000, 17.5)])
-def test_lasso(absent: int, least: float) -> None:
+def test_lasso(absent: int, least: float, replications: Callable[..., int]) -> None:
     # inversion detects 21.5 among 500
     mechanism = ldp.RAPPOR(128, 2, 64, f=0.5, p=0.5, q=0.75)
-    check_lasso(mechanism, zipf(50, absent), 10**6, R=150, least=least, seed=17)
+    check_lasso(mechanism, zipf(50, absent), 10**6, replications(150, least=75), least, seed=17)

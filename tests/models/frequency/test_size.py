@@ -269,7 +269,7 @@ def detection(R: int, fits: int) -> pd.DataFrame:
     rows = []
     for i, design, mechanism, _, n in settings():
         p = frequencies("zeros", mechanism, n)
-        surveys = min(R, 500) if isinstance(mechanism, ldp.CustomMechanism) else R
+        surveys = min(R // 10, 500) if isinstance(mechanism, ldp.CustomMechanism) else R
         counts = draw(mechanism, p, n, surveys, generator(8, i))
         row: dict[str, Any] = {"design": design, "k": mechanism.k, "n": n, "surveys": surveys}
         pvalues = presence(mechanism, counts, n)
