@@ -194,9 +194,9 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage_and_width(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) -> None:
     """Coverage .935, less three Monte Carlo standard errors; width as Wald's of the maximum."""
-    R, p = replications(2000), np.array(setting.p)
+    R, p = replications(2000, least=250), np.array(setting.p)
     ends = simulated(setting, R)
     share = coverage(ends["ours"], p)
     assert share.min() > 0.935 - 3 * np.sqrt(0.935 * 0.065 / R), share
