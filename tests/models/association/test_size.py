@@ -174,7 +174,7 @@ def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
 @pytest.mark.parametrize("shape", [(3, 4), (5, 5)], ids=str)
 def test_sizes_of_the_wald_test_of_bits(shape: Any, replications: Callable[..., int]) -> None:
     """On bounded features: on scores .3 to .5 of absent categories at epsilon 4 were rejected."""
-    R, settings = replications(1000), grid("unary", [shape], [10_000])
+    R, settings = replications(1000, least=250), grid("unary", [shape], [10_000])
     check([size_of_wald(setting, R) for setting in settings], R)
 
 
