@@ -83,7 +83,6 @@ def _scan(mechanism: ldp.Mechanism, scale: Scale) -> Row:
 
     jobs = {
         "ours": lambda: OwnedCells(mechanism, grams).sums(v),
-        "rough": lambda: OwnedCells(mechanism, grams).rough_sums(v),
         "plain": plain,
     }
     gap = float(np.abs(jobs["ours"]() - plain()).max())
@@ -91,7 +90,7 @@ def _scan(mechanism: ldp.Mechanism, scale: Scale) -> Row:
     ns = {name: seconds / size * 1e9 for name, seconds in spent.items()}
     figure = (
         f"{ns['plain'] / ns['ours']:.3g} x the speed ({ns['ours']:,.0f} ns a gram, not "
-        f"{ns['plain']:,.0f}), apart by {gap:.0e}; rough sums {ns['plain'] / ns['rough']:.3g} x"
+        f"{ns['plain']:,.0f}), apart by {gap:.0e}"
     )
     what = f"test {size:,} grams at {POSITIONS} positions, {C:,} cohorts of {m} cells"
     return Row(what, "cells stored, one position after the other", figure, "1e-9", gap <= 1e-9)

@@ -17,10 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from types import ModuleType
 
-from ldpstats import errors, privacy
-from ldpstats.channels.base import Channel
-from ldpstats.channels.combined import Kronecker, Mapped, Stacked
-from ldpstats.channels.structured import Bits, Dense, Uniformised
+from ldpstats import channels, errors, mechanisms, privacy
 from ldpstats.errors import (
     BoundaryWarning,
     BudgetSpent,
@@ -37,31 +34,7 @@ from ldpstats.errors import (
 )
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
-from ldpstats.mechanisms import (
-    KRAPPOR,
-    KRR,
-    ORAPPOR,
-    ORR,
-    PUM,
-    RAPPOR,
-    URAP,
-    URR,
-    CandidateMap,
-    Client,
-    Collector,
-    CustomMechanism,
-    ForcedResponse,
-    Mangat,
-    Mechanism,
-    PUMClient,
-    RAPPORClient,
-    UnrelatedQuestion,
-    Warner,
-    lump,
-    mechanism_from_dict,
-    paired,
-    withhold,
-)
+from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.dictionary.model import DictionaryModel
@@ -77,75 +50,67 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __version__ = "0.1.0"
 
+_ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+
 __all__ = [
-    "KRAPPOR",
-    "KRR",
-    "ORAPPOR",
-    "ORR",
-    "PUM",
-    "RAPPOR",
-    "URAP",
-    "URR",
+    *mechanisms.__all__,
+    *_ON_DEMAND,
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
-    "Bits",
     "BoundaryWarning",
     "BudgetSpent",
-    "CandidateMap",
-    "Channel",
-    "Client",
-    "Collector",
     "ConvergenceWarning",
     "Counts",
-    "CustomMechanism",
-    "Dense",
     "DictionaryClient",
     "DictionaryModel",
     "DictionaryReports",
     "DictionaryResults",
     "DictionarySurvey",
     "Effect",
-    "ForcedResponse",
     "FrequencyModel",
     "FrequencyResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
-    "Kronecker",
     "LDPError",
     "LDPWarning",
-    "Mangat",
-    "Mapped",
-    "Mechanism",
     "MechanismMismatch",
     "MisfitWarning",
     "NotAvailable",
     "NotIdentified",
-    "PUMClient",
     "PersonalizedModel",
     "PersonalizedResults",
-    "RAPPORClient",
     "Reports",
-    "Stacked",
     "TestResult",
-    "Uniformised",
     "UnknownCategory",
-    "UnrelatedQuestion",
-    "Warner",
+    "channels",
     "errors",
-    "lump",
-    "mechanism_from_dict",
-    "paired",
     "privacy",
     "two_sample_test",
-    "withhold",
 ]
 
-_ON_DEMAND = ("datasets", "io", "planning")  # imported when they are first named
+_ELSEWHERE = {  # names that the field uses, and ours
+    "GRR": "generalised randomised response is KRR(categories, epsilon)",
+    "RR": "randomised response is KRR(categories, epsilon), for two answers too",
+    "SUE": "symmetric unary encoding (basic RAPPOR) is KRAPPOR(categories, epsilon)",
+    "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
+    "OLH": "optimised local hashing is ORR(n_outputs, n_cohorts, epsilon) with n_outputs near "
+    "exp(epsilon) + 1",
+    "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
+    **{
+        name: f"channels are in ldpstats.channels: ldpstats.channels.{name}"
+        for name in channels.__all__
+    },
+}
 
 
 def __getattr__(name: str) -> ModuleType:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
-    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}")
+    hint = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -94,7 +94,7 @@ def candidates(mechanism: ldp.Mechanism) -> tuple[str, ...] | None:
     return WORDS if mechanism.is_open else None
 
 
-def channel(mechanism: ldp.Mechanism) -> ldp.Channel:
+def channel(mechanism: ldp.Mechanism) -> ldp.channels.Channel:
     """The channel of the categories or candidates."""
     return mechanism.channel(candidates(mechanism))
 

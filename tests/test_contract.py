@@ -87,7 +87,7 @@ def test_likelihood(mechanism: ldp.Mechanism) -> None:
     np.testing.assert_allclose(rows.gram(v), (scaled.T * v) @ scaled, rtol=1e-12)
 
 
-def all_answers(mechanism: ldp.Mechanism) -> ldp.Channel:
+def all_answers(mechanism: ldp.Mechanism) -> ldp.channels.Channel:
     """The channel of every answer that there can be: of hashed ones, every Bloom filter."""
     if not mechanism.n_cohorts:
         return mechanism.channel()

@@ -1,8 +1,13 @@
-"""Every vignette runs as it is; the numbers that it prints are asserted in the script itself."""
+"""Every vignette runs as it is, and asserts the numbers that it prints.
+
+The simulations behind them are in `benchmarks/studies/`; `tests/studies/` computes a part of each
+again and asserts what the vignettes leave out.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -29,6 +34,17 @@ def test_the_vignettes_are_found() -> None:
     expected = {"01_survey", "02_krr_or_rappor", "03_open_alphabets", "04_rappor_candidates"}
     expected |= {"05_association", "06_utility_optimised", "07_personal", "08_unknown_dictionary"}
     assert expected <= set(NAMES)
+
+
+@pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)
+def test_a_vignette_reads_like_a_short_paper(script: Path) -> None:
+    """80 to 300 lines; what redoes experiments of a paper sets its numbers beside ours."""
+    text = script.read_text(encoding="utf-8")
+    assert 80 <= len(text.splitlines()) <= 300
+    if script.stem not in ("01_survey", "04_rappor_candidates"):
+        (heading,) = re.findall(r"^# \|.*\| here \|$", text, re.M)
+        rows = text[text.index(heading) :].split("\n\n")[0]
+        assert rows.count("\n# |") >= 8
 
 
 @pytest.mark.parametrize("script", VIGNETTES, ids=NAMES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
+from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
@@ -124,7 +125,10 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return `value` as plain text if it is one of `choices`."""
     text = str.__str__(value) if isinstance(value, str) else None
     if text not in choices:
-        raise InvalidArgument(name, value, "must be one of " + ", ".join(map(repr, choices)))
+        alike = get_close_matches(text.casefold(), choices, 1) if text else []
+        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        remedy = f"must be one of {', '.join(map(repr, choices))}{hint}"
+        raise InvalidArgument(name, value, remedy)
     return text
 
 

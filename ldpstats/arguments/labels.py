@@ -91,31 +91,7 @@ def encode(
 ) -> tuple[npt.NDArray[np.int64], int]:
     """Return codes of `values` among `labels`, and how many missing values were set aside.
 
-    Parameters
-    ----------
-    name : str
-        Argument to name in an error.
-    values : array-like, shape (n,), or a single label
-        Labels; None, NaN, NaT and pd.NA are missing.
-    labels : Index, shape (k,)
-        The labels in order.
-    missing : {"raise", "count"}
-        Refuse missing values, or leave them out of the codes and return their number.
-    check : bool
-        False trusts an integer array to hold labels 0 .. k-1: for a caller whose own pass over the
-        codes finds those out of range.
-
-    Returns
-    -------
-    codes : array of int64, shape (n - n_missing,)
-    n_missing : int
-
-    Raises
-    ------
-    InvalidArgument
-        For missing values unless `missing` is "count".
-    UnknownCategory
-        For a value that is no label; nothing is dropped or mapped.
+    ``check=False`` trusts integers to be labels 0 .. k-1: the caller finds those out of range.
     """
     missing = one_of("missing", missing, ("raise", "count"))
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
@@ -183,15 +159,7 @@ def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
 def sensitive_codes(
     sensitive: object, labels: pd.Index[Any], name: str = "sensitive"
 ) -> npt.NDArray[np.int64]:
-    """Codes of the sensitive ones among `labels`, in increasing order.
-
-    Raises
-    ------
-    InvalidArgument
-        For what is no collection of labels, and for labels that occur twice.
-    UnknownCategory
-        For what is no label.
-    """
+    """Codes of the sensitive ones among `labels`, in increasing order."""
     if isinstance(sensitive, str | bytes) or not isinstance(sensitive, Iterable):
         raise InvalidArgument(
             name, sensitive, "must be a set or list of categories; an empty one protects nothing"
@@ -292,11 +260,6 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
 
     Labels that the Series lacks get the value `absent`; None refuses that. Values that are missing
     from a Series that has their label stay missing, for the caller to refuse.
-
-    Raises
-    ------
-    InvalidArgument
-        For labels that are unknown, occur twice, or are lacking.
     """
     if not isinstance(values, pd.Series):
         return values

@@ -58,13 +58,7 @@ class BitScores:
     own: Array
 
     def information(self, p: Array) -> Array:
-        """Mean of ``w w' / d`` over noise, shape (k, k): the expected information of a report.
-
-        Parameters
-        ----------
-        p : array, shape (k,)
-            Frequencies; they may add up to less than one, where other reports tell the rest.
-        """
+        """Mean of ``w w' / d`` over noise, shape (k, k): the expected information of a report."""
         t, weight = self._nodes(p)
         tilted, log = self._tilted(p, t, self.noise)
         mass = weight * np.exp(log.sum(axis=1) - t * (self.constant @ p))
@@ -74,22 +68,7 @@ class BitScores:
         return np.asarray(J)
 
     def moments(self, p: Array, features: Array) -> tuple[Array, Array]:
-        """Raw moments of ``u_i = features_i . w / d`` of one report.
-
-        Parameters
-        ----------
-        p : array, shape (k,)
-            Frequencies in d.
-        features : array, shape (k, k)
-            One feature a row; row i belongs to category i.
-
-        Returns
-        -------
-        own : array, shape (3, k)
-            Means of u_i, u_i^2, u_i^3 where i is the category.
-        mean : array, shape (3, k)
-            The same over reports of the frequencies p.
-        """
+        """Raw moments of ``u_i = features_i . w / d`` of one report."""
         F, own_F = features, np.diagonal(features)
         t, weight = self._nodes(p)
         tilted, log = self._tilted(p, t, self.noise)
@@ -140,22 +119,7 @@ class BitScores:
 
 
 def unary_scores(p1: float, p0: float, owners: int, others: Array) -> BitScores:
-    """Scores of unary reports, for `owners` categories with a bit each and others without.
-
-    Parameters
-    ----------
-    p1, p0 : float
-        P(own bit = 1) and P(any other bit = 1), both in (0, 1).
-    owners : int
-        Categories that own a bit; they come first.
-    others : array, shape (k - owners,)
-        Likelihood of a report under each category that owns no bit, over that of noise.
-
-    Examples
-    --------
-    >>> unary_scores(0.75, 0.25, 2, np.array([1.0])).gain
-    array([2.66666667, 2.66666667, 0.        ])
-    """
+    """Scores of unary reports, for `owners` categories with a bit each and others without."""
     present, absent = p1 / p0, (1.0 - p1) / (1.0 - p0)
     if p1 < p0:  # a clear bit is evidence for its owner: swap set and clear
         present, absent, p1, p0 = absent, present, 1.0 - p1, 1.0 - p0

@@ -165,13 +165,7 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
 
 
 def as_channel(name: str, Q: Any) -> Channel:
-    """The channel of what may be a channel, a mechanism or an array.
-
-    Raises
-    ------
-    InvalidArgument
-        For what is no channel, with `name` to call it.
-    """
+    """The channel of what may be a channel, a mechanism or an array."""
     if isinstance(Q, Channel):
         return Q
     if isinstance(Q, Guarded) and isinstance(channel := Q.channel(), Channel):

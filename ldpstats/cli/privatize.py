@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import csv
-from dataclasses import MISSING, fields
+import re
+from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import ldpstats as ldp
@@ -17,23 +18,9 @@ from ldpstats.cli.common import (
     progress,
 )
 from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.mechanisms import MECHANISMS
 
 __all__ = ["add_privatize"]
-
-
-_MECHANISMS: dict[str, type[ldp.Mechanism]] = {
-    "forced-response": ldp.ForcedResponse,
-    "krappor": ldp.KRAPPOR,
-    "krr": ldp.KRR,
-    "mangat": ldp.Mangat,
-    "orappor": ldp.ORAPPOR,
-    "orr": ldp.ORR,
-    "rappor": ldp.RAPPOR,
-    "unrelated-question": ldp.UnrelatedQuestion,
-    "urap": ldp.URAP,
-    "urr": ldp.URR,
-    "warner": ldp.Warner,
-}
 
 
 # the options that are fields of a mechanism: what they are parsed by, and their help
@@ -64,6 +51,19 @@ _PARAMETERS: dict[str, tuple[type, str]] = {
 _LABELS = ("categories", "alphabet")
 
 
+def _mechanisms() -> dict[str, type[ldp.Mechanism]]:
+    """The mechanisms that these options can specify, by their names on the command line."""
+    return {
+        re.sub("(?<=[a-z])(?=[A-Z])", "-", name).lower(): kind
+        for name, kind in MECHANISMS.items()
+        if all(f.name in _PARAMETERS or f.default is not MISSING for f in _fields(kind))
+    }
+
+
+def _fields(kind: type[ldp.Mechanism]) -> tuple[Field[Any], ...]:
+    return fields(kind)  # type: ignore[arg-type]  # every mechanism is a dataclass
+
+
 _PRIVATIZE = """\
 Privatise a column of answers, with the operating system's randomness. The true answers are never
 copied; of the other columns only those that --keep names are. Whoever holds INPUT sees every
@@ -86,6 +86,21 @@ start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
 """
 
 
+_KNOWN_AS = {  # names that the field uses, and ours
+    "grr": "krr",
+    "olh": "orr with --n-outputs near exp(epsilon) + 1",
+    "oue": "krappor with --theta 0.5",
+    "sue": "krappor",
+}
+
+
+def _own_name(name: str) -> str:
+    """The name of a mechanism as it is; one that the field uses is refused with ours."""
+    if name.lower() in _KNOWN_AS:
+        raise argparse.ArgumentTypeError(f"{name} is called {_KNOWN_AS[name.lower()]} here")
+    return name
+
+
 def add_privatize(commands: Any) -> None:
     words = "replace a column of true answers by privatised reports"
     command = commands.add_parser("privatize", help=words, description=_PRIVATIZE, **HOW)
@@ -98,8 +113,9 @@ def add_privatize(commands: Any) -> None:
     words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
     add("--survey", metavar="FILE", help=words)
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
-    names = sorted(_MECHANISMS)
-    made.add_argument("--mechanism", choices=names, metavar="NAME", help=", ".join(names))
+    names = sorted(_mechanisms())
+    add_made = made.add_argument
+    add_made("--mechanism", type=_own_name, choices=names, metavar="NAME", help=", ".join(names))
     for name, (kind, text) in _PARAMETERS.items():
         flags = [f"-{name}"] if name == "f" else []
         made.add_argument(*flags, option(name), type=kind, help=text)
@@ -161,10 +177,10 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             "--spec is missing: pass a specification, or --mechanism with its options and "
             "--write-spec, because the reports cannot be analysed without a specification"
         )
-    kind = _MECHANISMS[given.mechanism]
+    kind = _mechanisms()[given.mechanism]
     known = {
         field.name: field.default is MISSING or field.name in ("sensitive", "epsilon")
-        for field in fields(kind)  # type: ignore[arg-type]
+        for field in _fields(kind)
         if field.name in _PARAMETERS
     }
     for name in options:

@@ -60,27 +60,7 @@ Tables are .csv, .csv.gz or .parquet files with named columns; they may be large
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit status.
-
-    Parameters
-    ----------
-    argv : sequence of str, optional
-        Arguments; those of the process by default.
-
-    Returns
-    -------
-    int
-        0 success, 1 an audit that found a leak or no privacy, 2 bad input, 130 interrupted, 141
-        broken pipe. An interruption before `main` runs, while Python imports the package, is
-        Python's own: a traceback. SIGTERM and SIGHUP end the process, as they do by default, after
-        unfinished files are gone.
-
-    Examples
-    --------
-    >>> main(["--version"])
-    ldpstats 0.1.0
-    0
-    """
+    """Run a command and return its exit status."""
     try:
         _fill_standard_streams()
         with cleaning_up(), _quiet_interruptions():

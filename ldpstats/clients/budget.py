@@ -37,10 +37,6 @@ class Budget(ABC):
         """What `draw` returns, once the number of `reports` in it is counted.
 
         Nothing is given out that is not counted; where `draw` fails nothing is.
-
-        Raises
-        ------
-        BudgetSpent
         """
 
     def _check(self, made: int, more: int) -> None:
@@ -114,24 +110,7 @@ class FileBudget(Budget):
 
 
 def opened_budget(reports: int | None, state: object, fingerprint: str) -> Budget:
-    """The budget of a client, in its file where it has one.
-
-    Parameters
-    ----------
-    reports : int, optional
-        How many reports it may make, from the first on; None is no limit.
-    state : path-like, optional
-        The file.
-    fingerprint : str
-        Of what is reported.
-
-    Raises
-    ------
-    InvalidArgument
-        If `reports` is not a positive integer, or the file is not the state of such a client.
-    MechanismMismatch
-        For the file of a client of another mechanism.
-    """
+    """The budget of a client, in its file where it has one."""
     limit = None if reports is None else positive_integer("reports", reports)
     if state is None:
         return MemoryBudget(limit)

@@ -18,22 +18,7 @@ _MOST_COHORTS = 1 << 16
 def check_epsilon(
     source: object, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool
 ) -> None:
-    """Refuse an epsilon that is infinite, unless that is allowed, or above what a device allows.
-
-    Parameters
-    ----------
-    source : object
-        What is specified, for messages.
-    epsilon : float
-        What it spends, in nats; inf where nothing is protected.
-    max_epsilon : float, optional
-        The most that the device may spend.
-    allow_no_privacy : bool
-
-    Raises
-    ------
-    InvalidArgument
-    """
+    """Refuse an epsilon that is infinite, unless that is allowed, or above what a device allows."""
     allowed = boolean("allow_no_privacy", allow_no_privacy)
     if max_epsilon is not None:
         most = positive_number("max_epsilon", max_epsilon, (0.0, np.inf))

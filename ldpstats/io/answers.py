@@ -151,20 +151,7 @@ class Answers:
         totals: list[int],
         **how: Any,
     ) -> Iterator[pd.DataFrame]:
-        """The chunks of the table of reports.
-
-        Parameters
-        ----------
-        client : Collector or Client
-        remedy : str
-            What to do about an answer that it refuses.
-        columns : callable
-            Makes the new columns of a chunk of reports and of who is absent, (n,).
-        totals : list of two int
-            Numbers of reports and of missing answers, which are added up.
-        **how
-            chunk_rows and advance, as in `read_column`.
-        """
+        """The chunks of the table of reports."""
         kept, source = self.kept, self.kept.source
         where = f"{source}, column {kept.answers!r}"
         how |= {"optional": kept.optional, "secret": True}

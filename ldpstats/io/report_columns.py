@@ -144,28 +144,7 @@ class ReportColumn:
         return missing_texts(self.path, self.na, labels)
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
-        """The reports of a chunk, and which of its rows have none.
-
-        Parameters
-        ----------
-        frame : DataFrame, n rows
-            From `read_columns`.
-        done : int
-            Rows of the file that came before.
-
-        Returns
-        -------
-        reports : Reports
-            Of the rows that have one.
-        missing : array of bool, shape (n,)
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing report, unless they are counted, and one that cannot be.
-        MechanismMismatch
-            For a row with another mechanism's fingerprint in the column of fingerprints.
-        """
+        """The reports of a chunk, and which of its rows have none."""
         for column in self.optional:
             read_fingerprints(self.path, frame, column, self._missing_texts, self.mechanism, done)
         values, absent = present(

@@ -54,17 +54,7 @@ def _harmless(error: BaseException) -> BaseException:
 
 
 def privatized(client: Any, values: Array, named: Named, remedy: str) -> Any:
-    """What a client makes of answers; an error tells where the first is that it refuses.
-
-    Parameters
-    ----------
-    client : Collector, Client or those of a dictionary survey
-    values : array, shape (n,)
-    named : callable
-        What to call value i in the error, or all values, given None.
-    remedy : str
-        What the error says.
-    """
+    """What a client makes of answers; an error tells where the first is that it refuses."""
     kind, place = InvalidArgument, None
     try:
         return client.privatize(values)

@@ -64,13 +64,7 @@ def read_mechanism(path: FilePath) -> Mechanism:
 
 
 def json_document(path: FilePath) -> Any:
-    """What a JSON file holds.
-
-    Raises
-    ------
-    InvalidArgument
-        For a file that cannot be read, is not JSON, or in which an object repeats a field.
-    """
+    """What a JSON file holds."""
     with reading(path), open(path, encoding="utf-8-sig") as file:
         text = file.read()
     try:

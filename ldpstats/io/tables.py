@@ -284,24 +284,7 @@ def write_table(
     beside: Mapping[FilePath, str] | None = None,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write frames as the chunks of one table.
-
-    Parameters
-    ----------
-    frames : iterable of DataFrame
-        Columns of objects, None where missing, or of an ArrowDtype.
-    path : path-like
-    types : mapping
-        Arrow type of the columns of objects that are not text, in Parquet.
-    stored : mapping of str to mapping of bytes to bytes
-        What to store beside columns, in Parquet.
-    force : bool
-        Whether existing files may be overwritten.
-    beside : mapping of path-like to str
-        Other files, and their text, that appear together with the table or not at all.
-    spreadsheet_safe : bool
-        Write cells of CSV as `guarded` does.
-    """
+    """Write frames as the chunks of one table."""
     check_spreadsheet_safe(spreadsheet_safe, path)
     suffix, more = file_format(path), dict(beside or {})
     with replacing_all([path, *more], force) as (temporary, *others):

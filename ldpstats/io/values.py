@@ -114,26 +114,7 @@ def present(
     na: Sequence[str],
     secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """The values that are there, their text turned into labels, and a mask of those that are not.
-
-    Parameters
-    ----------
-    where : str
-        The column, in words, for errors.
-    column : Series, shape (n,)
-        From `read_columns`.
-    to_label : callable, optional
-        From `label_of`.
-    na : sequence of str
-        Text that means a missing answer; from `missing_texts`.
-    secret : bool
-        Whether they are true answers, of which no error shows any.
-
-    Returns
-    -------
-    values : array, shape (n - number missing,)
-    missing : array of bool, shape (n,)
-    """
+    """The values that are there, their text turned into labels, and a mask of missing ones."""
     column = _plain(where, column, secret)
     missing = column.isna().to_numpy(dtype=bool)
     if column.dtype != object:

@@ -35,23 +35,7 @@ _PLACE[((np.uint64(1) << np.arange(64, dtype=np.uint64)) * _SEQUENCE) >> np.uint
 
 
 def bit_mix(packed: npt.NDArray[np.uint8], x: Array) -> Array:
-    """Y x for the bits Y, shape (u, k), of packed reports; bytes where x is zero are not read.
-
-    Parameters
-    ----------
-    packed : array of uint8, shape (u, ceil(k/8))
-        Bit j of a report is in byte j // 8 at position j % 8.
-    x : array, shape (k,)
-
-    Returns
-    -------
-    array, shape (u,)
-
-    Examples
-    --------
-    >>> bit_mix(np.array([[0b101], [0b110]], dtype=np.uint8), np.array([1.0, 2.0, 4.0]))
-    array([5., 6.])
-    """
+    """Y x for the bits Y, shape (u, k), of packed reports; bytes where x is zero are not read."""
     padded = np.zeros((packed.shape[1], 8))
     padded.reshape(-1)[: x.size] = x
     used = np.flatnonzero(padded.any(axis=1))
@@ -63,13 +47,7 @@ def bit_mix(packed: npt.NDArray[np.uint8], x: Array) -> Array:
 
 
 def bit_sums(packed: npt.NDArray[np.uint8], v: Array, k: int) -> Array:
-    """Y' v for the bits Y, shape (u, k), of packed reports.
-
-    Examples
-    --------
-    >>> bit_sums(np.array([[0b101], [0b110]], dtype=np.uint8), np.array([1.0, 10.0]), 3)
-    array([ 1., 10., 11.])
-    """
+    """Y' v for the bits Y, shape (u, k), of packed reports."""
     v = np.asarray(v, dtype=np.float64)
     whole = len(packed) - len(packed) % _TOGETHER
     out = v[whole:] @ np.unpackbits(packed[whole:], axis=1, bitorder="little")
@@ -78,22 +56,7 @@ def bit_sums(packed: npt.NDArray[np.uint8], v: Array, k: int) -> Array:
 
 
 def listed(packed: npt.NDArray[np.uint8]) -> tuple[Array, Array] | None:
-    """The set bits of each report, where a list of them takes no more memory than the bits.
-
-    Returns
-    -------
-    starts : array of int64, shape (u + 1,)
-    at : array of uint16 or uint32
-        Report i has the bits ``at[starts[i]:starts[i + 1]]`` set. None where at most one bit in
-        16, or in 32, may be and more are.
-
-    Examples
-    --------
-    >>> packed = np.array([[0, 0b100], [0b1, 0]], dtype=np.uint8)
-    >>> starts, at = listed(packed)
-    >>> starts, at
-    (array([0, 1, 2]), array([10,  0], dtype=uint16))
-    """
+    """The set bits of each report, where a list of them takes no more memory than the bits."""
     counts = np.zeros(len(packed) + 1, dtype=np.int64)
     for part, words in _words(packed):
         counts[1:][part] = np.bitwise_count(words).sum(axis=1, dtype=np.int64)

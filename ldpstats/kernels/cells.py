@@ -136,21 +136,7 @@ def _likelihoods(report: Any, own: Any, m: int, table: Any, factor: Any, row: An
 
 @compiled
 def bloom_mix(packed: Any, cohort: Any, cells: Any, m: int, table: Any, p: Any, out: Any) -> None:
-    """Set out[i] to the probability of report i if the candidates have the frequencies p.
-
-    Parameters
-    ----------
-    packed : array of uint8, shape (u, ceil(m/8))
-    cohort : array of int, shape (u,)
-    cells : array, shape (C, S, h)
-        Bits of each candidate, m where a hash repeats another.
-    m : int
-        Number of bits.
-    table : array, shape (256, 8)
-        Factors of the bits of each byte.
-    p : array, shape (S,)
-    out : array, shape (u,)
-    """
+    """Set out[i] to the probability of report i if the candidates have the frequencies p."""
     factor, row = np.empty(8 * packed.shape[1] + 1), np.zeros(-(-p.size // 4) * 4)
     padded = np.zeros(row.size)
     padded[: p.size] = p

@@ -66,13 +66,6 @@ def _compress(state: U32, words: U32) -> None:
     """Take one block of 64 bytes into each of the hashes (FIPS 180-4, section 6.2.2).
 
     A lane is a column: the loops over lanes have no branch, so that they run on vectors.
-
-    Parameters
-    ----------
-    state : (8, LANES) uint32
-        The hashes so far, updated in place.
-    words : (64, LANES) uint32
-        The blocks in the first 16 rows; the other rows are overwritten.
     """
     for t in range(16, 64):
         for j in range(LANES):
@@ -145,15 +138,6 @@ def sha256_words(text: Any, offsets: Any, out: U64) -> None:
 
     Each lane takes the next string as soon as its own is done: strings of any length share the
     vectors, and a long one keeps only its own lane busy.
-
-    Parameters
-    ----------
-    text : (bytes,) uint8
-        The strings one after the other.
-    offsets : (n + 1,) int64
-        String i is text[offsets[i]:offsets[i + 1]].
-    out : (n,) uint64
-        Filled in place.
     """
     words = np.zeros((64, LANES), dtype=np.uint32)
     state = np.zeros((8, LANES), dtype=np.uint32)
@@ -250,23 +234,7 @@ def _keep_distinct(own: Any, size: int, n_cells: np.uint64) -> None:
 def owner_sums(
     hashes: U64, keys: U64, n_cells: np.uint64, joined: bool, tables: Any, out: Any
 ) -> None:
-    """Sum the entries of several tables at the cells that strings own; no cell is stored.
-
-    Parameters
-    ----------
-    hashes : (S,) uint64
-    keys : (U, r) uint64
-        Joined: of U groups of r cohorts of one hash each. Else: of U cohorts of r hashes.
-    n_cells : uint64
-        m.
-    joined : bool
-        Whether the cells of a group are digits, in base m, of one entry of its tables; or entries
-        themselves, of which a repeated one counts once.
-    tables : (U, K, m**r) or (U, K, m + 1) float64
-        Not joined, the last entry is zero: it takes the place of a repetition.
-    out : (K, S) float64
-        Filled in place.
-    """
+    """Sum the entries of several tables at the cells that strings own; no cell is stored."""
     U, r = keys.shape
     K, S = out.shape
     own = np.empty((r, _PART), dtype=np.uint32)

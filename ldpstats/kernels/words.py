@@ -71,17 +71,7 @@ def sfc64_rows(a: U64, b: U64, c: U64, count: np.uint64, out: U64) -> None:
 
 @compiled
 def sfc64_lanes(state: U64, count: np.uint64, out: U64) -> None:
-    """Fill out[:, j] with the next words of stream j.
-
-    Parameters
-    ----------
-    state : (3, LANES) uint64
-        The a, b, c of each stream, updated in place.
-    count : uint64
-        The counter that all streams share, one more than the number of rows drawn before.
-    out : (rows, LANES) uint64
-        Filled in place; rows is a multiple of `STEPS`.
-    """
+    """Fill out[:, j] with the next words of stream j."""
     a, b, c = state[0].copy(), state[1].copy(), state[2].copy()  # known not to overlap
     for i in range(0, out.shape[0], STEPS):
         sfc64_rows(a, b, c, count + np.uint64(i), out[i : i + STEPS])
@@ -191,20 +181,6 @@ def krr(
     """Answer k-RR with the words that `sfc64_lanes` gives; see `samplers.sample_krr`.
 
     The words are used as they are made, so that none of them leaves the nearest cache.
-
-    Parameters
-    ----------
-    state, count
-        As in `sfc64_lanes`.
-    codes, out : (n,) uint64
-        True codes, and the reports (filled in place).
-    k, keep_high, spare : uint64
-        Number of categories, high half of the threshold, and 2**32 mod k.
-
-    Returns
-    -------
-    (m,) int64, (m,) uint64
-        Increasing positions of the users whom their one word does not settle, and these words.
     """
     a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
     rows = np.empty((BLOCK // LANES, LANES), dtype=np.uint64)
@@ -233,21 +209,6 @@ def coins(state: U64, count: np.uint64, flips: U64, out: U64) -> Any:
 
     A row of words takes digits, with the words that `sfc64_lanes` gives, until none of its lanes
     is tied or the digits end.
-
-    Parameters
-    ----------
-    state, count
-        As in `sfc64_lanes`.
-    flips : (r + 1,) uint64
-        All ones where a digit of the threshold differs from the one before it, else zero; before
-        the first and after the last of the r digits come zeros. r is a multiple of `STEPS`.
-    out : (n,) uint64
-        Filled in place: 64 bits in a word, each 1 where its fraction is below the threshold.
-
-    Returns
-    -------
-    int
-        Number of rows of words that were drawn.
     """
     a, b, c = state[0].copy(), state[1].copy(), state[2].copy()
     result, tied = np.empty(LANES, dtype=np.uint64), np.empty(LANES, dtype=np.uint64)
@@ -280,18 +241,7 @@ def coins(state: U64, count: np.uint64, flips: U64, out: U64) -> Any:
 
 @compiled
 def add_columns(packed: npt.NDArray[np.uint8], spread: U64, total: npt.NDArray[np.int64]) -> None:
-    """Add the bits of each column of `packed` to `total`.
-
-    Parameters
-    ----------
-    packed : (n, n_bytes) uint8
-        Bits, least significant first within a byte.
-    spread : (256,) uint64
-        spread[b] holds the eight bits of byte b in its eight bytes, so that one addition advances
-        eight counters. A counter of one byte is emptied after 255 rows, before it overflows.
-    total : (8 n_bytes,) int64
-        Added to in place.
-    """
+    """Add the bits of each column of `packed` to `total`."""
     counters = np.empty(packed.shape[1], dtype=np.uint64)
     for start in range(0, packed.shape[0], 255):
         counters[:] = 0

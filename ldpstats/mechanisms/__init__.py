@@ -9,6 +9,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.custom import CustomMechanism
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.base import CandidateMap
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
@@ -25,7 +26,6 @@ from ldpstats.mechanisms.unary import KRAPPOR
 __all__ = [
     "KRAPPOR",
     "KRR",
-    "MECHANISMS",
     "ORAPPOR",
     "ORR",
     "PUM",
@@ -36,8 +36,8 @@ __all__ = [
     "Client",
     "Collector",
     "CustomMechanism",
+    "Enumerated",
     "ForcedResponse",
-    "LumpedUnary",
     "Mangat",
     "Mechanism",
     "PUMClient",
@@ -50,21 +50,12 @@ __all__ = [
     "withhold",
 ]
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    "CustomMechanism": CustomMechanism,
-    "ForcedResponse": ForcedResponse,
-    "KRAPPOR": KRAPPOR,
-    "KRR": KRR,
-    "LumpedUnary": LumpedUnary,
-    "Mangat": Mangat,
-    "ORAPPOR": ORAPPOR,
-    "ORR": ORR,
-    "RAPPOR": RAPPOR,
-    "URAP": URAP,
-    "URR": URR,
-    "UnrelatedQuestion": UnrelatedQuestion,
-    "Warner": Warner,
-}
+_KINDS = (
+    *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
+    *(URAP, URR, UnrelatedQuestion, Warner),
+)
+MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
+"""What `mechanism_from_dict` reads, and the command line offers where its options suffice."""
 
 
 def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:

@@ -19,7 +19,6 @@ from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.krr import KRR
-from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 
 __all__ = ["ForcedResponse", "Mangat", "UnrelatedQuestion", "Warner"]
@@ -33,10 +32,6 @@ class _Binary(Enumerated):
     @property
     def categories(self) -> pd.Index[Any]:  # type: ignore[override]
         return pd.Index(["no", "yes"], dtype=object)
-
-    @property
-    def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
-        return self.categories
 
     def __str__(self) -> str:
         return f"{type(self).__name__}(epsilon={self.epsilon:.6g})"
@@ -53,12 +48,6 @@ class _Device(_Binary):
         self._closed(candidates)
         yes = np.array(self._yes())
         return Dense(np.column_stack([1.0 - yes, yes]))
-
-    def sample(self, codes: Array, words: Words) -> Array:
-        return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
-
-    def sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]

@@ -12,8 +12,6 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.sampling import realised, samplers
-from ldpstats.sampling.words import Words
 
 __all__ = ["CustomMechanism"]
 
@@ -67,9 +65,3 @@ class CustomMechanism(Enumerated):
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
         return Dense(self.Q)
-
-    def sample(self, codes: Array, words: Words) -> Array:
-        return samplers.sample_rows(codes, samplers.integer_rows(self.Q), words)
-
-    def sampler_epsilon(self) -> float:
-        return realised.realised_epsilon_rows(samplers.integer_rows(self.Q))

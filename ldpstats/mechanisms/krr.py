@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
@@ -52,12 +51,6 @@ class KRR(Enumerated):
     def __post_init__(self) -> None:
         object.__setattr__(self, "categories", as_labels("categories", self.categories))
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
-
-    @property
-    def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
-        """The reports, which are the categories."""
-        labels: pd.Index[Any] = self.categories
-        return labels
 
     def channel(self, candidates: Any = None) -> Uniformised:
         self._closed(candidates)

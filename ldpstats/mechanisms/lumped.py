@@ -328,20 +328,7 @@ class LumpedUnary(Mechanism):
         return BitCounts(ones[None, :], np.array([nobs]), self)
 
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
-        """Counts from the sums of the bits of all categories but the last.
-
-        Parameters
-        ----------
-        n : array-like of int, shape (k - 1,) or (1, k - 1)
-            How often each bit was set, in category order.
-        nobs : int
-            Number of reports; bit sums alone do not say.
-
-        Raises
-        ------
-        InvalidArgument
-            For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
-        """
+        """Counts from the sums of the bits of all categories but the last."""
         return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:

@@ -28,14 +28,7 @@ Array = npt.NDArray[Any]
 
 
 def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
-    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1).
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> hashed_rates([ldp.ORR(n_outputs=4, n_cohorts=1024, epsilon=1.0)]).other
-    array([[0.25]])
-    """
+    """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
     high, low = np.array([mechanism._probabilities() for mechanism in mechanisms]).T[:, :, None]
     shared = np.array([[mechanism._background()] for mechanism in mechanisms])
     other = low + (high - low) * shared
@@ -45,29 +38,7 @@ def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
 def report_variances(
     rates: Rates, frequency: float = 0.0, n_hashes: int = 1, likelihood: bool = False
 ) -> Array:
-    """Variance from one report of the frequency of an answer, shape (e,).
-
-    Parameters
-    ----------
-    rates : Rates
-        Of e mechanisms, shape (e, 1).
-    frequency : float
-        Of the answer.
-    n_hashes : int
-        Bits that it owns.
-    likelihood : bool
-        Whether its bits are decoded by their likelihood, or added up.
-
-    Examples
-    --------
-    >>> from ldpstats.planning.rates import krr_rates
-    >>> report_variances(krr_rates(31, np.array([1.0, 4.0]))).round(3)
-    array([10.743,  0.029])
-    >>> import ldpstats as ldp
-    >>> rates = hashed_rates([ldp.RAPPOR(128, 2, 64, f=0.0, p=0.25, q=0.75)])
-    >>> report_variances(rates, 0.0, 2).round(3), report_variances(rates, 0.0, 2, True).round(3)
-    (array([0.395]), array([0.242]))
-    """
+    """Variance from one report of the frequency of an answer, shape (e,)."""
     single = rates.deviations(np.array([frequency]), np.ones(1))[..., 0] ** 2
     if likelihood:
         return np.asarray(1.0 / np.expm1(n_hashes * np.log1p(1.0 / single)))

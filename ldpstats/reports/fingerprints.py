@@ -31,23 +31,7 @@ def is_fingerprint(text: object) -> bool:
 
 
 def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done: int = 0) -> None:
-    """Refuse rows of another mechanism or survey; fields that are missing or empty say nothing.
-
-    Parameters
-    ----------
-    where, column : str
-        The column of fingerprints in words, for errors, and its name.
-    values : array-like, shape (n,)
-    made_by : Mechanism or DictionarySurvey
-        The one that the reports are read with.
-    done : int
-        Rows of the table that came before.
-
-    Raises
-    ------
-    MechanismMismatch
-        For the first field that holds anything but the fingerprint of `made_by`.
-    """
+    """Refuse rows of another mechanism or survey; fields that are missing or empty say nothing."""
     try:
         codes, distinct = pd.factorize(pd.Series(values))
     except (TypeError, ValueError):  # lists, arrays

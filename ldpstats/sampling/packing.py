@@ -12,30 +12,7 @@ __all__ = ["column_sums", "unpack"]
 
 
 def column_sums(packed: U8, n_bits: int) -> I64:
-    """Count, for each bit, the reports in which it is 1.
-
-    Parameters
-    ----------
-    packed : (n, ceil(n_bits / 8)) uint8
-        Packed reports, from `sample_bits`.
-    n_bits : int
-        Number of bits of a report.
-
-    Returns
-    -------
-    (n_bits,) int64
-        Counts.
-
-    Raises
-    ------
-    InvalidArgument
-        If `packed` has another type or width.
-
-    Examples
-    --------
-    >>> column_sums(np.array([[1, 0], [3, 2]], dtype=np.uint8), 10)
-    array([2, 1, 0, 0, 0, 0, 0, 0, 0, 1])
-    """
+    """Count, for each bit, the reports in which it is 1."""
     _check_packed(packed, n_bits)
     total = np.zeros(8 * packed.shape[1], dtype=np.int64)
     if packed.size >= 8 * LARGE:
@@ -51,30 +28,7 @@ def column_sums(packed: U8, n_bits: int) -> I64:
 
 
 def unpack(packed: U8, n_bits: int) -> npt.NDArray[np.bool_]:
-    """Return packed reports as one boolean a bit.
-
-    Parameters
-    ----------
-    packed : (n, ceil(n_bits / 8)) uint8
-        Packed reports, from `sample_bits`.
-    n_bits : int
-        Number of bits of a report.
-
-    Returns
-    -------
-    (n, n_bits) bool
-        The bits.
-
-    Raises
-    ------
-    InvalidArgument
-        If `packed` has another type or width.
-
-    Examples
-    --------
-    >>> unpack(np.array([[5]], dtype=np.uint8), 3)
-    array([[ True, False,  True]])
-    """
+    """Return packed reports as one boolean a bit."""
     _check_packed(packed, n_bits)
     return np.unpackbits(packed, axis=1, bitorder="little", count=n_bits).view(np.bool_)
 

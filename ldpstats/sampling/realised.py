@@ -26,28 +26,6 @@ def realised_epsilon_krr(k: int, keep: int) -> float:
 
     The likelihood ratio of the true code to another, KBR16 eq. 4 in integers, is
     (k keep + 2**64 - keep) / (2**64 - keep).
-
-    Parameters
-    ----------
-    k : int
-        Number of categories, at least 1.
-    keep : int
-        Threshold in [0, 2**64].
-
-    Returns
-    -------
-    float
-        Rounded once from the exact ratio; infinite at keep = 2**64, zero for one category.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_epsilon_krr(2, 2**63) == math.log(3)
-    True
     """
     if k < 1:
         raise InvalidArgument("k", k, "must be at least 1")
@@ -61,28 +39,6 @@ def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
     """Return the epsilon that `sample_bits` realises for values that set disjoint bits, in nats.
 
     It is `hashes` times abs(ln(p1 (1 - p0) / (p0 (1 - p1)))), as in EPK14 Theorem 2.
-
-    Parameters
-    ----------
-    p1, p0 : int
-        Thresholds of a bit that the value sets and of one that it does not, in [0, 2**64].
-    hashes : int
-        Number of bits that a value sets, at least 1.
-
-    Returns
-    -------
-    float
-        Rounded from the exact ratio; infinite where one of two values excludes a report.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_epsilon_bits(3 * 2**62, 2**62) == math.log(9)
-    True
     """
     _check_threshold("p1", p1)
     _check_threshold("p0", p0)
@@ -97,26 +53,6 @@ def realised_ratios(own: int, other: int) -> tuple[float, float]:
 
     A report of the bit can favour the owner by the first, and a stranger by the second; their sum
     is `realised_epsilon_bits` of one hash.
-
-    Parameters
-    ----------
-    own, other : int
-        Thresholds of a bit that the answer owns and of one that it does not, in [0, 2**64].
-
-    Returns
-    -------
-    float, float
-        Rounded from the exact ratios; infinite where a report excludes one of the two.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range.
-
-    Examples
-    --------
-    >>> realised_ratios(3 * 2**62, 2**61) == (math.log(6), math.log(3.5))
-    True
     """
     _check_threshold("own", own)
     _check_threshold("other", other)
@@ -126,26 +62,7 @@ def realised_ratios(own: int, other: int) -> tuple[float, float]:
 
 
 def realised_epsilon_rows(rows: IntegerRows) -> float:
-    """Return the epsilon that `sample_rows` realises, in nats.
-
-    Parameters
-    ----------
-    rows : IntegerRows
-        The channel, from `integer_rows`.
-
-    Returns
-    -------
-    float
-        The largest log ratio of two weights of one output, rounded from the exact integers;
-        infinite where some rows give an output and others never do.
-
-    Examples
-    --------
-    >>> realised_epsilon_rows(integer_rows([[0.75, 0.25], [0.25, 0.75]])) == math.log(3)
-    True
-    >>> realised_epsilon_rows(integer_rows([[1.0, 0.0], [0.5, 0.5]]))
-    inf
-    """
+    """Return the epsilon that `sample_rows` realises, in nats."""
     n_outputs = 1 + max(int(outputs[-1]) for outputs in rows.outputs)
     seen = np.zeros(n_outputs, dtype=np.int64)
     high, low = np.zeros(n_outputs, dtype=np.uint64), np.full(n_outputs, ALL)
@@ -167,23 +84,6 @@ def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
     A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
     with probability share / of. The likelihood ratio of that value to any other is
     (keep of + (2**64 - keep) share) / ((2**64 - keep) share).
-
-    Parameters
-    ----------
-    keep : int
-        Threshold in [0, 2**64].
-    share, of : int
-        1 <= share <= of.
-
-    Returns
-    -------
-    float
-        Rounded once from the exact ratio; infinite at keep = 2**64.
-
-    Examples
-    --------
-    >>> realised_epsilon_kept(2**63, 1, 2) == math.log(3)   # k-RR with two categories
-    True
     """
     _check_threshold("keep", keep)
     replaced = (CERTAIN - keep) * share
@@ -191,25 +91,13 @@ def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
 
 
 def weights_of(rows: IntegerRows, x: int) -> list[int]:
-    """Return the integer weights of row x, which sum to 2**64.
-
-    Examples
-    --------
-    >>> weights_of(integer_rows([[0.25, 0.0, 0.75]]), 0) == [2**62, 3 * 2**62]
-    True
-    """
+    """Return the integer weights of row x, which sum to 2**64."""
     ends = [0, *(int(upper) + 1 for upper in rows.upper[x])]
     return [after - before for before, after in pairwise(ends)]
 
 
 def log_ratio(numerator: int, denominator: int) -> float:
-    """Return ln(numerator / denominator) of exact integers, rounded once or twice.
-
-    Examples
-    --------
-    >>> log_ratio(2**64 + 1, 2**64) == 2.0**-64
-    True
-    """
+    """Return ln(numerator / denominator) of exact integers, rounded once or twice."""
     if numerator == denominator:
         return 0.0
     if denominator == 0:

@@ -47,32 +47,7 @@ ALL = np.uint64(CERTAIN - 1)
 
 
 def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
-    """Return probability * 2**64 as an integer, from the exact value of the float.
-
-    Parameters
-    ----------
-    probability : float
-        In [0, 1].
-    rounding : {"down", "up"}
-        Which neighbouring integer to take where the product is none.
-
-    Returns
-    -------
-    int
-        In [0, 2**64].
-
-    Raises
-    ------
-    InvalidArgument
-        If `probability` is outside [0, 1] or not a number, or `rounding` is another word.
-
-    Examples
-    --------
-    >>> threshold(0.75, "down") == 3 * 2**62
-    True
-    >>> threshold(1e-25, "down"), threshold(1e-25, "up")
-    (0, 1)
-    """
+    """Return probability * 2**64 as an integer, from the exact value of the float."""
     if not 0 <= probability <= 1:
         raise InvalidArgument("probability", probability, "must lie in [0, 1], for example 0.25")
     if rounding not in ("down", "up"):
@@ -91,36 +66,6 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     interval, 2019). Two rare cases leave a user pending: a tie of the high halves, which a further
     word settles by the low half of `keep`, and Lemire's rejection, which draws again. Users are
     taken in chunks; the pending ones of a chunk are settled, in order, before the next chunk.
-
-    Parameters
-    ----------
-    codes : (n,) int64
-        True codes, in [0, k).
-    k : int
-        Number of categories, in [1, 2**32).
-    keep : int
-        Threshold of the probability of reporting the true code outright, in [0, 2**64].
-    words : Words
-        Source of random words.
-
-    Returns
-    -------
-    (n,) int64
-        Reports, in [0, k).
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range; the first code outside [0, k) is named.
-
-    Examples
-    --------
-    A source of zeros is always under the threshold, a source of ones never:
-
-    >>> sample_krr([0, 1, 2], 3, 2**63, lambda n: np.zeros(n, np.uint64))
-    array([0, 1, 2])
-    >>> sample_krr([0, 1, 2], 3, 2**63, lambda n: np.full(n, 2**64 - 1, np.uint64))
-    array([2, 2, 2])
     """
     true = _integers("codes", codes, 1)
     if not 1 <= k < 1 << 32:
@@ -182,37 +127,7 @@ def sample_bits(
     p0: int | Sequence[int],
     words: Words,
 ) -> U8:
-    """Draw independent bits: 1 with probability p1 at a row's positions, with p0 elsewhere.
-
-    Parameters
-    ----------
-    positions : (n, h) int64
-        The h positions that each respondent's value sets, in [0, n_bits). A position that a row
-        names twice (a hash collision) counts once.
-    n_bits : int
-        Number of bits of a report, at least 1.
-    p1, p0 : int or (n_bits,) sequence of int
-        Thresholds in [0, 2**64], for all bits or for each.
-    words : Words
-        Source of random words.
-
-    Returns
-    -------
-    (n, ceil(n_bits / 8)) uint8
-        Packed reports: bit j is bit j % 8 of byte j // 8; the padding bits are zero.
-
-    Raises
-    ------
-    InvalidArgument
-        If an argument is outside its range or has the wrong shape.
-
-    Examples
-    --------
-    >>> noiseless = sample_bits([[0], [9]], 10, 2**64, 0, lambda n: np.zeros(n, np.uint64))
-    >>> noiseless
-    array([[1, 0],
-           [0, 2]], dtype=uint8)
-    """
+    """Draw independent bits: 1 with probability p1 at a row's positions, with p0 elsewhere."""
     place = _integers("positions", positions, 2)
     if n_bits < 1:
         raise InvalidArgument("n_bits", n_bits, "must be at least 1")
@@ -231,26 +146,7 @@ def sample_bits(
 
 
 def sample_coins(n: int, p: int, words: Words) -> npt.NDArray[np.bool_]:
-    """Draw n independent coins, each true with probability p / 2**64.
-
-    Parameters
-    ----------
-    n : int
-        Number of coins.
-    p : int
-        Threshold in [0, 2**64].
-    words : Words
-        Source of random words.
-
-    Returns
-    -------
-    (n,) bool
-
-    Examples
-    --------
-    >>> sample_coins(3, 2**64, lambda n: np.zeros(n, np.uint64))
-    array([ True,  True,  True])
-    """
+    """Draw n independent coins, each true with probability p / 2**64."""
     _check_threshold("p", p)
     packed = _coin_bytes(-(-n // 8), p, words)
     return np.unpackbits(packed, count=n, bitorder="little").view(np.bool_)
@@ -386,26 +282,6 @@ def integer_rows(Q: npt.ArrayLike) -> IntegerRows:
 
     A weight is floor(Q[x, y] * 2**64), but at least 1 where Q[x, y] > 0; the largest entry of the
     row takes what is left. Zero entries stay zero.
-
-    Parameters
-    ----------
-    Q : (k, l) array_like of float
-        Row-stochastic matrix.
-
-    Returns
-    -------
-    IntegerRows
-        The rows, ready for `sample_rows`.
-
-    Raises
-    ------
-    InvalidArgument
-        If `Q` is not a matrix of non-negative numbers whose rows sum to one within 1e-9.
-
-    Examples
-    --------
-    >>> integer_rows([[0.5, 0.0, 0.5]]).outputs
-    (array([0, 2]),)
     """
     matrix = np.asarray(Q, dtype=np.float64)
     if matrix.ndim != 2 or matrix.size == 0:
@@ -433,33 +309,7 @@ def _upper(row: npt.NDArray[np.float64]) -> U64:
 
 
 def sample_rows(codes: npt.ArrayLike, rows: IntegerRows, words: Words) -> I64:
-    """Draw one output from the row of each true code, by inversion; one word serves a user.
-
-    Parameters
-    ----------
-    codes : (n,) int64
-        True codes, each the index of a row.
-    rows : IntegerRows
-        The channel, from `integer_rows`.
-    words : Words
-        Source of random words.
-
-    Returns
-    -------
-    (n,) int64
-        Outputs; output y of row x has probability weight(x, y) / 2**64 exactly.
-
-    Raises
-    ------
-    InvalidArgument
-        If a code is the index of no row.
-
-    Examples
-    --------
-    >>> rows = integer_rows([[0.5, 0.0, 0.5]])
-    >>> sample_rows([0, 0], rows, lambda n: np.array([0, 2**63], np.uint64))
-    array([0, 2])
-    """
+    """Draw one output from the row of each true code, by inversion; one word serves a user."""
     true = _integers("codes", codes, 1)
     _check_range("codes", true, len(rows.upper))
     out = np.empty_like(true)

@@ -56,27 +56,6 @@ def simulation_words(rng: np.random.Generator) -> SimulationWords:
     streams (one of numpy's own bit generators), keyed once by `rng`, answer: eight times faster
     than filling an array from `rng`. The same state of `rng` and the same requests give the same
     words.
-
-    Parameters
-    ----------
-    rng : numpy.random.Generator
-        The state of the simulation. It advances with the first requests.
-
-    Returns
-    -------
-    SimulationWords
-        Function of n that returns an array of n uniform words, shape (n,), uint64.
-
-    Raises
-    ------
-    InvalidArgument
-        If `rng` is not a generator, for example a seed.
-
-    Examples
-    --------
-    >>> words = simulation_words(np.random.default_rng(1))
-    >>> words(3).shape, str(words(3).dtype)
-    ((3,), 'uint64')
     """
     given: object = rng
     if not isinstance(given, np.random.Generator):
@@ -88,31 +67,7 @@ def simulation_words(rng: np.random.Generator) -> SimulationWords:
 
 
 def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
-    """Return a source of words for real collection, from the operating system.
-
-    Parameters
-    ----------
-    entropy : callable, optional
-        ``entropy(n)`` returns n random bytes. The default is `os.urandom`; a test injects its own.
-
-    Returns
-    -------
-    Words
-        Function of n that returns an array of n words, shape (n,), uint64, read from 8 n bytes,
-        the least significant byte of each word first.
-
-    Raises
-    ------
-    InvalidArgument
-        If `entropy` is not callable or, when words are drawn, returns anything but exactly the
-        number of bytes that it was asked for. The bytes themselves never enter a message.
-
-    Examples
-    --------
-    >>> words = system_words(entropy=lambda n: bytes(range(n)))
-    >>> hex(words(1)[0])
-    '0x706050403020100'
-    """
+    """Return a source of words for real collection, from the operating system."""
     source: Any = os.urandom if entropy is None else entropy
     if not callable(source):
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")

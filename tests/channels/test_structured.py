@@ -13,13 +13,13 @@ from ldpstats.problems.rows.base import FixedEntry, StackedRows
 RNG = np.random.default_rng(3)
 
 
-def random_channel(k: int, l: int) -> ldp.Dense:  # noqa: E741
-    return ldp.Dense(RNG.dirichlet(np.ones(l), size=k))
+def random_channel(k: int, l: int) -> ldp.channels.Dense:  # noqa: E741
+    return ldp.channels.Dense(RNG.dirichlet(np.ones(l), size=k))
 
 
 def test_kronecker_is_the_product_of_its_parts() -> None:
-    a, b, c = random_channel(3, 4), ldp.Uniformised(2, 0.4, 0.3), random_channel(2, 3)
-    joint = ldp.Kronecker([a, b, c])
+    a, b, c = random_channel(3, 4), ldp.channels.Uniformised(2, 0.4, 0.3), random_channel(2, 3)
+    joint = ldp.channels.Kronecker([a, b, c])
     Q = joint.matrix()
     assert Q.shape == joint.shape == (12, 24)
     p = RNG.dirichlet(np.ones(12))
@@ -28,12 +28,12 @@ def test_kronecker_is_the_product_of_its_parts() -> None:
     code = np.ravel_multi_index(tuple(y.T), (4, 2, 3))
     np.testing.assert_allclose(joint.likelihood(tuple(y.T)), Q[:, code].T, atol=1e-15)
     assert joint.epsilon() == pytest.approx(a.epsilon() + b.epsilon() + c.epsilon())
-    assert joint.epsilon() == pytest.approx(ldp.Dense(Q).epsilon())
+    assert joint.epsilon() == pytest.approx(ldp.channels.Dense(Q).epsilon())
 
 
 def test_stacked_is_a_choice_of_channel() -> None:
-    a, b = random_channel(3, 4), ldp.Uniformised(3, 0.4, 0.2)
-    stacked = ldp.Stacked([a, b], np.array([0.25, 0.75]))
+    a, b = random_channel(3, 4), ldp.channels.Uniformised(3, 0.4, 0.2)
+    stacked = ldp.channels.Stacked([a, b], np.array([0.25, 0.75]))
     Q = stacked.matrix()
     assert Q.shape == stacked.shape == (3, 7)
     p = RNG.dirichlet(np.ones(3))
@@ -42,12 +42,13 @@ def test_stacked_is_a_choice_of_channel() -> None:
         stacked.likelihood((np.array([1, 3]), np.array([0]))), Q[:, [1, 3, 4]].T, atol=1e-15
     )
     assert stacked.epsilon() == pytest.approx(max(a.epsilon(), b.epsilon()))
-    assert ldp.Stacked([a, b], np.array([0.0, 1.0])).epsilon() == pytest.approx(b.epsilon())
+    stacked = ldp.channels.Stacked([a, b], np.array([0.0, 1.0]))
+    assert stacked.epsilon() == pytest.approx(b.epsilon())
 
 
 def test_bits_with_several_hashes_match_the_enumeration() -> None:
     members = np.array([[0, 2], [1, 1], [3, 0]])  # the second value's hashes collide
-    channel = ldp.Bits(members, 4, p1=0.7, p0=0.2)
+    channel = ldp.channels.Bits(members, 4, p1=0.7, p0=0.2)
     Q = channel.matrix()
     np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=1e-15)
     patterns = np.arange(16)
@@ -56,16 +57,16 @@ def test_bits_with_several_hashes_match_the_enumeration() -> None:
     np.testing.assert_allclose(channel.likelihood(packed), Q.T, atol=1e-15)
     p = np.array([0.5, 0.3, 0.2])
     np.testing.assert_allclose(channel.bit_means(p), (p @ Q) @ bits, atol=1e-15)
-    assert channel.epsilon() == pytest.approx(ldp.Dense(Q).epsilon(), abs=1e-12)
+    assert channel.epsilon() == pytest.approx(ldp.channels.Dense(Q).epsilon(), abs=1e-12)
 
 
 @pytest.mark.parametrize(("p1", "p0"), [(1.0, 0.25), (0.5, 0.0), (0.3, 0.6)])
 def test_bits_at_the_edge(p1: float, p0: float) -> None:
-    channel = ldp.Bits(np.array([[0], [1]]), 2, p1, p0)
+    channel = ldp.channels.Bits(np.array([[0], [1]]), 2, p1, p0)
     Q = channel.matrix()
     packed = np.arange(4, dtype=np.uint8)[:, None]
     np.testing.assert_allclose(channel.likelihood(packed), Q.T, atol=1e-15)
-    assert channel.epsilon() == pytest.approx(ldp.Dense(Q).epsilon(), abs=1e-12)
+    assert channel.epsilon() == pytest.approx(ldp.channels.Dense(Q).epsilon(), abs=1e-12)
 
 
 def test_wide_reports_do_not_underflow() -> None:
@@ -79,7 +80,7 @@ def test_wide_reports_do_not_underflow() -> None:
 
 def test_fixed_entry_is_the_restricted_mixture() -> None:
     W = RNG.random((6, 4))
-    base = ldp.Dense(np.full((4, 2), 0.5)).rows(np.zeros(0, int))
+    base = ldp.channels.Dense(np.full((4, 2), 0.5)).rows(np.zeros(0, int))
     assert base.shape == (0, 4)
     rows = FixedEntry(StackedRows((_dense(W[:2]), _dense(W[2:]))), 1, 0.3)
     r = np.array([0.2, 0.5, 0.3])

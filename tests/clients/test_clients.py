@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from grid import MECHANISMS, WORDS
 from scipy import stats
 
 import ldpstats as ldp
 from ldpstats.mechanisms.hashed.rappor_client import _below, _keyed_words
-from grid import MECHANISMS, WORDS
 
 # p = 0 and q = 1: every report is the permanent response itself
 BARE = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.0, q=1.0)

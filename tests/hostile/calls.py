@@ -687,10 +687,10 @@ def _state_file(folder: Path) -> str:
 
 
 def _channel_sites(e: Examples) -> Iterator[Site]:
-    Q = ldp.Dense([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
-    yield Site("Dense", ldp.Dense, {"Q": Q.Q.tolist()})
-    yield Site("Stacked", ldp.Stacked, {"channels": [Q, Q], "shares": [0.5, 0.5]})
-    yield Site("Kronecker", ldp.Kronecker, {"channels": [Q, Q]})
+    Q = ldp.channels.Dense([[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]])
+    yield Site("Dense", ldp.channels.Dense, {"Q": Q.Q.tolist()})
+    yield Site("Stacked", ldp.channels.Stacked, {"channels": [Q, Q], "shares": [0.5, 0.5]})
+    yield Site("Kronecker", ldp.channels.Kronecker, {"channels": [Q, Q]})
     test = {"null": "p = q", "statistic": 1.0, "df": 1.0, "method": "a test"}
     yield Site("TestResult.chi_square", ldp.TestResult.chi_square, test)
     yield Site("TestResult", ldp.TestResult, test | {"pvalue": 0.3})

@@ -197,16 +197,16 @@ def test_bad_labels() -> None:
         LEVELS.channel(),
         ldp.URR(4, range(4), epsilon=0.3).channel(),
         ldp.URR(4, (), epsilon=0.3).channel(),
-        ldp.Uniformised(3, 1.0, 0.0),
-        ldp.Uniformised(3, 0.0, np.array([0.5, 0.5, 0.0])),
-        ldp.Uniformised(3, 0.6, np.array([0.4, 0.0, 0.0])),
-        ldp.Uniformised(3, -0.2, 0.4),
-        ldp.Bits(np.array([[0], [1], [2]]), 3, 0.6, 0.3),
-        ldp.Bits(np.array([[0, 1], [1, 2]]), 3, 1.0, 0.3),
+        ldp.channels.Uniformised(3, 1.0, 0.0),
+        ldp.channels.Uniformised(3, 0.0, np.array([0.5, 0.5, 0.0])),
+        ldp.channels.Uniformised(3, 0.6, np.array([0.4, 0.0, 0.0])),
+        ldp.channels.Uniformised(3, -0.2, 0.4),
+        ldp.channels.Bits(np.array([[0], [1], [2]]), 3, 0.6, 0.3),
+        ldp.channels.Bits(np.array([[0, 1], [1, 2]]), 3, 1.0, 0.3),
     ],
 )
-def test_classes_are_those_of_the_matrix(channel: ldp.Channel) -> None:
-    found, dense = channel.output_classes(), ldp.Dense(channel.matrix()).output_classes()
+def test_classes_are_those_of_the_matrix(channel: ldp.channels.Channel) -> None:
+    found, dense = channel.output_classes(), ldp.channels.Dense(channel.matrix()).output_classes()
     np.testing.assert_allclose(found.log_ratio, dense.log_ratio, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(found.sole, dense.sole)
     np.testing.assert_array_equal(found.size, dense.size)
@@ -225,7 +225,7 @@ def test_classes_are_those_of_the_matrix(channel: ldp.Channel) -> None:
 )
 def test_patterns_of_urap_are_one_class(urap: ldp.URAP) -> None:
     found = urap.channel().output_classes()
-    dense = ldp.Dense(urap.channel().matrix()).output_classes()
+    dense = ldp.channels.Dense(urap.channel().matrix()).output_classes()
     S = len(urap.sensitive)
     told = 2**S if S else 0  # where the columns of what is revealed begin
     if S:
@@ -246,11 +246,11 @@ def test_pairs_by_brute_force() -> None:
     rng = np.random.default_rng(2)
     Q0 = random_channel(rng, 4, 3)
     after = [random_channel(rng, 4, l) for l in (2, 5, 1)]  # noqa: E741
-    same = [sequential(Q0, after[0]), sequential(ldp.Dense(Q0), [after[0]] * 3)]
+    same = [sequential(Q0, after[0]), sequential(ldp.channels.Dense(Q0), [after[0]] * 3)]
     for found in (*same, sequential(Q0, np.array([after[0]] * 3))):
         for x, y0, y1 in np.ndindex(4, 3, 2):
             assert found.Q[x, 2 * y0 + y1] == Q0[x, y0] * after[0][x, y1]
-    found = sequential(Q0, [ldp.Dense(after[0]), after[1], after[2].tolist()])
+    found = sequential(Q0, [ldp.channels.Dense(after[0]), after[1], after[2].tolist()])
     parts = [Q0[:, [y]] * Q1 for y, Q1 in enumerate(after)]
     np.testing.assert_array_equal(found.Q, np.hstack(parts))
 
@@ -425,7 +425,7 @@ def test_reports_of_one_category_may_become_one() -> None:
 
 
 def test_processing_of_mechanisms_and_by_channels() -> None:
-    R = ldp.Dense(np.eye(5)[::-1])
+    R = ldp.channels.Dense(np.eye(5)[::-1])
     np.testing.assert_array_equal(post_process(URR, R).Q, URR.channel().matrix()[:, ::-1])
     np.testing.assert_array_equal(
         post_process(URR, R, SENSITIVE).Q, post_process(URR.channel(), R, AT).Q

@@ -289,12 +289,7 @@ def _identity(found: os.stat_result) -> tuple[int, int]:
 
 
 def _put_new(temporary: str, path: str) -> None:
-    """Give a file the name `path` too, unless there is such a file.
-
-    Raises
-    ------
-    FileExistsError
-    """
+    """Give a file the name `path` too, unless there is such a file."""
     try:
         os.link(temporary, path)
     except OSError as error:

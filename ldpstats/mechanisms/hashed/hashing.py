@@ -82,28 +82,7 @@ _MANY_CELLS = 1 << 20
 
 
 def hash_strings(name: str, values: object) -> U64:
-    """Hashes of strings to 64 bits: step 1 of the specification.
-
-    Parameters
-    ----------
-    name : str
-        Argument to name in an error.
-    values : list, tuple, ndarray, Series or Index of str, shape (n,)
-
-    Returns
-    -------
-    array of uint64, shape (n,)
-
-    Raises
-    ------
-    InvalidArgument
-        For entries that are missing, no strings, or have no UTF-8 form.
-
-    Examples
-    --------
-    >>> [hex(h) for h in hash_strings("values", ["", "a"])]
-    ['0x141cfc9842c4b0e3', '0xcabd1bca128197ca']
-    """
+    """Hashes of strings to 64 bits: step 1 of the specification."""
     column = _column(name, values)
     if len(column) >= _MANY_STRINGS:
         hashes = _hash_buffers(column)
@@ -197,21 +176,7 @@ def _arrow_strings(column: Any) -> Any:
 
 
 def mix64(z: U64) -> U64:
-    """Mix the bits of numbers by a bijection: step 2 of the specification.
-
-    Parameters
-    ----------
-    z : array of uint64, of any shape but ()
-
-    Returns
-    -------
-    array of uint64, of the shape of z
-
-    Examples
-    --------
-    >>> mix64(np.array([0, 1], dtype=np.uint64))
-    array([                  0, 6238072747940578789], dtype=uint64)
-    """
+    """Mix the bits of numbers by a bijection: step 2 of the specification."""
     z = z ^ (z >> np.uint64(30))
     z *= np.uint64(0xBF58476D1CE4E5B9)
     z ^= z >> np.uint64(27)
@@ -221,22 +186,7 @@ def mix64(z: U64) -> U64:
 
 
 def keys(n_cohorts: int, n_hashes: int) -> U64:
-    """Keys K(c, j) of all cohorts and hashes: step 3 of the specification.
-
-    Returns
-    -------
-    array of uint64, shape (C, h)
-
-    Raises
-    ------
-    InvalidArgument
-        Beyond the limits of the specification.
-
-    Examples
-    --------
-    >>> [hex(key) for key in keys(n_cohorts=2, n_hashes=1)[:, 0]]
-    ['0xe220a8397b1dcdaf', '0xa5535d75dd6e7a02']
-    """
+    """Keys K(c, j) of all cohorts and hashes: step 3 of the specification."""
     n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     return _keys(np.arange(n_cohorts, dtype=np.uint64)[:, None], n_hashes)
@@ -287,34 +237,7 @@ def _checked_hashes(hashes: object) -> U64:
 
 
 def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Array:
-    """Cells of strings in every cohort: step 4 of the specification.
-
-    Parameters
-    ----------
-    hashes : array of uint64, shape (S,)
-        From `hash_strings`.
-    n_cohorts, n_hashes, n_cells : int
-        C, h and m.
-
-    Returns
-    -------
-    array of uint16 (where m < 65535) or uint32, shape (C, S, h)
-        Entries 0 .. m-1; different hashes may give a string the same cell, see `distinct_cells`.
-
-    Raises
-    ------
-    InvalidArgument
-        Beyond the limits of the specification.
-
-    Examples
-    --------
-    >>> hashed_cells(hash_strings("values", ["a", "Zürich"]), n_cohorts=2, n_hashes=2, n_cells=100)
-    array([[[14, 59],
-            [20, 54]],
-    <BLANKLINE>
-           [[41, 20],
-            [72, 58]]], dtype=uint16)
-    """
+    """Cells of strings in every cohort: step 4 of the specification."""
     hashes, K = _checked_hashes(hashes), keys(n_cohorts, n_hashes)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
@@ -331,32 +254,7 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
 def own_cells(
     hashes: U64, cohort: npt.ArrayLike, n_hashes: int, n_cells: int
 ) -> npt.NDArray[np.int64]:
-    """Cells of respondents, each in her own cohort: step 4 of the specification.
-
-    Parameters
-    ----------
-    hashes : array of uint64, shape (n,)
-        Hash of each respondent's value, from `hash_strings`.
-    cohort : array-like of int, shape (n,)
-        Her cohort, from 0.
-    n_hashes, n_cells : int
-        h and m.
-
-    Returns
-    -------
-    array of int64, shape (n, h)
-
-    Raises
-    ------
-    InvalidArgument
-        Beyond the limits of the specification, or for cohorts of another shape or type.
-
-    Examples
-    --------
-    >>> own_cells(hash_strings("values", ["a", "Zürich"]), [0, 1], n_hashes=1, n_cells=100)
-    array([[14],
-           [72]])
-    """
+    """Cells of respondents, each in her own cohort: step 4 of the specification."""
     hashes = _checked_hashes(hashes)
     numbers = _checked_cohorts(cohort, hashes.size)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
@@ -389,32 +287,7 @@ def _checked_cohorts(cohort: npt.ArrayLike, n: int) -> U64:
 def permuted_cells(
     size: int, n_cohorts: int, n_hashes: int, n_cells: int, only: int | None = None
 ) -> Array:
-    """Cells of the values of a closed alphabet in every cohort: step 5 of the specification.
-
-    Parameters
-    ----------
-    size : int
-        S, the number of values.
-    n_cohorts, n_hashes, n_cells : int
-        C, h and m.
-    only : int, optional
-        The one cohort that is wanted; C is then 1 in the shape that is returned.
-
-    Returns
-    -------
-    array of uint16 (where m < 65535) or uint32, shape (C, S, h)
-        Each of the cells 0 .. m-1 has floor(S/m) or ceil(S/m) values, for every cohort and hash.
-
-    Raises
-    ------
-    InvalidArgument
-        Beyond the limits of the specification.
-
-    Examples
-    --------
-    >>> permuted_cells(size=8, n_cohorts=1, n_hashes=1, n_cells=3)[0, :, 0]
-    array([0, 2, 2, 1, 1, 0, 1, 0], dtype=uint16)
-    """
+    """Cells of the values of a closed alphabet in every cohort: step 5 of the specification."""
     size, K = positive_integer("size", size), _keys_of(n_cohorts, n_hashes, only)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], size, K.shape[1], n_cells)
@@ -430,24 +303,6 @@ def distinct_cells(cells: Array, n_cells: int) -> Array:
 
     A bit is set once however many hashes name it. The entry m, one beyond the last cell, stands
     for no cell.
-
-    Parameters
-    ----------
-    cells : array of int, shape (..., h)
-        Such as `hashed_cells` and `permuted_cells` return.
-    n_cells : int
-        m; the type of `cells` must have room for it.
-
-    Returns
-    -------
-    array of the shape and type of `cells`
-        `cells` itself for h = 1.
-
-    Examples
-    --------
-    >>> distinct_cells(np.array([[[4, 7, 4], [5, 5, 5]]]), n_cells=8)
-    array([[[4, 7, 8],
-            [5, 8, 8]]])
     """
     n_hashes = cells.shape[-1]
     if n_hashes == 1:
@@ -473,31 +328,6 @@ def md5_cells(
     followed by the UTF-8 bytes of the value (``get_bloom_bits`` of its Python client; its C++
     client writes the last byte of the cohort only, which is the same for up to 256 cohorts). Bytes
     modulo m favour the first cells where m does not divide 256. New surveys should not use this.
-
-    Parameters
-    ----------
-    values : list, tuple, ndarray, Series or Index of str, shape (S,)
-    n_cohorts, n_hashes, n_cells : int
-        C, h (at most 16, the bytes of an MD5) and m (at most 256, the values of a byte).
-    name : str
-        How errors name `values`.
-    only : int, optional
-        The one cohort that is wanted; C is then 1 in the shape that is returned.
-
-    Returns
-    -------
-    array of uint16, shape (C, S, h)
-
-    Raises
-    ------
-    InvalidArgument
-        Beyond these limits, or for values that `hash_strings` would refuse.
-
-    Examples
-    --------
-    >>> md5_cells(["a"], n_cohorts=2, n_hashes=2, n_cells=32)[:, 0]
-    array([[18,  2],
-           [ 4,  3]], dtype=uint16)
     """
     texts = _utf8(name, _column(name, values))
     n_cohorts = _at_most("n_cohorts", n_cohorts, _MOST_COHORTS)

@@ -191,18 +191,7 @@ def opened_client(
     state: str | os.PathLike[str] | None,
     limit: int | None,
 ) -> RAPPORClient:
-    """A client with the secret that is given, that of its file, or a new one.
-
-    Parameters
-    ----------
-    rappor : RAPPOR
-    words : Words
-        Randomness of the device.
-    secret : bytes, optional
-    state : path-like, optional
-    limit : int, optional
-        How many reports it may make.
-    """
+    """A client with the secret that is given, that of its file, or a new one."""
     budget: Budget = MemoryBudget(limit)
     if secret is not None:
         if state is not None:

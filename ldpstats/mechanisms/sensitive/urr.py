@@ -117,12 +117,6 @@ class URR(Enumerated):
         object.__setattr__(self, "levels", levels)
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", epsilon))
 
-    @property
-    def outputs(self) -> pd.Index[Any]:  # type: ignore[override]
-        """The reports, which are the categories."""
-        labels: pd.Index[Any] = self.categories
-        return labels
-
     @cached_property
     def _at(self) -> npt.NDArray[np.int64]:
         """Codes of the sensitive categories."""

@@ -129,22 +129,7 @@ class GramLayout:
     # -- strings -----------------------------------------------------------------------------
 
     def strings(self, name: str, values: object, replace: str | None = None) -> npt.NDArray[Any]:
-        """Padded and truncated strings, as numpy text of shape (n,).
-
-        Parameters
-        ----------
-        name : str
-            What to call the values in an error.
-        values : array-like of str, shape (n,)
-            An error names one of a Series by its index.
-        replace : str, optional
-            The character of the alphabet that takes the place of those outside; None refuses them.
-
-        Raises
-        ------
-        InvalidArgument
-            For what is no string, an empty one, and characters outside the alphabet.
-        """
+        """Padded and truncated strings, as numpy text of shape (n,)."""
         series = values if isinstance(values, pd.Series) else as_series(name, values)
         is_text = series.map(lambda v: isinstance(v, str)).to_numpy(bool)
         if not is_text.all():
@@ -197,13 +182,7 @@ class GramLayout:
         return np.concatenate(list(self.gram_blocks(self.n_grams)))
 
     def gram_blocks(self, size: int) -> Iterator[npt.NDArray[Any]]:
-        """All grams in blocks of at most about `size`, the longest without pads first.
-
-        Raises
-        ------
-        InvalidArgument
-            For more grams than can be listed.
-        """
+        """All grams in blocks of at most about `size`, the longest without pads first."""
         if self.n_grams > _MOST_GRAMS:
             raise InvalidArgument("gram", self.gram, self.too_large)
         letters = np.array(list(self.alphabet), dtype="<U1")

@@ -33,19 +33,7 @@ _GRAM_COHORTS, _STRING_COHORTS, _BLOOM_COHORTS = 1024, 4096, 64
 
 
 def gram_mechanism(name: str, epsilon: float, layout: GramLayout) -> Mechanism:
-    """A mechanism for grams by its name.
-
-    Parameters
-    ----------
-    name : {"krr", "oue", "orr", "rappor", "best"}
-        k-RR, or optimised unary encoding, over all grams; O-RR with ``e^eps + 1`` outputs; RAPPOR
-        of 128 bits with two hashes, f = 0, p = .25 and the q that spends epsilon. "best" is that
-        of the smallest variance for a rare gram: k-RR where the grams number less than
-        ``3 e^eps + 2``, else O-RR.
-    epsilon : float
-        Privacy of a report, in nats.
-    layout : GramLayout
-    """
+    """A mechanism for grams by its name."""
     one_of("gram_mechanism", name, (*GRAM_MECHANISMS, "best"))
     size = layout.n_grams
     if name == "best":

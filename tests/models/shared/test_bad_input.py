@@ -99,7 +99,7 @@ API: list[tuple[str, Callable[[], Any], str]] = [
     ("too few categories", lambda: ldp.CustomMechanism(WIDE.Q, ("a",)), "categories"),
     ("too many categories", lambda: ldp.CustomMechanism(WIDE.Q, JOBS), "categories"),
     ("too few outputs", lambda: ldp.CustomMechanism(WIDE.Q, outputs=2), "outputs"),
-    ("channel shares", lambda: ldp.Stacked([KRR.channel()] * 2, np.array([1.0, 1.0])), "shares"),
+    ("channel shares", lambda: ldp.channels.Stacked([KRR.channel()] * 2, [1.0, 1.0]), "shares"),
     # -- specifications
     ("not an object", lambda: ldp.mechanism_from_dict([1]), "specification"),
     ("no format", lambda: ldp.mechanism_from_dict({"mechanism": "KRR"}), "specification"),

@@ -91,17 +91,6 @@ def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
     that nobody holds have a standard normal z over all their pairs, so that as many as are tested
     are beyond the z that has the tail `n_tested` / N. Strings of other grams count by their prior
     odds against this one: the product of the ratios of the frequencies of their grams to its own.
-
-    Parameters
-    ----------
-    se : float or array
-        Standard error of the frequency of a pair.
-    n_pairs : int
-        Pairs of a string, with different reports each.
-    log_strings : float, array or callable
-        Log of N without the `n_tested`: the log of the product of the numbers of grams that are
-        kept at the positions if all are as frequent; or a function of the frequency.
-    n_tested : int
     """
     from scipy.special import ndtri_exp
 
@@ -114,25 +103,7 @@ def pair_stage(se: Any, n_pairs: int, log_strings: Any, n_tested: int) -> Stage:
 
 
 def log_rivals(mass: Array) -> Callable[[Any], Array]:
-    """Log of the number of strings that chance makes, counted by their odds against one of them.
-
-    Parameters
-    ----------
-    mass : array, shape (K,)
-        Sum of the frequencies of the grams that are kept at each position.
-
-    Returns
-    -------
-    callable
-        From the frequency of the string, and of its grams, to the log.
-
-    Examples
-    --------
-    >>> kept = np.array([4 * 0.25, 5 * 0.2])  # grams that are all as frequent
-    >>> strings = np.exp(log_rivals(kept)(np.array([0.1, 0.25])))
-    >>> strings.round(2)
-    array([100.,  16.])
-    """
+    """Log of the number of strings that chance makes, counted by their odds against one of them."""
     total = float(np.log(mass).sum())
     return lambda f: np.asarray(total - len(mass) * np.log(np.maximum(f, _LEAST)))
 
@@ -153,23 +124,6 @@ def detectable(stages: Mapping[str, Stage], power: float) -> dict[str, Array]:
 
     The noises of the stages are taken to be independent: the frequency from which a string is found
     is above that of the hardest stage, since the others take their share of the failures.
-
-    Parameters
-    ----------
-    stages : mapping from names to Stage
-    power : float
-        Probability in (0, 1) of passing.
-
-    Returns
-    -------
-    dict
-        From the names of the stages, and "found", to frequencies.
-
-    Examples
-    --------
-    >>> stages = {"pairs": Stage(0.01, 2.0), "test": Stage(0.01, 2.0)}
-    >>> {name: round(float(f), 4) for name, f in detectable(stages, 0.8).items()}
-    {'pairs': 0.0284, 'test': 0.0284, 'found': 0.0325}
     """
     single = {name: stage.frequency(power) for name, stage in stages.items()}
     shared = power ** (1.0 / len(stages))  # of each stage suffices

@@ -40,24 +40,7 @@ _RATIO = 2.0**0.5  # of two frequencies at which strings are scored, at most
 def edges(
     tables: Mapping[Pair, PairTable], threshold: str | float, mechanism: Mechanism, nobs: int
 ) -> dict[Pair, npt.NDArray[np.bool_]]:
-    """Which pairs of grams are edges of the graph (FPE16 IV-A, step 6).
-
-    Parameters
-    ----------
-    tables : mapping from pairs to PairTable
-    threshold : {"standard", "fpe16"} or float
-        "standard": half a standard error of that pair, with the number of its own reports. "fpe16":
-        the formula as printed, see `printed_threshold`. A number is a frequency.
-    mechanism : Mechanism
-        Of the grams.
-    nobs : int
-        Respondents in all.
-
-    Raises
-    ------
-    InvalidArgument
-        For another threshold.
-    """
+    """Which pairs of grams are edges of the graph (FPE16 IV-A, step 6)."""
     least = least_frequency(threshold, mechanism, nobs)
     return {  # a pair of positions that nobody reported is no evidence
         pair: np.isfinite(table.se)
@@ -87,17 +70,6 @@ def printed_threshold(mechanism: Any, nobs: int) -> float:
     than N reports and the noise of two: the formula says nothing of a pair's noise. The number that
     the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
     its noise 3.8 times what the formula gives.
-
-    Raises
-    ------
-    NotAvailable
-        For a mechanism that does not report bits.
-
-    Examples
-    --------
-    >>> from ldpstats import RAPPOR
-    >>> round(printed_threshold(RAPPOR(128, 2, 1, 0.0, 0.25, 0.32), 10**6), 5)
-    0.00164
     """
     if not mechanism.n_bits or not hasattr(mechanism, "p1"):
         raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
@@ -111,11 +83,6 @@ def log_ratio(z: Array, shift: Array) -> Array:
     z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
     the pair, or else anything from there on, of density `_SHARED`. Values far above are
     uninformative, since other strings may explain them. Values below speak against the string.
-
-    Examples
-    --------
-    >>> log_ratio(np.array([-1.0, 0.0, 3.0, 30.0]), np.array(3.0)).round(1)
-    array([-7.5, -4.5,  3.3,  0. ])
     """
     from scipy.special import log_ndtr
 
@@ -163,21 +130,6 @@ def candidates(
     The score of a string is its log odds, up to a constant, against grams that met by chance: the
     log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs
     (`log_ratio`), at the frequency of the string, of at least `least`, for which that is largest.
-
-    Parameters
-    ----------
-    screened : sequence of K ScreenedGrams
-    tables : mapping from pairs to PairTable
-    layout : GramLayout
-    allowed : mapping from pairs to arrays of bool, or None
-        Edges that a string must have, all of them: the strings are the cliques of the graph. None
-        asks for none.
-    width : int
-        Beginnings of strings that are followed at most, at each frequency.
-    least : float
-        Frequency below which a string has next to no chance in the test that follows. The pairs
-        cannot speak against strings that are rare enough: without such a bound those that chance
-        makes of frequent grams come before frequent strings.
     """
     possible = {
         (a, b): layout.may_follow(screened[a].grams, screened[b].grams, b - a)

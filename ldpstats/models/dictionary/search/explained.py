@@ -40,19 +40,6 @@ def search_again(
     Where a few strings are frequent, mixtures of their grams score higher than rare strings do:
     their grams are frequent, and pairs from the same string say nothing against them. A second
     search, on what the clearly held strings leave of the grams and the pairs, does not meet them.
-
-    Parameters
-    ----------
-    first : Grown
-        What `candidates` found.
-    screened, tables, layout, width, least
-        As `candidates` has them.
-
-    Returns
-    -------
-    Grown
-        The clearly held strings, with their scores of the first search, and those of the second
-        search; `first` itself where no string is clearly held.
     """
     top = first.members[:_MOST]
     held, frequency = clearly_held(top, tables)
@@ -78,27 +65,6 @@ def clearly_held(
     little: they explain its frequent pairs, and its others are rare. One that stands in for a
     string that is not in the list has pairs that fall short of its frequency, and is dropped. This
     is a rule for the search, not a test of the strings.
-
-    Parameters
-    ----------
-    members : array of int, shape (c, K)
-        Number of the gram of each position.
-    tables : mapping from pairs to PairTable
-        Pairs of infinite standard error say nothing.
-
-    Returns
-    -------
-    held : array of int, shape (s,)
-        Places of those that were kept.
-    frequency : array, shape (s,)
-
-    Examples
-    --------
-    >>> table = PairTable(np.array([[0.3, 0.0], [0.0, 0.2]]), np.full((2, 2), 0.01), 1000)
-    >>> strings = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> held, frequency = clearly_held(strings, {(0, 1): table})
-    >>> held.tolist(), frequency.round(2).tolist()
-    ([0, 3], [0.3, 0.2])
     """
     known = [pair for pair, t in tables.items() if t.nobs and np.isfinite(t.se).all()]
     # half of the pairs of a string that is held fall short by chance
@@ -185,13 +151,6 @@ def without(
 
     How many of those who were asked hold the strings varies by chance, and so do their reports:
     what is left has that noise, too.
-
-    Parameters
-    ----------
-    members : array of int, shape (s, K)
-    frequency : array, shape (s,)
-    screened : sequence of K ScreenedGrams
-    tables : mapping from pairs to PairTable
     """
     grams = []
     for a, kept in enumerate(screened):

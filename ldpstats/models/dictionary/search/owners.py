@@ -55,16 +55,7 @@ class OwnedCells:
         return max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
 
     def sums(self, v: Array) -> Array:
-        """Sums of K vectors of cells: ``H' v`` of a `HashDesign`.
-
-        Parameters
-        ----------
-        v : array, shape (K, C, m)
-
-        Returns
-        -------
-        array, shape (K, S)
-        """
+        """Sums of K vectors of cells: ``H' v`` of a `HashDesign`."""
         mechanism = self.mechanism
         n_cells = self.strings.size * mechanism.n_cohorts * mechanism.n_owned
         if not _is_known(mechanism) or n_cells < _LARGE:

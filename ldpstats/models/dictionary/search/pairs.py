@@ -85,16 +85,6 @@ def pair_tables(
     covariance is taken over the respondents of the pair, the margins over all reports of a
     position; so is J, unless the reports are answers of a known channel. Where these are too few to
     tell the kept grams apart, the tables say so by standard errors that are infinite.
-
-    Parameters
-    ----------
-    reports : DictionaryReports
-    screened : sequence of K ScreenedGrams
-
-    Returns
-    -------
-    dict
-        From pairs of positions to tables.
     """
     layout = reports.survey.layout
     variables = [_variable(reports, kept) if kept.grams.size else None for kept in screened]

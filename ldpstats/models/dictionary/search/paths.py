@@ -47,24 +47,6 @@ def grow(
 
     Strings grow position by position. A beginning that a pair forbids is dropped at once; where
     more than `width` are left, those with the highest scores so far go on.
-
-    Parameters
-    ----------
-    allowed : mapping from pairs (a, b), a < b, to arrays of bool, shape (g_a, g_b)
-        Edges of the K-partite graph.
-    scores : sequence of K arrays, shape (g_a,)
-    pair_scores : mapping from pairs to arrays, shape (g_a, g_b)
-    width : int
-        Beginnings that are followed at most.
-
-    Examples
-    --------
-    >>> edges = {(0, 1): np.array([[True, False], [True, True]])}
-    >>> zero = [np.zeros(2), np.zeros(2)]
-    >>> grow(edges, zero, {(0, 1): np.array([[3.0, 9.0], [1.0, 2.0]])}, width=10).members
-    array([[0, 0],
-           [1, 1],
-           [1, 0]])
     """
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
     for i, own in enumerate(scores):

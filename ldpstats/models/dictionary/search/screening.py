@@ -69,29 +69,7 @@ def screen(
     false_grams: float,
     most: int,
 ) -> list[ScreenedGrams]:
-    """Keep the grams of each position that stand out from the noise.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        Of the grams.
-    counts : sequence of K Counts or BitCounts
-        Reports of each position; of bits, sums do.
-    layout : GramLayout
-    false_grams : float
-        Expected number of absent grams that are kept at a position (a per-family error rate): each
-        gram is tested at ``false_grams / n_grams``. With .05 this is Bonferroni's bound.
-    most : int
-        Grams of a position that are kept at most, the most significant ones.
-
-    Notes
-    -----
-    Each of G grams is tested on its own, by its least squares estimate over the noise that it would
-    have if the gram were absent. Over hashed reports that would leave the collisions with frequent
-    grams in the noise: what is far beyond it is estimated together and taken off, and all others
-    are tested again on what is left. An absent gram owns cells at random: its noise is the spread
-    of the cells as they are, whatever the number of reports a cohort.
-    """
+    """Keep the grams of each position that stand out from the noise."""
     critical = critical_z(false_grams, layout.n_grams)
     none = np.empty(0, dtype=f"<U{layout.gram}"), np.empty(0), 0
     found = [none for _ in counts]

@@ -1,0 +1,124 @@
+"""The studies of joint tables and of tests of independence: what is stored, and what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from benchmarks.studies import association_tests, joint_tables
+from benchmarks.studies.joint_tables import of, rms
+from ldpstats import datasets
+
+
+@pytest.fixture(scope="module")
+def laws() -> pd.DataFrame:
+    return joint_tables.load()
+
+
+def test_surveys_again_agree_with_the_stored_laws() -> None:
+    joint_tables.check()
+
+
+def test_surveys_again_agree_with_the_stored_sizes() -> None:
+    association_tests.check()
+
+
+def test_the_basic_mechanism_has_the_noise_of_the_paper() -> None:
+    assert np.isclose(joint_tables.basic.p1, 0.75) and np.isclose(joint_tables.basic.p0, 0.25)
+
+
+def test_what_table_ii_may_be(laws: pd.DataFrame) -> None:
+    beside = joint_tables.readings(laws)
+    fit = beside["rms z"] / beside["ours, most"]
+    ten = fit.xs(10, level="surveys")
+    one = beside.xs(("product", 1), level=["method", "surveys"])
+    assert beside.loc[("hashed", "ignore", 1), "rms z"] > 5
+    assert (one["largest"] < 2.5).all()
+    assert (one["rms z"] > 0.75 * one["ours, least"]).all()
+    assert (one["rms z"] < 1.05 * one["ours, least"]).all()
+    assert 0.6 < ten["hashed, geometric", "product"] < 1.0
+    assert 0.6 < ten["basic", "lump"] < 1.0
+    assert (ten[["hashed, 8 cohorts", "hashed, 8 cohorts, geometric"]] > 1.5).all()
+    single = beside.loc[("basic", "lump", 1)]
+    assert single["rms z"] < 0.5 * single["ours, least"]
+
+
+def test_fifteen_categories_are_detected_where_the_tail_falls() -> None:
+    for scene, found in joint_tables.detected_categories().items():
+        assert (13 < np.mean(found) < 18) == ("geometric" in scene)
+
+
+def test_biases(laws: pd.DataFrame) -> None:
+    biases = joint_tables.biases(laws).sort_index()
+    exact = biases[biases.index.get_level_values(1).isin(["lump", "moments"])]
+    assert exact["rms z"].between(0.6, 1.5).all() and (exact["largest z"] < 4.5).all()
+    assert (biases.xs("ignore", level=1)["rms bias"] > 1.9).all()
+    modelled = biases.loc[("hashed", "product")]
+    assert modelled["largest z"].drop("shift").max() < 4.5
+    assert 15 < modelled.loc["shift", "largest z"] < 20
+    largest = joint_tables.bias_of(laws, "hashed", "product", "shift")[0].abs().to_numpy()
+    shown = largest[:5, :5].max(), np.append(largest[5, :5], largest[:5, 5]).max(), largest[5, 5]
+    assert np.round(shown, 1).tolist() == [0.2, 0.6, 1.1]
+    more = biases.xs("moments", level=1)["SD"] / biases.xs("lump", level=1)["SD"]
+    assert more.between(1.045, 1.085).all()
+    falling = of(laws, "hashed, geometric", "product", "mean") - joint_tables.table_1
+    assert 0.1 < falling.iloc[5, 5] < 0.45
+
+
+def test_one_step_is_as_good_as_the_maximum(laws: pd.DataFrame) -> None:
+    true = joint_tables.true_table("hashed")
+    errors = {
+        method: np.hypot(
+            rms(of(laws, "hashed", method, "mean") - true), rms(of(laws, "hashed", method, "sd"))
+        )
+        for method in ("product", "one_step")
+    }
+    assert 0.99 < errors["one_step"] / errors["product"] < 1.01
+
+
+def test_sizes_and_powers() -> None:
+    tests = association_tests.load()
+    size, power = tests["size"].unstack(), tests["power"].unstack()
+    sparse = ["sparse", "sparse, RAPPOR", "sparse, 30 x 2"]
+    # four Monte Carlo errors
+    assert size.loc[["dense", *sparse], ["score", "wald"]].stack().between(0.03, 0.07).all()
+    assert size.loc["few respondents", "wald"] < 0.01
+    assert abs(size.loc["dense", "fpe16"] - 0.05) < 0.02
+    assert power.loc["dense", ["score", "lr", "fpe16"]].between(0.64, 0.76).all()
+    assert (size.loc[sparse, "fpe16"] < 0.005).all() and (power.loc[sparse, "fpe16"] < 0.07).all()
+    assert (size.loc[sparse, "lr"] < 0.02).all()
+    assert (power.loc[sparse, "score"] > power.loc[sparse, "lr"]).all()
+    assert power.loc["sparse", ["score", "fpe16"]].round(2).tolist() == [0.41, 0.06]
+    assert power.loc["sparse, 30 x 2", "bootstrap"] > power.loc["sparse, 30 x 2", "score"]
+    same = tests.loc[["dense", "sparse"]].query("test in ['score', 'pearson']")
+    assert same["size"].nunique() == 2  # for k-RR they are one test
+    assert abs(size.loc["few respondents", "score"] - 0.05) < 0.02
+    assert abs(size.loc["few respondents", "permuted"] - 0.05) < 0.02
+
+
+def test_the_few_respondents_have_a_pvalue_from_permutations() -> None:
+    *mechanisms, r, c, _ = association_tests.TABLES["few respondents"]
+    rng = np.random.default_rng(100)
+    people = [rng.choice(5, size=100, p=margin) for margin in (r, c)]
+    few = [m.privatize(own, rng) for m, own in zip(mechanisms, people, strict=True)]
+    assert ldp.AssociationModel(*few).fit().test_independence().pvalue < 1.0
+
+
+def test_an_odds_ratio_is_found_once_rare_categories_are_merged() -> None:
+    """The commonest occupation of Fair's survey against all others, by exact lumping."""
+    women = datasets.load_fair()
+    population = pd.crosstab(women["occupation"], women["any_affair"], normalize=True)
+    rows, columns = list(population.index), list(population.columns)
+    rng = np.random.default_rng(3)
+    person = rng.choice(population.size, size=200_000, p=population.to_numpy().ravel())
+    x = ldp.KRAPPOR(rows, 2 * np.log(3)).privatize(population.index.take(person // 2), rng)
+    y = ldp.KRR(columns, np.log(3)).privatize(population.columns.take(person % 2), rng)
+    first = population.sum(axis=1).idxmax()
+    model = ldp.AssociationModel(x, y, candidates=[[first], None], other=[True, False])
+    exact = population.groupby(np.where(population.index == first, first, "Other")).sum()
+    true = exact.loc[first].iloc[0] / exact.loc[first].iloc[1]
+    true /= exact.loc["Other"].iloc[0] / exact.loc["Other"].iloc[1]
+    ratio = model.fit().odds_ratio((first, "Other"), columns)
+    assert ratio.given and ratio.lower < true < ratio.upper

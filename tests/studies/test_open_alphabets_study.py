@@ -1,0 +1,224 @@
+"""The study of open alphabets: its estimates, its stored grid, and what the grid says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from benchmarks.studies import open_alphabets as study
+from benchmarks.studies.open_alphabets import KINDS, MILLION, SETTINGS, SIZE, SURE, contrast
+
+
+@pytest.fixture(scope="module")
+def grid() -> pd.DataFrame:
+    return study.load()
+
+
+@pytest.fixture(scope="module")
+def best(grid: pd.DataFrame) -> pd.DataFrame:
+    return study.best_of(grid)
+
+
+def package_moments(mechanism, ones, nobs, names, outsiders):
+    """The package's equations; without `outsiders` every answer is among the candidates."""
+    moments = mechanism.moments(mechanism.counts(ones, nobs), names)
+    if outsiders:
+        return moments
+    bits = mechanism.n_bits
+    low = mechanism.p0 if bits else ldp.KRR(mechanism.n_outputs, mechanism.epsilon).channel().b
+    (source,) = moments.sources
+    design = replace(source.design, background=0.0)
+    return replace(moments, sources=(replace(source, design=design, offset=low),), is_open=False)
+
+
+def test_with_equal_cohorts_its_estimates_are_those_of_the_package() -> None:
+    rng = np.random.default_rng(1)
+    for alphabet in ("open", "closed"):
+        for kind, k, C, h in [("orr", 4, 128, 1), ("orr", 16, 64, 1), ("orappor", 64, 16, 2)]:
+            mechanism = study.mechanism_of(kind, alphabet, 64, k, C, h, 2.0)
+            design = study.hashed(alphabet, 64, k, C, h)
+            split = rng.multinomial(4_000, study.geometric(64), C)
+            nobs = split.sum(axis=1)
+            high, low = study.probabilities(kind, k, h, 2.0)
+            ones = study.tally(kind, k, h, 2.0, study.owners(design, split), nobs, rng)
+            t = (ones / nobs[:, None] - low) / (high - low)
+            found, unique = study.least_squares(design, design.owners(t)[:, None])
+            names = study.strings(alphabet, 64)
+            moments = package_moments(mechanism, ones, nobs, names, outsiders=False)
+            close = {"rtol": 0, "atol": 1e-7}
+            assert unique
+            np.testing.assert_allclose(found[:, 0], moments.estimate()[0], **close)
+            np.testing.assert_allclose(study.projected(found)[:, 0], moments.plug_in(), **close)
+
+
+@pytest.mark.parametrize(
+    "kind, k, C, h, epsilon",
+    [
+        ("orr", 16, 64, 1, 2.0),
+        ("orr", 64, 16, 1, 4.0),
+        ("orappor", 64, 16, 1, 2.0),
+        ("orappor", 64, 16, 2, 4.0),
+    ],
+)
+def test_its_losses_are_those_of_the_package(kind, k, C, h, epsilon) -> None:
+    """With cohorts of random sizes, and whether or not outsiders are allowed for."""
+    draws, names = 20, study.strings("open", SIZE)
+    rng = np.random.default_rng([2, k, h])
+    mechanism = study.mechanism_of(kind, "open", SIZE, k, C, h, epsilon)
+    found = []
+    for sample in rng.multinomial(MILLION, study.geometric(SIZE), draws):
+        counts = mechanism.simulate_counts(sample, rng, names)
+        ones = counts.vector() if kind == "orr" else counts.ones
+        nobs = ones.sum(axis=1) if kind == "orr" else counts.reports
+        parts = [package_moments(mechanism, ones, nobs, names, other) for other in (False, True)]
+        estimates = np.stack([moments.estimate()[0] for moments in parts], axis=1)
+        found.append(study.l1(study.projected(estimates), (sample / MILLION)[:, None]))
+    complete, with_outsiders = np.median(found, axis=0)
+    mine = study.simulate([("open", SIZE, MILLION, kind, k, C, h, epsilon)], draws, seed=3).iloc[0]
+    assert abs(mine["l1"] - complete) < 4.0 * np.sqrt(2.0) * mine["l1_se"]
+    assert 0.995 < with_outsiders / complete < 1.005
+
+
+def test_a_part_computed_again_agrees_with_what_is_stored() -> None:
+    study.check()
+
+
+def test_open_alphabets(grid: pd.DataFrame, best: pd.DataFrame) -> None:
+    opened = {
+        name: contrast(best.loc["open", S, n, "orr"], best.loc["open", S, n, "orappor"])
+        for name, (S, n) in SETTINGS.items()
+    }
+    opened = pd.concat(opened, axis=1)
+    ratio, z = opened.xs("ratio", axis=1, level=1), opened.xs("z", axis=1, level=1)
+    assert ((ratio.diff() < 0.0).loc[4.0:]).all(axis=None)
+    to_p = best["to_p"].unstack("mechanism").loc["open"].xs(8.0, level="epsilon")
+    to_p = (to_p["orr"] / to_p["orappor"]).loc[[*SETTINGS.values()]]
+    assert round(to_p.min(), 2) == 0.31 and round(to_p.max(), 2) == 0.5
+    assert z.loc[0.5, "S = 256"] > SURE and z.loc[2.0, "S = 256"] < -SURE
+    assert (z.loc[:2.0, "n = 1e8"] > SURE).all()
+    guess = {S: study.l1(study.geometric(S), 1.0 / S) for S in (256, 4096)}
+    hopeless = best["l1"] > np.array([guess[S] for S in best.index.get_level_values("S")])
+    assert hopeless.loc["open", 4096, MILLION].loc[:, :2.0].all()
+    assert not hopeless.loc["open", 4096, MILLION].loc[:, 3.0:].any()
+    assert not hopeless.loc["open", 4096, 10**8].any()
+    # projecting is worth much where noise dominates, and nothing where it does not
+    raw = (best["raw"] / best["l1"]).loc["open", 256, MILLION].unstack("mechanism")
+    assert (raw.loc[0.5].between(1.4, 1.6)).all() and (raw.loc[8.0] < 1.02).all()
+
+
+def test_with_more_cohorts_orr_matches_orappor(best: pd.DataFrame) -> None:
+    """The claim of the vignette for S = 256 and epsilon = .5, beyond the paper's grid."""
+    k3 = study.simulate([("open", SIZE, MILLION, "orr", 3, 4096, 1, 0.5)], samples=50, seed=5)
+    rival = best.loc["open", SIZE, MILLION, "orappor"].loc[[0.5]]
+    k3 = contrast(k3.loc["open", SIZE, MILLION, "orr", 3, 4096, 1], rival)
+    assert abs(k3["z"].item()) < SURE and k3["ratio"].item() < 1.05
+
+
+def test_closed_alphabets(grid: pd.DataFrame, best: pd.DataFrame) -> None:
+    closed = {}
+    for name in ("S = 256", "S = 4096"):
+        S, n = SETTINGS[name]
+        ours, rappor = (best.loc["closed", S, n, kind] for kind in KINDS)
+        krr, krappor = (grid.loc["closed", S, n, kind, S, 1, 1] for kind in KINDS)
+        closed[name, "O-RR / k-RR"] = contrast(ours, krr)
+        closed[name, "O-RR / k-RAPPOR"] = contrast(ours, krappor)
+        closed[name, "O-RR / O-RAPPOR"] = contrast(ours, rappor)
+        closed[name, "O-RAPPOR / k-RAPPOR"] = contrast(rappor, krappor)
+        for kind, label in zip(KINDS, ("O-RR", "O-RAPPOR"), strict=True):
+            to_open = contrast(best.loc["closed", S, n, kind], best.loc["open", S, n, kind])
+            closed[name, f"{label}, closed / open"] = to_open
+    small = {label: found for (name, label), found in closed.items() if name == "S = 256"}
+    large = {label: found for (name, label), found in closed.items() if name == "S = 4096"}
+    assert (small["O-RR / k-RR"]["z"] < SURE).all()
+    assert (small["O-RR / k-RR"]["z"].loc[:4.0] < -SURE).all()
+    for other in ("k-RAPPOR", "O-RAPPOR"):
+        assert (small[f"O-RR / {other}"]["z"].loc[2.0:] < -SURE).all()
+        assert abs(small[f"O-RR / {other}"]["z"].loc[1.0]) < SURE
+        assert small[f"O-RR / {other}"]["z"].loc[0.5] > SURE
+    assert (small["O-RAPPOR / k-RAPPOR"]["z"].abs() < SURE).all()
+    assert small["O-RAPPOR / k-RAPPOR"]["ratio"].between(0.97, 1.0).all()
+    assert (small["O-RAPPOR, closed / open"]["z"].abs() < SURE).all()
+    assert (small["O-RR, closed / open"]["z"].loc[:3.0].abs() < SURE).all()
+    assert (small["O-RR, closed / open"]["z"].loc[4.0:] < -SURE).all()
+    assert (large["O-RR / k-RR"]["z"] < 0.0).all()
+    for other in ("k-RAPPOR", "O-RAPPOR"):
+        assert (large[f"O-RR / {other}"]["z"].loc[4.0:] < -SURE).all()
+    # at epsilon = 3, where there is hardly any signal, lumping strings beats estimating them
+    assert round(large["O-RR / O-RAPPOR"]["ratio"].loc[3.0], 2) == 1.01
+    assert best.loc[("closed", 4096, MILLION, "orappor", 3.0), ["k", "C"]].tolist() == [1024, 1]
+    assert large["O-RR / O-RAPPOR"]["z"].loc[3.0] > SURE
+
+
+def test_the_optimal_number_of_cells(grid: pd.DataFrame, best: pd.DataFrame) -> None:
+    ks = {name: best.loc["open", S, n, "orr"]["k"] for name, (S, n) in SETTINGS.items()}
+    ks = pd.concat(ks, axis=1)
+    assert ks.diff().iloc[1:].ge(0).all(axis=None)
+    assert (ks.loc[8.0] > 100 * ks.iloc[0]).all()
+    by_k = study.varying(grid, "open", 256, MILLION, "orappor", "k")
+    assert (by_k.loc[256] / by_k.min()).max() < 1.1 and (by_k.loc[1024] / by_k.min()).max() < 1.03
+
+
+def test_what_cohorts_are_worth(grid: pd.DataFrame) -> None:
+    cohorts = {}
+    for alphabet, name in [("open", "S = 256"), ("open", "n = 1e8"), ("closed", "S = 256")]:
+        for kind in KINDS:
+            where = (alphabet, *SETTINGS[name], kind, "C")
+            one, two = study.at(grid, [1], *where), study.at(grid, [2], *where)
+            key = (alphabet, name, kind)
+            cohorts[*key, "C = 1 / more"] = contrast(
+                one, study.at(grid, [2, 4, 16, 64, 256, 1024], *where)
+            )
+            cohorts[*key, "C = 2 / more"] = contrast(
+                two, study.at(grid, [4, 16, 64, 256, 1024], *where)
+            )
+            if name == "S = 256":
+                cohorts[*key, "C = 16 / 1024"] = contrast(
+                    study.at(grid, [16], *where), study.at(grid, [1024], *where)
+                )
+    orr, rappor = ("open", "S = 256", "orr"), ("open", "S = 256", "orappor")
+    assert (cohorts[*orr, "C = 1 / more"]["z"] > SURE).all()
+    assert cohorts[*orr, "C = 1 / more"]["ratio"].between(1.605, 5.405).all()
+    assert (cohorts[*rappor, "C = 1 / more"]["z"].loc[1.0:] > SURE).all()
+    assert cohorts[*rappor, "C = 1 / more"]["ratio"].loc[1.0:].between(1.075, 2.25).all()
+    assert round(cohorts[*rappor, "C = 1 / more"]["ratio"].loc[0.5], 2) == 1.04
+    assert cohorts[*rappor, "C = 1 / more"]["z"].loc[0.5] < SURE
+    assert (cohorts["closed", "S = 256", "orappor", "C = 1 / more"]["z"].abs() < SURE).all()
+    assert round(cohorts[*orr, "C = 16 / 1024"]["ratio"].loc[1.0], 1) == 2.0
+    assert (cohorts[*orr, "C = 16 / 1024"]["z"].loc[:4.0] > SURE).all()
+    assert (cohorts[*orr, "C = 16 / 1024"]["z"].loc[6.0:].abs() < SURE).all()
+    assert cohorts[*rappor, "C = 2 / more"]["ratio"].between(1.015, 1.055).all()
+    assert (cohorts[*rappor, "C = 16 / 1024"]["z"].abs() < SURE).all()
+    two = cohorts["open", "n = 1e8", "orappor", "C = 2 / more"]
+    assert two["ratio"].between(1.045, 1.085).all() and (two["z"] > SURE).all()
+
+
+def test_one_hash_is_best(grid: pd.DataFrame) -> None:
+    hashes, literal = {}, {}
+    for alphabet, name in [("open", name) for name in SETTINGS] + [("closed", "S = 256")]:
+        where = (alphabet, *SETTINGS[name], "orappor", "h")
+        one, two = study.at(grid, [1], *where), study.at(grid, [2], *where)
+        hashes[alphabet, name] = contrast(study.at(grid, [2, 4, 8, 16], *where), one)
+        # two hashes with the noise of one spend twice epsilon: compared as if they did not
+        spent = [1.0, 2.0, 3.0, 4.0]
+        literal[alphabet, name] = contrast(
+            two.loc[[2 * e for e in spent]].set_axis(spent), one.loc[spent]
+        )
+    hashes = pd.concat(hashes, axis=1)
+    ratio = hashes.xs("ratio", axis=1, level=2)
+    assert (hashes.xs("z", axis=1, level=2) > SURE).all(axis=None)
+    assert round(ratio.min(axis=None), 2) == 1.21 and round(ratio.max(axis=None), 2) == 2.15
+    for key in [("open", "S = 256"), ("open", "n = 1e8"), ("closed", "S = 256")]:
+        assert literal[key]["ratio"].between(0.71, 0.77).all() and (literal[key]["z"] < -SURE).all()
+
+
+def test_epsilon_needed_for_a_loss(best: pd.DataFrame) -> None:
+    pairs = study.needed(best).unstack("mechanism").dropna().reset_index()
+    for size, least in ((256, 1.3), (4096, 2.0)):
+        high = pairs[(pairs["S"] == size) & (pairs["orappor"] > least)]
+        assert len(high) > 5 and (high["orr"] < high["orappor"]).all()
+    low = pairs.query("S == 4096 and orappor < 2")
+    assert len(low) == 2 and (low["orr"] > low["orappor"] + 0.1).all()
