@@ -30,7 +30,7 @@ from surveys import (
 
 import ldpstats as ldp
 from ldpstats.estimators.thresholded import null_standard_errors
-from ldpstats.inference import multiplicity, tests
+from ldpstats.inference import multiplicity, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
 
 Array = npt.NDArray[Any]
@@ -146,8 +146,8 @@ def untouched_sizes(setting: Sparse, R: int) -> tuple[float, float]:
         setting.draw(setting.mechanism, size, R, i)
         for i, size in enumerate((setting.n, setting.n * setting.ratio))
     )
-    given = tests.pearson_given(first, setting.mechanism.channel().forward(setting.p))
-    return size(chi2_pvalue(*given)), size(chi2_pvalue(*tests.two_sample_pearson(first, second)))
+    given = pearson.pearson_given(first, setting.mechanism.channel().forward(setting.p))
+    return size(chi2_pvalue(*given)), size(chi2_pvalue(*pearson.two_sample_pearson(first, second)))
 
 
 def test_rare_categories_one_by_one_would_be_found() -> None:

@@ -34,7 +34,7 @@ from surveys import (
 )
 
 import ldpstats as ldp
-from ldpstats.inference import goodness, multiplicity, tests
+from ldpstats.inference import goodness, multiplicity, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.problems.equations import pool
 
@@ -80,7 +80,7 @@ def given_distribution(R: int, fits: int) -> Iterator[Size]:
     for i, design, mechanism, p, n in settings():
         counts = draw(mechanism, p, n, R, generator(1, i))
         estimate, _ = estimates(mechanism, counts, n)
-        statistic, df = tests.given_distribution(estimate, covariance(mechanism, p, n), p)
+        statistic, df = pearson.given_distribution(estimate, covariance(mechanism, p, n), p)
         yield Size("given distribution", design, mechanism.k, n, size(chi2_pvalue(statistic, df)))
         for survey, value in zip(counts[:fits], statistic, strict=False):
             same(ldp.FrequencyModel(as_counts(mechanism, survey, n)).test_distribution(p), value)
@@ -127,7 +127,7 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
         statistic = pooled_wald(mechanisms, surveys, nobs)
         found = {"wald": (statistic, k - 1)}
         if pair[0] == pair[1] and not mechanisms[0].n_bits:
-            found["pearson"] = tests.two_sample_pearson(*surveys)
+            found["pearson"] = pearson.two_sample_pearson(*surveys)
         for method, (values, df) in found.items():
             yield Size(f"two samples, {method}", design, k, n, size(chi2_pvalue(values, df)))
             for a, b, value in zip(surveys[0][:fits], surveys[1], values, strict=False):
@@ -140,7 +140,7 @@ def two_samples(R: int, fits: int) -> Iterator[Size]:
                 else:
                     same(test, value)
         if pair == (("krr", 1.0), ("krr", 3.0)):  # control: Pearson's test needs one channel
-            assert size(chi2_pvalue(*tests.two_sample_pearson(*surveys))) > 0.9
+            assert size(chi2_pvalue(*pearson.two_sample_pearson(*surveys))) > 0.9
 
 
 def channel_fits(R: int, fits: int) -> Iterator[Size]:
@@ -212,13 +212,13 @@ def test_sizes_of_a_few() -> None:
     R, n, p = 2000, 2000, BASE[5]
     krr = ldp.KRR(5, 1.0)
     counts = draw(krr, p, n, R, generator(0))
-    pearson = tests.pearson_given(counts, krr.channel().forward(p))
+    by_counts = pearson.pearson_given(counts, krr.channel().forward(p))
     contrast = quadratic_forms(
         estimates(krr, counts, n)[0] - p, observed_covariances(krr, counts, n), np.eye(5)[:2]
     )
     other = draw(ldp.KRR(5, 3.0), p, n, R, generator(1))
     wald = pooled_wald([krr, ldp.KRR(5, 3.0)], [counts, other], (n, n))
-    found = {"pearson": pearson, "contrasts": (contrast, 2), "two samples": (wald, 4)}
+    found = {"pearson": by_counts, "contrasts": (contrast, 2), "two samples": (wald, 4)}
     sizes = [Size(name, "krr", 5, n, size(chi2_pvalue(*s))) for name, s in found.items()]
     check(pd.DataFrame(sizes), R)
     # The tests of fit of a user's own reports, privatised one by one.
@@ -247,7 +247,7 @@ def test_many_restrictions_need_the_covariance_under_the_null(
     wald = quadratic_forms(d, observed_covariances(krr, counts, n), rows)
     score = score_forms(krr, counts, n, rows, rows @ p)
     assert abs(size(chi2_pvalue(score, 19)) - 0.05) < band + 0.003
-    null = tests.given_distribution(d + p, covariance(krr, p, n), p)
+    null = pearson.given_distribution(d + p, covariance(krr, p, n), p)
     assert near(size(chi2_pvalue(*null)), ALPHA, R)
     assert 0.05 < size(chi2_pvalue(wald, 19)) < 0.08 + band
 
