@@ -147,11 +147,6 @@ def assert_cut(found: npt.ArrayLike, uncut: Array) -> None:
     assert np.all(ends[:, 0] < ends[:, 1])
 
 
-def covered(interval: Array, p: Array) -> Array:
-    """Share of surveys, per category, whose interval holds p."""
-    return np.asarray(np.mean((interval[..., 0] <= p) & (p <= interval[..., 1]), axis=0))
-
-
 # ---- covariances of many surveys at once, written out densely
 
 

@@ -14,7 +14,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
-from surveys import assert_cut, covered
+from simulate import coverage
+from surveys import assert_cut
 
 import ldpstats as ldp
 from ldpstats.inference import intervals
@@ -209,19 +210,19 @@ def test_edges_far_in_the_tail(tally: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [50, 200, 1000])
 @pytest.mark.parametrize("name", CHANNELS)
-def test_coverage(name: str, n: int, replications: Callable[[int], int]) -> None:
+def test_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
     """The worst positive cell: .935, or .92 at n = 50, less three Monte Carlo standard errors."""
-    R, ends, wald = replications(2000), [], []
+    R, ends, wald = replications(2000, least=250), [], []
     for model in surveys([ldp.CustomMechanism(CHANNELS[name])], P, n, R, seed=1):
         fit = model.fit()
         ends.append(fit.conf_int().to_numpy())
         wald.append(fit.conf_int(method="wald").to_numpy())
     least = 0.92 if n == 50 else 0.935
-    share = covered(np.array(ends), P)
+    share = coverage(np.array(ends), P)
     assert share.min() > least - 3 * np.sqrt(least * (1 - least) / R), share
     assert (np.diff(np.array(ends), axis=-1) > 0).all()
     if n == 50:  # control
-        assert covered(np.array(wald), P).min() < least - 3 * np.sqrt(least * (1 - least) / R)
+        assert coverage(np.array(wald), P).min() < least - 3 * np.sqrt(least * (1 - least) / R)
 
 
 @pytest.mark.slow
@@ -230,9 +231,9 @@ def test_coverage(name: str, n: int, replications: Callable[[int], int]) -> None
     "other", [ldp.KRR(5, 1.0), ldp.CustomMechanism(split(3.0)), ldp.KRAPPOR(5, 2.0)], ids=str
 )
 def test_coverage_in_mixtures(
-    other: ldp.Mechanism, n: int, replications: Callable[[int], int]
+    other: ldp.Mechanism, n: int, replications: Callable[..., int]
 ) -> None:
-    R, ends = replications(2000), []
+    R, ends = replications(2000, least=250), []
     rng = np.random.default_rng([2, n])
     part = ldp.CustomMechanism(revealing())
     for _ in range(R):
@@ -242,7 +243,7 @@ def test_coverage_in_mixtures(
             rest = other.privatize(rng.choice(5, size=n // 2, p=P), rng)
         ends.append(ldp.FrequencyModel([own, rest]).fit().conf_int().to_numpy())
     least = 0.92 if n == 50 else 0.935
-    share = covered(np.array(ends), P)
+    share = coverage(np.array(ends), P)
     assert share.min() > least - 3 * np.sqrt(least * (1 - least) / R), share
 
 

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 from scipy import stats
-from surveys import assert_cut, covered, frequencies
+from simulate import coverage
+from surveys import assert_cut, frequencies
 
 import ldpstats as ldp
 from ldpstats.channels.base import Channel
@@ -193,11 +194,11 @@ def simulated(setting: Setting, R: int) -> dict[str, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
-def test_coverage_and_width(setting: Setting, replications: Callable[[int], int]) -> None:
+def test_coverage_and_width(setting: Setting, replications: Callable[..., int]) -> None:
     """Coverage .935, less three Monte Carlo standard errors; width as Wald's of the maximum."""
-    R, p = replications(2000), np.array(setting.p)
+    R, p = replications(2000, least=250), np.array(setting.p)
     ends = simulated(setting, R)
-    share = covered(ends["ours"], p)
+    share = coverage(ends["ours"], p)
     assert share.min() > 0.935 - 3 * np.sqrt(0.935 * 0.065 / R), share
     width = {name: np.diff(e, axis=-1)[..., 0].mean(axis=0) for name, e in ends.items()}
     assert np.mean(width["ours"] / width["mle"]) < (1.10 if setting.n >= 10_000 else 1.25)

@@ -3,7 +3,8 @@
 The full simulation takes 100,000 surveys a setting: among the 1,200 cells of the 96 settings some
 have a true coverage of .960 or .945, and with 10,000 surveys (Monte Carlo standard error .0022)
 luck alone would carry one of them over a limit. Then the limits hold as they stand; with fewer
-surveys they are widened by four standard errors. `python tests/test_coverage.py` prints the table.
+surveys they are widened by four standard errors.
+`PYTHONPATH=tests python tests/models/frequency/test_coverage.py` prints the table.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from scipy import stats
+from simulate import ALPHA, bias, coverage, error, near, repeat
 from surveys import (
     MECHANISMS,
     as_counts,
     assert_cut,
-    covered,
     default_intervals,
     draw,
     estimates,
@@ -41,7 +42,6 @@ pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")
 Array = npt.NDArray[Any]
 
 FULL = 100_000
-Z = stats.norm.isf(0.025)
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ SETTINGS = [
 # ---- intervals of many surveys at once
 
 
-def coverage(setting: Setting, R: int) -> pd.DataFrame:
+def coverages(setting: Setting, R: int) -> pd.DataFrame:
     """Coverage of each category of a setting, before and after the cut to [0, 1].
 
     "halved" is the control: the same estimates with half their standard errors.
@@ -106,16 +106,16 @@ def coverage(setting: Setting, R: int) -> pd.DataFrame:
         {
             "p": setting.p,
             "expected": setting.n * setting.tallied(),
-            "uncut": covered(uncut, setting.p),
-            "cut": covered(intervals.clip_unit(uncut), setting.p),
-            "halved": covered(halved, setting.p),
+            "uncut": coverage(uncut, setting.p),
+            "cut": coverage(intervals.clip_unit(uncut), setting.p),
+            "halved": coverage(halved, setting.p),
         }
     )
 
 
 def slack(limit: float, R: int) -> float:
     """Four Monte Carlo standard errors, where fewer than all surveys were simulated."""
-    return 0.0 if R >= FULL else 4 * float(np.sqrt(limit * (1 - limit) / R))
+    return 0.0 if R >= FULL else 4 * float(error(limit, R))
 
 
 def outside(cells: pd.DataFrame, column: str, R: int) -> pd.DataFrame:
@@ -144,7 +144,7 @@ def exact_coverage(setting: Setting) -> Array:
 def check(setting: Setting, R: int, fits: int) -> None:
     """Default intervals cover, simulation agrees with theory, and users get the same intervals."""
     R = min(R, setting.most)
-    cells = coverage(setting, R)
+    cells = coverages(setting, R)
     for column in ("uncut", "cut"):
         wrong = outside(cells, column, R)
         assert wrong.empty, f"{setting}\n{wrong}"
@@ -152,9 +152,8 @@ def check(setting: Setting, R: int, fits: int) -> None:
     assert len(outside(cells, "halved", R)) == setting.k  # control
     if setting.name != "rectangular":
         theory = exact_coverage(setting)
-        se = np.sqrt(theory * (1 - theory) / R)
         # 5 standard errors: over all cells, exceeded by chance in one run of a thousand.
-        assert np.all(np.abs(cells.uncut - theory) < 5 * se), setting
+        assert near(cells.uncut, theory, R, errors=5), setting
     counts = setting.draw(R)[:fits]
     ours = default_intervals(setting.mechanism, counts, setting.n)
     for survey, uncut in zip(counts, ours, strict=True):
@@ -169,13 +168,15 @@ def check(setting: Setting, R: int, fits: int) -> None:
     ids=str,
 )
 def test_coverage_of_two_settings(setting: Setting) -> None:
-    check(setting, R=2000, fits=20)
+    R = min(2000, setting.most // 8)
+    check(setting, R, fits=R // 100)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SETTINGS, ids=str)
 def test_coverage(setting: Setting, replications: Callable[[int], int]) -> None:
-    check(setting, R=replications(setting.most), fits=replications(10_000) // 50)
+    R = replications(setting.most, least=125)
+    check(setting, R, fits=max(4, R // 500))
 
 
 @pytest.mark.parametrize("where", ["interior", "near"])
@@ -190,9 +191,9 @@ def test_dropping_cells_at_zero_loses_coverage(where: str) -> None:
     m = np.where(mle > 0, b + a * mle, 0.0)
     dropped = np.sqrt(m * (1 - m / m.sum(axis=1, keepdims=True)) / n) / a
     small = np.argsort(p)[:5]
-    band = 4 * np.sqrt(0.05 * 0.95 / R)  # cells are nearly independent: a wide band for their mean
-    assert covered(intervals.wald(mle, dropped), p)[small].mean() < 0.95 - band
-    default = covered(default_intervals(krr, counts, n), p)
+    band = 4 * error(ALPHA, R)  # cells are nearly independent: a wide band for their mean
+    assert coverage(intervals.wald(mle, dropped), p)[small].mean() < 0.95 - band
+    default = coverage(default_intervals(krr, counts, n), p)
     assert abs(default[small].mean() - 0.95) < band
 
 
@@ -204,19 +205,22 @@ def named_coverage(where: str, method: str, R: int) -> tuple[Array, int, int]:
     krr, n = ldp.KRR(5, epsilon=2.0), 2000
     p = frequencies(where, krr, n)
     rng = np.random.default_rng([7, R])
-    bounds, boundary, warned = [], 0, 0
-    for survey in draw(krr, p, n, R, rng):
-        model = ldp.FrequencyModel(krr.counts(survey))
+    counts = draw(krr, p, n, R, rng)
+
+    def survey(r: int) -> dict[str, Any]:
+        model = ldp.FrequencyModel(krr.counts(counts[r]))
         results = model.fit()
         how: dict[str, Any] = {} if method == "wald-mle" else {"model": model}
         if method == "bootstrap":
             how |= {"rng": rng, "n_boot": 199}
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
-            bounds.append(results.conf_int(method=method, **how).to_numpy())
-        boundary += results.on_boundary
-        warned += any(issubclass(w.category, ldp.BoundaryWarning) for w in seen)
-    return covered(np.array(bounds), p), boundary, warned
+            ends = results.conf_int(method=method, **how)
+        warned = any(issubclass(w.category, ldp.BoundaryWarning) for w in seen)
+        return {"ends": ends, "boundary": results.on_boundary, "warned": warned}
+
+    found = repeat(R, survey)
+    return coverage(found["ends"], p), found["boundary"].sum(), found["warned"].sum()
 
 
 @pytest.mark.slow
@@ -244,16 +248,13 @@ def test_named_intervals(method: str, full: int, replications: Callable[[int], i
 def test_inversion_is_unbiased(name: str, where: str, replications: Callable[[int], int]) -> None:
     R, setting = replications(10_000), Setting(name, 5, 1.0, 2000, where)
     estimate, variance = estimates(setting.mechanism, setting.draw(R), setting.n)
-    z = (estimate.mean(axis=0) - setting.p) / (estimate.std(axis=0) / np.sqrt(R))
-    assert np.abs(z).max() < 4
+    assert np.abs(bias(estimate, setting.p)).max() < 4
     # The mean of the claimed variances is the variance, whose relative SE is sqrt(2/R).
     ratio = variance.mean(axis=0) / estimate.var(axis=0)
     np.testing.assert_allclose(ratio, 1, rtol=0, atol=4 * np.sqrt(2 / R))
     # Control: cut at zero, the estimate is biased where frequencies are zero.
     if where == "zeros":
-        cut = np.maximum(estimate, 0)
-        bias = (cut.mean(axis=0) - setting.p) / (cut.std(axis=0) / np.sqrt(R))
-        assert bias[3:].min() > 4
+        assert bias(np.maximum(estimate, 0), setting.p)[3:].min() > 4
 
 
 @pytest.mark.slow
@@ -279,7 +280,7 @@ def table(R: int = FULL) -> pd.DataFrame:
     """Smallest and largest coverage of each setting, by kind of cell."""
     rows = []
     for setting in SETTINGS:
-        cells = coverage(setting, R)
+        cells = coverages(setting, R)
         zero = cells.p == 0
         kinds = {
             "positive": cells.uncut[~zero],
