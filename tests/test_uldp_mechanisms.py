@@ -154,7 +154,7 @@ def test_all_sensitive_is_krr_and_krappor() -> None:
             Q = krappor.channel().matrix()
             np.testing.assert_allclose(urap.channel().matrix(), Q, rtol=0, atol=1e-15)
             assert urap.sampler_epsilon() == pytest.approx(krappor.sampler_epsilon(), rel=1e-12)
-            assert urap.packed_bits == 8
+            assert urap.format.packed_bits == 8
 
 
 def test_all_sensitive_is_estimated_as_krr_and_krappor() -> None:
@@ -185,7 +185,7 @@ def test_none_sensitive_is_the_identity(make: Any) -> None:
     else:
         np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
         np.testing.assert_array_equal(
-            np.asarray(JOBS)[mechanism.unpack(reports.y).argmax(1)], values
+            np.asarray(JOBS)[mechanism.format.unpack(reports.y).argmax(1)], values
         )
         assert mechanism.d2 == 0.0 and mechanism.told == 1.0
     shares = pd.Series(values).value_counts(normalize=True).reindex(JOBS)
@@ -348,9 +348,9 @@ def test_noise_around_what_is_revealed_is_that_of_anyone() -> None:
     urap = ldp.URAP(7, (0, 1, 2, 4), epsilon=0.5)
     n = 60_000
     reports = urap.privatize(np.full(n, 5), np.random.default_rng(6))
-    told = urap.revealed(reports.y) > 0
+    told = urap.format.revealed(reports.y) > 0
     assert abs(told.mean() - urap.told) < 5 * np.sqrt(urap.told * urap.d2 / n)
-    bits = urap.unpack(reports.y)[told][:, [0, 1, 2, 4]]
+    bits = urap.format.unpack(reports.y)[told][:, [0, 1, 2, 4]]
     se = np.sqrt(urap.d1 * (1 - urap.d1) / told.sum())
     assert np.all(np.abs(bits.mean(axis=0) - urap.d1) < 5 * se)
     correlation = np.corrcoef(bits.T) - np.eye(4)
@@ -440,7 +440,7 @@ WIDE = ldp.URAP(90, range(5, 80), epsilon=1.0)
 def test_counts_do_not_depend_on_order_or_chunks(urap: ldp.URAP) -> None:
     reports = survey(urap, 900, seed=2)
     whole, sums = reports.tally(), reports.tally(bits=True)
-    bits = urap.unpack(reports.y)
+    bits = urap.format.unpack(reports.y)
     assert whole.nobs == sums.nobs == 900
     np.testing.assert_array_equal(sums.ones[0], bits.sum(axis=0))
     np.testing.assert_array_equal(whole.bit_counts().ones, sums.ones)
@@ -454,9 +454,11 @@ def test_counts_do_not_depend_on_order_or_chunks(urap: ldp.URAP) -> None:
     same_counts(urap.no_counts() + whole + urap.no_counts(), whole)
     # an empty Counts is the start of either sum
     np.testing.assert_array_equal((urap.no_counts() + sums).ones, sums.ones)
-    told = urap.revealed(whole.y) > 0
-    assert not whole.y[told, : urap._width].any(), "what is counted has no noise"
-    assert len(np.unique(urap.revealed(whole.y)[told])) == told.sum(), "a row per revealed answer"
+    told = urap.format.revealed(whole.y) > 0
+    assert not whole.y[told, : urap.format._width].any(), "what is counted has no noise"
+    assert len(np.unique(urap.format.revealed(whole.y)[told])) == told.sum(), (
+        "a row per revealed answer"
+    )
 
 
 @pytest.mark.parametrize("urap", [*URAPS.values(), WIDE], ids=[*URAPS, "wide"])
@@ -464,7 +466,7 @@ def test_counts_from_text_and_frames(urap: ldp.URAP, tmp_path: Any) -> None:
     reports = survey(urap, 300, seed=3)
     text = urap.report_labels(reports)
     assert all(len(t) == urap.k and set(t) <= {"0", "1"} for t in text)
-    bits = urap.unpack(reports.y)
+    bits = urap.format.unpack(reports.y)
     assert ["".join("01"[b] for b in row) for row in bits.astype(int)] == text.tolist()
     np.testing.assert_array_equal(urap.parse("report", text).y, reports.y)
     frame = pd.DataFrame({"report": text})
@@ -513,8 +515,8 @@ def test_number_of_a_revealed_answer_takes_the_bytes_it_needs(others: int) -> No
     width = 1 + (1 if others < 256 else 2 if others < 65536 else 4)
     values = np.array([k - 2, 2, 2 + others // 2, 0, k - 1] * 40)
     reports = urap.privatize(values, np.random.default_rng(1))
-    assert reports.y.shape == (200, width) and urap.packed_bits == 8 * width
-    revealed = urap.revealed(reports.y)
+    assert reports.y.shape == (200, width) and urap.format.packed_bits == 8 * width
+    revealed = urap.format.revealed(reports.y)
     told = revealed > 0
     np.testing.assert_array_equal(revealed[told] + 1, values[told])
     assert told.any() and not told[np.isin(values, (0, 1, k - 1))].any()

@@ -32,8 +32,8 @@ from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.formats import ReportFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling import packing
 from ldpstats.sampling.words import Words, simulation_words, system_words
 
 __all__ = ["Mechanism", "check_fingerprint", "fingerprint_of"]
@@ -104,56 +104,25 @@ class Mechanism(ABC):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
         return Likelihood(self.channel().rows(counts.y), counts.n)
 
+    @property
     @abstractmethod
+    def format(self) -> ReportFormat:
+        """How reports are held in `Reports.y`, and written as text."""
+
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         """Reports from their text form; `name` is what to call them in an error."""
+        if cohort is not None:
+            raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
+        return Reports(self.format.parse(name, labels), self)
 
-    @abstractmethod
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
         """Text form of reports, for files: labels, or strings of bits in category order."""
+        return self.format.text(reports.y)
 
     @property
     def k(self) -> int:
         """Number of categories."""
         return len(self.categories)
-
-    # -- packed reports: how `Reports.y` holds the bits of a report ---------------------------
-
-    @property
-    def packed_bits(self) -> int:
-        """Bits that a packed report takes."""
-        return self.n_bits
-
-    def packing_fault(self, y: Array) -> str:
-        """What is wrong with packed reports of the right width; empty where nothing is."""
-        spare = self.n_bits % 8
-        if spare and (y[:, -1] >> spare).any():
-            return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
-        return ""
-
-    def sums_fault(self, ones: Array, reports: Array) -> str:
-        """Why bit sums, (C, n_bits), of (C,) reports cannot be, beyond each being at most those."""
-        return ""
-
-    def unpack(self, y: Array) -> Array:
-        """The bits of packed reports, bool of shape (n, n_bits)."""
-        return packing.unpack(y, self.n_bits)
-
-    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
-        """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
-        if n is None:
-            return packing.column_sums(y, self.n_bits)
-        many = np.flatnonzero(n != 1)  # none where reports are wide
-        once = np.delete(y, many, axis=0) if many.size else y
-        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
-
-    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
-        """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
-
-        Returns what is left of them, merged where that is quick, and the sums of the bits that
-        were left out, shape (n_bits,), or None.
-        """
-        return y, n, None
 
     def privatize(
         self, values: object, rng: np.random.Generator, missing: str = "raise"
@@ -322,7 +291,7 @@ class Mechanism(ABC):
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
-        width = -(-self.packed_bits // 8)
+        width = -(-self.format.packed_bits // 8)
         empty = np.empty((0, width), np.uint8) if self.n_bits else np.empty(0, int)
         none = np.empty(0, dtype=np.int64)
         return Counts(empty, none, self, cohort=none if self.n_cohorts else None)

@@ -21,14 +21,15 @@ from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
+from ldpstats.mechanisms.bits import sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows, UnaryRows
 from ldpstats.problems.rows.other import WithOther
+from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
@@ -277,6 +278,10 @@ class LumpedUnary(Mechanism):
         return self.k - 1
 
     @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
+    @property
     def epsilon(self) -> float:  # type: ignore[override]
         return self.channel().epsilon()
 
@@ -330,10 +335,3 @@ class LumpedUnary(Mechanism):
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
         """Counts from the sums of the bits of all categories but the last."""
         return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        without_cohort(self, cohort)
-        return Reports(parse_bits(name, labels, self.n_bits), self)
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        return format_bits(reports.y, self.n_bits)

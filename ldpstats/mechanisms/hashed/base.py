@@ -386,16 +386,8 @@ class Hashed(Mechanism):
 
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
         assert reports.cohort is not None
-        text = self._cell_text(reports.y)
+        text = self.format.text(reports.y)
         return np.array([f"{c}:{t}" for c, t in zip(reports.cohort, text, strict=True)], dtype=str)
-
-    @abstractmethod
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        """Text form of reports without their cohorts."""
-
-    @abstractmethod
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        """Inverse of `_cell_text`."""
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         text = as_series(name, labels)
@@ -411,7 +403,7 @@ class Hashed(Mechanism):
                 int(groups[first]),
                 f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
             )
-        return Reports(self._parse_cells(name, text), self, cohort=groups)
+        return Reports(self.format.parse(name, text), self, cohort=groups)
 
 
 def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:

@@ -11,12 +11,12 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import counts_vector, positive_integer
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.bits import format_bits, parse_bits
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.cohorts import BitNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import Rows, StackedRows
 from ldpstats.problems.rows.hashed import BloomRows
+from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
@@ -67,6 +67,10 @@ class HashedBits(Hashed):
         if self.n_hashes > 65535:
             raise InvalidArgument("n_hashes", self.n_hashes, "must be at most 65535")
         self._check_hashed()
+
+    @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
 
     @property
     def n_cells(self) -> int:
@@ -164,9 +168,3 @@ class HashedBits(Hashed):
         ones = counts_vector("n", n, (self.n_cohorts, self.n_bits))
         reports = counts_vector("nobs", [nobs] if np.isscalar(nobs) else nobs, (self.n_cohorts,))
         return BitCounts(ones, reports, self)
-
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        return format_bits(y, self.n_bits)
-
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        return parse_bits(name, labels, self.n_bits)

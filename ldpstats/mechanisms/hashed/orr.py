@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, positive_epsilon, positive_integer
-from ldpstats.arguments.labels import encode, whole
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Uniformised
@@ -20,6 +18,7 @@ from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.hashed import LabelRows
+from ldpstats.reports.formats import NumberFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words
 
@@ -73,6 +72,10 @@ class ORR(Hashed):
             raise InvalidArgument("n_outputs", self.n_outputs, "must be at most 2**31")
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
         self._check_hashed()
+
+    @property
+    def format(self) -> NumberFormat:
+        return NumberFormat(self.n_outputs)
 
     @property
     def n_cells(self) -> int:
@@ -156,15 +159,6 @@ class ORR(Hashed):
                 )
         cohort, y = np.nonzero(table)
         return Counts(y, table[cohort, y], self, cohort=cohort)
-
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        return y.astype(str)
-
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        series: pd.Series[Any] = pd.Series(labels)
-        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-            series = series.map(whole).infer_objects()
-        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
     def __str__(self) -> str:
         known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
