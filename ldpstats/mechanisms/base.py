@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import fields
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -26,17 +21,18 @@ from ldpstats.arguments.labels import (
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.device import plain
-from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.device import Procedure, plain
+from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.reports.formats import ReportFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling.words import Words, simulation_words, system_words
+from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["Mechanism", "check_fingerprint", "fingerprint_of"]
+__all__ = ["Mechanism", "check_document"]
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +41,7 @@ _HEAD = ("format", "version", "mechanism", "fingerprint")
 _ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
 
 
-class Mechanism(ABC):
+class Mechanism(Instrument[Client, Collector]):
     """A known random mechanism with labelled categories.
 
     A subclass is a frozen dataclass. Its fields are its specification: they are what `to_dict`
@@ -169,85 +165,21 @@ class Mechanism(ABC):
             encode("values", values, self.categories, missing)  # says which value is no label
             raise
 
-    def collector(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> Collector:
-        """Privatises the answers of many respondents, each of whom reports once.
-
-        Parameters
-        ----------
-        entropy : callable, optional
-            ``entropy(n)`` returns n random bytes; the default is `os.urandom`. Only a test has
-            reason to pass another.
-        max_epsilon : float, optional
-            The largest epsilon of a report that is accepted, in nats: a device need not trust the
-            specification that it was sent.
-        allow_no_privacy : bool
-            Whether to run a mechanism that does not protect every answer that it should.
-
-        Raises
-        ------
-        InvalidArgument
-            Where the audit finds that the sampler would leak more than `epsilon`, where that
-            exceeds `max_epsilon`, and where it is infinite, or no category is sensitive (unless
-            allowed).
-        """
-        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
-        return Collector(self, system_words(entropy))
-
-    def client(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        reports: int | None = 1,
-        state: str | os.PathLike[str] | None = None,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> Client:
-        """One respondent's client, with the operating system's randomness.
-
-        Parameters
-        ----------
-        entropy, max_epsilon, allow_no_privacy
-            As for `collector`.
-        reports : int or None
-            How many reports it may make, each of which spends epsilon: all together are
-            reports x epsilon private. None lifts the limit; their epsilon is then unbounded.
-        state : path-like, optional
-            File that keeps the count, so that it outlives the process; it is made if there is none.
-            It holds no answer. Without it the count is in memory, and a restart begins anew.
-
-        Raises
-        ------
-        InvalidArgument
-            As for `collector`; for another number of `reports`, and a file that cannot be used.
-        MechanismMismatch
-            For the file of a client of another mechanism.
-
-        Warns
-        -----
-        LDPWarning
-            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
-        """
-        check_cohorts(self.n_cohorts)
-        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
-        words = system_words(entropy)
-        return Client(self, words, opened_budget(reports, state, self.fingerprint))
-
-    def _epsilon_spent(self) -> float:
-        """Epsilon of one report, in nats; inf where no category is sensitive."""
+    @property
+    def procedure(self) -> Procedure:
+        spent = self.epsilon
         if self.sensitive is not None and not len(self.sensitive):
-            return float("inf")
-        return self.epsilon
+            spent = float("inf")
+        return Procedure(self._report, self._message, spent)
 
-    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
-        """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
-        check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
-        check_audit(self.audit())
+    def _most_cohorts(self) -> int:
+        return self.n_cohorts
+
+    def _collector(self, words: Words) -> Collector:
+        return Collector(self, words)
+
+    def _client(self, words: Words, budget: Budget) -> Client:
+        return Client(self, words, budget)
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""
@@ -309,14 +241,6 @@ class Mechanism(ABC):
             sensitive=(len(self.sensitive), self.k),
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Specification as plain JSON types, to ship with the reports.
-
-        It carries its own fingerprint, which reading checks: against accidents, not forgers, who
-        would compute another.
-        """
-        return self._specification() | {"fingerprint": self.fingerprint}
-
     def _specification(self) -> dict[str, Any]:
         document: dict[str, Any] = {
             "format": _FORMAT,
@@ -362,17 +286,6 @@ class Mechanism(ABC):
         check_fingerprint(checked, made.fingerprint)
         return made
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return fingerprint_of(self._specification())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mechanism) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __str__(self) -> str:
         return f"{type(self).__name__}(k={self.k}, epsilon={self.epsilon:.6g})"
 
@@ -395,13 +308,9 @@ class Mechanism(ABC):
             )
 
 
-def check_document(document: object) -> dict[str, Any]:
+def check_document(given: object) -> dict[str, Any]:
     """Check the head of a mechanism's specification."""
-    # a format that is an array is unequal entry by entry
-    if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
-        raise InvalidArgument(
-            "specification", document, f'must be an object with "format": "{_FORMAT}"'
-        )
+    document = check_format(given, _FORMAT)
     if repr(document.get("version")) != repr(_VERSION):  # true is no version, though it equals 1
         raise InvalidArgument(
             "version", document.get("version"), f"this release reads version {_VERSION}"
@@ -409,27 +318,3 @@ def check_document(document: object) -> dict[str, Any]:
     if not isinstance(document.get("mechanism"), str):
         raise InvalidArgument("mechanism", document.get("mechanism"), "must name the mechanism")
     return document
-
-
-def fingerprint_of(specification: dict[str, Any]) -> str:
-    """Twelve hexadecimal digits of a specification in JSON types."""
-    text = json.dumps(specification, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
-
-
-def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
-    """Refuse a specification without its fingerprint, or with that of another."""
-    if "fingerprint" not in document:
-        raise InvalidArgument(
-            "fingerprint",
-            None,
-            "is missing from the specification: write it again, with to_dict() or --write-spec; or "
-            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
-        )
-    if repr(document["fingerprint"]) != repr(fingerprint):
-        raise InvalidArgument(
-            "fingerprint",
-            document["fingerprint"],
-            f"is not that of the other fields, {fingerprint}: the specification was changed or "
-            "damaged; get it anew, or write it anew if the change is meant",
-        )

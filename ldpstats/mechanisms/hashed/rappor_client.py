@@ -41,7 +41,7 @@ import pandas as pd
 
 from ldpstats.arguments.labels import encode
 from ldpstats.clients.budget import Budget, FileBudget, MemoryBudget, check_state
-from ldpstats.clients.device import Device
+from ldpstats.clients.device import SingleDevice
 from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -58,8 +58,8 @@ _FORMAT, _VERSION = "ldpstats-rappor-client", 2
 _SECRET_BYTES = 32
 
 
-@dataclass(frozen=True, eq=False)
-class RAPPORClient(Device):
+@dataclass(frozen=True, eq=False, repr=False)
+class RAPPORClient(SingleDevice):
     """One respondent's device: it keeps a secret and a cohort, and gives an answer one response.
 
     Made by `RAPPOR.client`. The permanent response is a keyed function of the secret and the
@@ -91,11 +91,14 @@ class RAPPORClient(Device):
     _budget: Budget = field(repr=False)
     _cells: Array | None = field(repr=False)  # that answers from a list own in her cohort, (S, h)
 
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports of one answer together, in nats."""
         once = self._budget.limit is not None
-        return float(self.mechanism.epsilon if once else self.mechanism.lifetime_epsilon)
+        return float(self._epsilon() if once else self.mechanism.lifetime_epsilon)
 
     @secretive
     def report(self, value: object) -> str:

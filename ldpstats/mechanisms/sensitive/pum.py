@@ -16,10 +16,10 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import Budget, opened_budget
-from ldpstats.clients.device import in_all
+from ldpstats.clients.device import Device, plain
 from ldpstats.clients.secrecy import HIDDEN, bare, secretive
+from ldpstats.clients.specification import Specified, check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.reports.single import Reports
@@ -33,7 +33,7 @@ _FORMAT, _VERSION = "ldpstats-pum", 1
 
 
 @dataclass(frozen=True, eq=False)
-class PUM:
+class PUM(Specified):
     """Personalised ULDP mechanism (MK19 section 5): respondents keep secret what they protect.
 
     Some categories are sensitive for everyone, those of `mechanism`. Beyond them each respondent
@@ -288,16 +288,6 @@ class PUM:
 
     # -- specification ---------------------------------------------------------------------------
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PUM) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What respondents and the collector share, in JSON types: no one's own categories."""
-        return self._specification() | {"fingerprint": self.fingerprint}
-
     def _specification(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
@@ -305,11 +295,6 @@ class PUM:
             "mechanism": self.mechanism.to_dict(),
             "tags": self.tags.tolist(),
         }
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return fingerprint_of(self._specification())
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> PUM:
@@ -321,10 +306,7 @@ class PUM:
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
-            raise InvalidArgument(
-                "specification", document, f'must be an object with "format": "{_FORMAT}"'
-            )
+        document = check_format(document, _FORMAT)
         fields = set(document) - {"fingerprint"}
         if repr(document.get("version")) != repr(_VERSION) or fields != {
             "format",
@@ -350,7 +332,7 @@ class PUM:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
 
 
-class PUMClient:
+class PUMClient(Device):
     """One respondent's device under a `PUM`: keeps her own categories to itself.
 
     Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
@@ -376,17 +358,17 @@ class PUMClient:
 
         def report(code: int) -> Any:
             # by its code: a label would be looked up again, in a time that depends on its type
-            return common._message(Reports(common.sample(secret[[code]], words), common))
+            return plain(
+                common.report_labels(Reports(common.sample(secret[[code]], words), common))[0]
+            )
 
         self.mechanism = common
         self._answers = common.categories[:k]
         self._budget = budget
         self._report = report
 
-    @property
-    def total_epsilon(self) -> float:
-        """Privacy of all reports together, in nats; inf where their number is not limited."""
-        return self._budget.total * float(self.mechanism.epsilon)
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
 
     @secretive
     def report(self, value: object) -> Any:
@@ -409,9 +391,6 @@ class PUMClient:
             pass
         remedy = f"is none of the {len(self._answers)} categories of answers"
         raise UnknownCategory("value", HIDDEN, remedy)
-
-    def __repr__(self) -> str:
-        return f"PUMClient({self.mechanism}, {in_all(self._budget, self.mechanism.epsilon)})"
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise NotAvailable(
