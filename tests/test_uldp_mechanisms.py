@@ -147,13 +147,13 @@ def test_all_sensitive_is_krr_and_krappor() -> None:
         urr, krr = ldp.URR(JOBS, JOBS, epsilon), ldp.KRR(JOBS, epsilon)
         Q = krr.channel().matrix()
         np.testing.assert_allclose(urr.channel().matrix(), Q, rtol=0, atol=1e-15)
-        assert urr.sampler_epsilon() == pytest.approx(krr.sampler_epsilon(), rel=1e-15)
+        assert urr.audit().sampler == pytest.approx(krr.audit().sampler, rel=1e-15)
         for theta in (None, 0.5, 0.8):
             urap = ldp.URAP(JOBS, JOBS, epsilon, theta)
             krappor = ldp.KRAPPOR(JOBS, epsilon, theta)
             Q = krappor.channel().matrix()
             np.testing.assert_allclose(urap.channel().matrix(), Q, rtol=0, atol=1e-15)
-            assert urap.sampler_epsilon() == pytest.approx(krappor.sampler_epsilon(), rel=1e-12)
+            assert urap.audit().sampler == pytest.approx(krappor.audit().sampler, rel=1e-12)
             assert urap.format.packed_bits == 8
 
 
@@ -196,7 +196,7 @@ def test_none_sensitive_is_the_identity(make: Any) -> None:
     np.testing.assert_allclose(results.linear_bse, se, rtol=1e-12)
     certificate = uldp(mechanism)
     assert (certificate.epsilon, certificate.n_protected, certificate.n_invertible) == (0, 0, 5)
-    assert mechanism.sampler_epsilon() == 0.0
+    assert mechanism.audit().sampler == 0.0
 
 
 def test_one_of_two_is_mangat() -> None:

@@ -75,7 +75,7 @@ class Mechanism(Instrument[Client, Collector]):
         """Draw the counts of reports of a whole population at once (see `draw`)."""
 
     @abstractmethod
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         """Epsilon of the law that the sampler's integer thresholds realise."""
 
     @property
@@ -231,13 +231,13 @@ class Mechanism(Instrument[Client, Collector]):
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
         if self.sensitive is None:
-            return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
+            return Audit(str(self), self.epsilon, self.channel().epsilon(), self._sampler_epsilon())
         codes = sensitive_codes(self.sensitive, self.categories)
         return Audit(
             str(self),
             self.epsilon,
             self.channel().protected_epsilon(codes),
-            self.sampler_epsilon(),
+            self._sampler_epsilon(),
             sensitive=(len(self.sensitive), self.k),
         )
 

@@ -97,7 +97,7 @@ class Enumerated(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
 
     def simulate_counts(

@@ -320,7 +320,7 @@ class LumpedUnary(Mechanism):
         drawn = samplers.sample_bits(codes[:, None], self.k, own, rest, words)
         return drawn[:, : -(-self.n_bits // 8)]
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         up, down = realised.realised_ratios(*self._thresholds())
         return up + down if self.n_bits > 1 else max(up, down)
 

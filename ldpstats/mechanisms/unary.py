@@ -114,7 +114,7 @@ class KRAPPOR(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_bits(*self._thresholds())
 
     def simulate_counts(

@@ -129,10 +129,6 @@ class Hashed(Mechanism):
         """Reports of respondents whose answers own the cells, shape (n, h)."""
 
     @abstractmethod
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        """Sums of cells, shape (C, m), and reports, shape (C,)."""
-
-    @abstractmethod
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
 
@@ -379,7 +375,7 @@ class Hashed(Mechanism):
     def audit(self) -> Audit:
         """Compare the declared epsilon with the worst pair of answers and with the sampler."""
         return Audit(
-            str(self), self.epsilon, self.worst_channel().epsilon(), self.sampler_epsilon()
+            str(self), self.epsilon, self.worst_channel().epsilon(), self._sampler_epsilon()
         )
 
     # -- text --------------------------------------------------------------------------------

@@ -124,7 +124,7 @@ class HashedBits(Hashed):
         members = [np.pad(own, (0, width - own.size), mode="edge") for own in (first, second)]
         return Bits(np.array(members), self.n_bits, self.p1, self.p0)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return self._realised(*self._thresholds())
 
     def _realised(self, own: int, other: int) -> float:

@@ -122,8 +122,8 @@ class ORR(Hashed):
         """k-RR: two answers that hash to different labels."""
         return self._krr.channel()
 
-    def sampler_epsilon(self) -> float:
-        return self._krr.sampler_epsilon()
+    def _sampler_epsilon(self) -> float:
+        return self._krr.audit().sampler
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""

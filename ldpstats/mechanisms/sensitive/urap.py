@@ -199,7 +199,7 @@ class URAP(Mechanism):
         drawn[:, S >> 3] &= np.uint8(255 ^ (1 << (S & 7)))
         return self.format.pack(drawn[:, : -(-S // 8)], number[codes] * revealed)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         own, other, told = self._thresholds()
         S, N = self._at.size, self.format.n_others
         if not S:

@@ -200,7 +200,7 @@ class URR(Enumerated):
         out[replaced] = self._at[drawn]
         return out
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         keep, S = self._keep(), self._at.size
         if self._replacements is None:
             return realised.realised_epsilon_kept(keep, 1, S) if S else 0.0
