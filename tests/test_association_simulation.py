@@ -176,7 +176,7 @@ def hashed_reports(
     mechanism: ldp.RAPPOR, names: Sequence[str], codes: Array, cohort: Array, rng: Any
 ) -> ldp.Reports:
     """What `privatize` gives (with f = 0), without hashing every answer anew."""
-    cells = mechanism.hashes("names", pd.Index(names))
+    cells = mechanism.answer_hash.table("names", pd.Index(names))
     owned = (cells[..., None] == np.arange(mechanism.n_bits)).any(axis=2)[cohort, codes]
     bits = rng.random(owned.shape) < np.where(owned, mechanism.p1, mechanism.p0)
     packed = np.packbits(bits, axis=1, bitorder="little")
@@ -504,7 +504,7 @@ def biases(estimates: Array, P: Array) -> Array:
 def check_shared(R: int, monkeypatch: pytest.MonkeyPatch) -> None:
     P, independent = np.array([[0.4, 0.1], [0.15, 0.35]]), np.outer([0.5, 0.5], [0.55, 0.45])
     band = 4 * np.sqrt(0.05 * 0.95 / R)
-    bits = COHORTS.hashes("v", pd.Index(PAIR)).reshape(3, 2)
+    bits = COHORTS.answer_hash.table("v", pd.Index(PAIR)).reshape(3, 2)
     assert np.sum(bits[:, 0] == bits[:, 1]) == 1
     for unbiased in estimates(P, R // 4):
         assert np.abs(biases(unbiased, P)).max() < 4

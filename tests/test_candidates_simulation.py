@@ -88,7 +88,7 @@ class Surveys:
         assert isinstance(problem, CohortMoments)
         self.problem, self.source = problem, problem.sources[0]
         self.reports = self.source.reports
-        self.high, self.low = mechanism._probabilities()
+        self.high, self.low = mechanism.cell_law.high, mechanism.cell_law.low
 
     def draw(self, R: int) -> Array:
         """Right-hand sides of the normal equations of R surveys, shape (R, S)."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.problems.rows.base import FixedEntry, StackedRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 
 RNG = np.random.default_rng(3)
 

@@ -11,14 +11,14 @@ import pytest
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import EM, MLE
-from ldpstats.estimators.solvers import structured
 from ldpstats.estimators.solvers.ascent import STEP
-from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
 from ldpstats.problems import hash_design as designs
 from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
 from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows import base
 from ldpstats.problems.rows import hashed as hashed_rows
-from ldpstats.problems.rows.base import DenseRows, FixedEntry, Rows, StackedRows, UniformRows
+from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 from ldpstats.problems.rows.hashed import BloomRows, LabelRows
 
 Array = npt.NDArray[Any]
@@ -363,7 +363,7 @@ def test_maximum_of_many_reports(kind: str) -> None:
         W, n = label_rows(300, 64, 120, 10**6)
     else:
         W, n = bloom_rows(16, 32, 70, 2, 32_000)  # type: ignore[assignment]
-    assert W.shape[0] * W.shape[1] > structured._SMALL and prepared(W) is W
+    assert W.shape[0] * W.shape[1] > base._SMALL and W.prepared() is W
     check_maximum(W, n)
 
 
@@ -371,10 +371,10 @@ def test_maximum_of_many_reports(kind: str) -> None:
 @pytest.mark.usefixtures("path")
 def test_maximum_on_both_paths(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     W, n = ROWS[kind]()
-    assert isinstance(prepared(W), DenseRows)
+    assert isinstance(W.prepared(), DenseRows)
     expected = MLE().solve(Likelihood(W, n)).p
-    monkeypatch.setattr(structured, "_SMALL", 0)
-    assert prepared(W) is W and is_structured(W)
+    monkeypatch.setattr(base, "_SMALL", 0)
+    assert W.prepared() is W and W.is_structured
     found = MLE().solve(Likelihood(W, n))
     assert found.gap <= 1e-12 and step_left(W, n, expected, found.p) <= 4 * STEP
     by_em = EM(tol=1e-7).solve(Likelihood(W, n))
@@ -383,7 +383,7 @@ def test_maximum_on_both_paths(kind: str, monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.parametrize("value", [0.0, 0.1, 0.4])
 def test_one_entry_held_fixed(value: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structured, "_SMALL", 0)
+    monkeypatch.setattr(base, "_SMALL", 0)
     for W, n in (label_rows(20, 16, 30, 10**5), bloom_rows(4, 16, 20, 2, 2000)):
         fixed = FixedEntry(W, 1, value)
         found = MLE().solve(Likelihood(fixed, n))
@@ -392,7 +392,7 @@ def test_one_entry_held_fixed(value: float, monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_groups_of_both_kinds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(structured, "_SMALL", 0)
+    monkeypatch.setattr(base, "_SMALL", 0)
     S = 40
     parts = [label_rows(20, 16, S, 10**5), bloom_rows(4, 32, S, 2, 3000)]
     parts.append((UniformRows(np.arange(S), 0.5, 0.5 / S, S), np.arange(S) + 1))  # type: ignore[arg-type]
@@ -406,18 +406,18 @@ def test_the_start_is_nearly_as_likely_as_the_truth(kind: str) -> None:
         W, n = label_rows(64, 64, 500, 10**6)
     else:
         W, n = bloom_rows(8, 64, 100, 2, 30_000)  # type: ignore[assignment]
-    k, start = W.shape[1], empirical_start(W, n)
+    k, start = W.shape[1], W.start(n)
     assert start.min() >= 0.0 and start.sum() == pytest.approx(1.0)
     reached, uniform, truth = (
         Likelihood(W, n).loglike(p) for p in (start, np.full(k, 1 / k), zipf(k))
     )
     assert reached > uniform + 0.9 * (truth - uniform)
-    others = empirical_start(FixedEntry(W, 0, 0.5), n)
+    others = FixedEntry(W, 0, 0.5).start(n)
     np.testing.assert_allclose(others, np.delete(start, 0) / (1.0 - start[0]))
-    both = empirical_start(StackedRows((W, DenseRows(np.ones((1, k))))), np.append(n, n.sum()))
+    both = StackedRows((W, DenseRows(np.ones((1, k))))).start(np.append(n, n.sum()))
     np.testing.assert_allclose(both, (start + 1.0 / k) / 2.0)
 
 
 def test_the_start_of_reports_that_say_nothing_is_uniform() -> None:
     W, n = bloom_rows(4, 11, 9, 2, 50, p1=0.5, p0=0.5)
-    np.testing.assert_array_equal(empirical_start(W, n), np.full(9, 1.0 / 9.0))
+    np.testing.assert_array_equal(W.start(n), np.full(9, 1.0 / 9.0))

@@ -13,6 +13,7 @@ import pytest
 import scipy.optimize
 import scipy.stats
 
+import ldpstats as ldp
 from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators import (
     EM,
@@ -215,6 +216,15 @@ def test_nnls_of_a_scalar_design_clips(counts: Array) -> None:
     np.testing.assert_allclose(
         NNLS().solve(problem).p, np.maximum(Inversion().solve(problem).p, 0), atol=1e-15
     )
+
+
+@pytest.mark.parametrize("estimator", [NNLS(), Composite()])
+def test_what_is_for_one_variable_refuses_several(estimator: MomentsEstimator) -> None:
+    krr = ldp.KRR(2, epsilon=2.0)
+    model = ldp.AssociationModel(ldp.JointCounts.from_table([[40, 15], [15, 30]], (krr, krr)))
+    with pytest.raises(NotAvailable, match="one"):
+        model.fit(estimator)
+    assert estimator.constraints is None
 
 
 def test_nnls_of_a_dense_design_is_scipys() -> None:

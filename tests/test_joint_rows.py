@@ -24,9 +24,10 @@ from ldpstats.estimators.solvers.newton import (
     model_step,
     newton,
 )
-from ldpstats.estimators.solvers.sampled import joint_start, sampled, spread_out
+from ldpstats.estimators.solvers.sampled import sampled, spread_out, starting_point
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.joint import Factor, JointRows
 
 Array = npt.NDArray[Any]
@@ -380,7 +381,7 @@ def test_three_variables_of_twenty_categories() -> None:
 
 def test_an_interior_point_method_that_runs_out_of_iterations_says_so() -> None:
     W, n = survey(TRUTHS["dependent"], 2000, "kk")
-    start = joint_start(W, n)
+    start = starting_point(W, n)
     few = interior_newton(W, n, start, 1e-10, max_iter=3)
     assert not few.converged and few.gap > 1e-10 and few.n_iter == 3
     assert few.gap == pytest.approx(Likelihood(W, n).gap(few.p))
@@ -449,7 +450,7 @@ def test_spread_out_draws_in_proportion() -> None:
 def test_the_start_is_the_product_of_the_margins() -> None:
     W, n = survey(TRUTHS["independent"], 60_000, "kb", epsilon=3.0)
     # 60,000 reports give a cell to a standard error of 0.004
-    np.testing.assert_allclose(joint_start(W, n), TRUTHS["independent"].reshape(-1), atol=0.02)
+    np.testing.assert_allclose(starting_point(W, n), TRUTHS["independent"].reshape(-1), atol=0.02)
 
 
 @pytest.mark.parametrize("singular", [False, True])
@@ -484,3 +485,13 @@ def test_newton_is_left_to_least_squares_where_pivoting_fails(
     without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
     assert without.converged and with_pivots.converged
     np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)
+
+
+def test_the_start_of_groups_is_the_mean_of_theirs() -> None:
+    rows, n = example("two"), np.arange(1, example("two").shape[0] + 1, dtype=np.float64)
+    dense, m = DenseRows(rows.dense()), np.ones(rows.shape[0])
+    alone, uniform = starting_point(rows, n), np.full(rows.shape[1], 1.0 / rows.shape[1])
+    both = starting_point(StackedRows((rows, dense)), np.append(n, m))
+    share = n.sum() / (n.sum() + m.sum())
+    np.testing.assert_allclose(both, share * alone + (1.0 - share) * uniform, rtol=1e-12)
+    np.testing.assert_array_equal(rows.start(n), uniform)  # without its margins

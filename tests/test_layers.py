@@ -39,13 +39,13 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     ),
     "ldpstats.problems": (
         "simplex covariance hash_design",
-        "estimates rows",
-        "problem",
-        "equations",
-        "hashed",
+        "estimates laws rows",
+        "moments problem",
+        "equations hashed",
+        "pooled",
         "joint",
     ),
-    "ldpstats.problems.rows": ("base", "hashed joint other packed sensitive"),
+    "ldpstats.problems.rows": ("base kronecker", "combined hashed joint other sensitive unary"),
     "ldpstats.estimators": (
         "base constraints solvers",
         "inversion mle",

@@ -11,7 +11,8 @@ from ldpstats.estimators.mle import MLE
 from ldpstats.mechanisms import CandidateMap, LumpedUnary, lump
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import DenseRows
-from ldpstats.problems.rows.other import WithOther, other_law, other_rows
+from ldpstats.problems.rows.combined import WithOther
+from ldpstats.problems.rows.other import other_law, other_rows
 
 CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
 KEEP = ("driver", "nurse")

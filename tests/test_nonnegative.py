@@ -13,8 +13,9 @@ import scipy.optimize
 import scipy.stats
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.estimators.lasso import penalty_level
 from ldpstats.estimators.solvers import nonnegative
-from ldpstats.estimators.solvers.nonnegative import NonnegativeFit, nonnegative_lasso, penalty_level
+from ldpstats.estimators.solvers.nonnegative import NonnegativeFit, nonnegative_lasso
 from ldpstats.kernels import nonnegative as nonnegative_kernels
 from ldpstats.problems.hash_design import HashDesign
 

@@ -16,7 +16,7 @@ from surveys import assert_cut, covered, frequencies
 import ldpstats as ldp
 from ldpstats.channels.base import Channel
 from ldpstats.mechanisms.lumped import LumpedUnary
-from ldpstats.models.frequency.laws import OneStep
+from ldpstats.models.frequency.one_step import OneStep
 from ldpstats.problems.problem import Likelihood
 from ldpstats.reports.single import Counts
 

@@ -11,8 +11,8 @@ from ldpstats.estimators import MLE
 from ldpstats.estimators.solvers.low_rank import LowRankModel
 from ldpstats.estimators.solvers.proximal import DiagonalModel
 from ldpstats.kernels.bits import listed
-from ldpstats.problems.rows.base import StackedRows, UnaryRows
-from ldpstats.problems.rows.packed import PackedRows
+from ldpstats.problems.rows.combined import StackedRows
+from ldpstats.problems.rows.unary import PackedRows, UnaryRows
 
 
 def bits(u: int, k: int, density: float, seed: int, spare: int = 0) -> np.ndarray:

@@ -31,9 +31,7 @@ def imported(folder: str) -> set[str]:
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 names.add(node.module.split(".")[0])
-    ours = {"ldpstats", "tests", "benchmarks"} | {
-        path.stem for path in (ROOT / folder).rglob("*.py")
-    }
+    ours = {"ldpstats", "tests", "benchmarks"} | {path.stem for path in (ROOT / folder).rglob("*")}
     return names - ours - set(sys.stdlib_module_names)
 
 

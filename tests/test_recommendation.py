@@ -167,10 +167,10 @@ def test_losses_are_the_variances_over_all_reports(mechanism: ldp.Mechanism) -> 
     A = np.einsum("scr,rm->cms", Q, says)  # E[cell | candidate]
     if mechanism.is_open:  # against an answer that hashes anywhere
         m, h = mechanism.n_cells, mechanism.n_owned
-        p1, p0 = mechanism._probabilities()
+        p1, p0 = mechanism.cell_law.high, mechanism.cell_law.low
         A -= p0 + (p1 - p0) * (1 - (1 - 1 / m) ** h)
     else:
-        A -= mechanism._probabilities()[1]
+        A -= mechanism.cell_law.low
     G = np.linalg.pinv(A.reshape(-1, S)).reshape(S, C, -1)
     for p in (np.full(S, 1 / S), np.array([0.5, 0.3, 0.1, 0.1, 0.0, 0.0])):
         V = np.zeros(S)

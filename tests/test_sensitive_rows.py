@@ -14,13 +14,14 @@ from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Dense, Uniformised
 from ldpstats.estimators.mle import MLE, maximise
 from ldpstats.estimators.nnls import NNLS
-from ldpstats.estimators.solvers.closed_form import water_filling
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations, pool
+from ldpstats.problems.equations import Equations
+from ldpstats.problems.pooled import pool
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import DenseRows, FixedEntry, StackedRows, UniformRows
+from ldpstats.problems.rows.base import DenseRows, UniformRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
 from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.simplex import water_filling
 
 # how many categories, which are sensitive
 SHAPES = {
@@ -76,7 +77,7 @@ def test_products_are_those_of_the_dense_rows(k: int, sensitive: tuple, ready: b
     urap = ldp.URAP(k, sensitive, epsilon=0.9)
     W = urap.channel().rows(random_reports(urap, 200, seed=2).y)
     D = W.dense()
-    W = prepared(W) if ready else W
+    W = W.prepared() if ready else W
     rng = np.random.default_rng(3)
     p, v = rng.dirichlet(np.ones(k)), rng.exponential(size=len(D))
     np.testing.assert_allclose(W.mix(p), D @ p, rtol=1e-12)
@@ -110,15 +111,15 @@ def test_others_taken_together_keep_the_likelihood(k: int, sensitive: tuple) -> 
     urap = ldp.URAP(k, sensitive, epsilon=1.0)
     counts = random_reports(urap, 500, seed=4).tally()
     W, n, S = urap.channel().rows(counts.y), counts.n.astype(float), hidden(urap)
-    rows, m, shares = W.merged(n)
-    assert m.sum() == n.sum() and rows.shape[1] == S.sum() + 1
+    small = W.reduced(n)
+    rows, m = small.W, small.n
+    assert m.sum() == n.sum() and rows.shape[1] == S.sum() + (not S.all())
     rng, differences = np.random.default_rng(5), []
     for _ in range(4):
-        q = rng.dirichlet(np.ones(S.sum() + 1)) if not S.all() else rng.dirichlet(np.ones(k))
-        p = np.empty(k)
-        p[S], p[~S] = q[: S.sum()], q[-1] * shares
-        if S.all():
-            q = np.append(q, 0.0)
+        q = rng.dirichlet(np.ones(rows.shape[1]))
+        p = small.expanded(q)
+        np.testing.assert_array_equal(p[S], q[: S.sum()])
+        assert p.sum() == pytest.approx(1.0)
         differences.append(n @ np.log(W.mix(p)) - m @ np.log(rows.mix(q)))
     np.testing.assert_allclose(differences, differences[0], rtol=0, atol=1e-9)
 

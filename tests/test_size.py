@@ -35,7 +35,7 @@ from surveys import (
 import ldpstats as ldp
 from ldpstats.inference import goodness, multiplicity, pearson, tests
 from ldpstats.inference.tails import chi2_pvalue
-from ldpstats.problems.equations import pool
+from ldpstats.problems.pooled import pool
 
 # of thousands of surveys a few have a goodness of fit below .001 by chance, and fits say so
 pytestmark = pytest.mark.filterwarnings("ignore::ldpstats.errors.MisfitWarning")

@@ -19,21 +19,14 @@ from ldpstats.estimators import constraints as cons
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.solvers import constrained
 from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap, line_search
-from ldpstats.estimators.solvers.closed_form import water_filling
 from ldpstats.estimators.solvers.newton import newton
 from ldpstats.estimators.solvers.proximal import DiagonalModel, proximal_newton
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.kernels.bits import bit_mix, bit_sums
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import (
-    DenseRows,
-    FixedEntry,
-    Rows,
-    StackedRows,
-    UnaryRows,
-    UniformRows,
-)
-from ldpstats.problems.rows.packed import PackedRows
+from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
+from ldpstats.problems.rows.unary import PackedRows, UnaryRows
+from ldpstats.problems.simplex import water_filling
 
 Array = npt.NDArray[Any]
 
@@ -255,7 +248,7 @@ def some_rows(kind: str) -> Rows:
 def test_products_equal_those_of_the_dense_matrix(kind: str) -> None:
     rng = np.random.default_rng(9)
     rows = some_rows(kind)
-    for W in (rows, prepared(rows)):
+    for W in (rows, rows.prepared()):
         M, (u, k) = rows.dense(), rows.shape
         p, v, keep = rng.random(k), rng.random(u), np.arange(u) % 2 == 0
         np.testing.assert_allclose(W.mix(p), M @ p, rtol=1e-13)

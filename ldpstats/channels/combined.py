@@ -12,7 +12,8 @@ from ldpstats.arguments.checks import distribution, listed
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Array, Dense, Uniformised
 from ldpstats.errors import InvalidArgument
-from ldpstats.problems.rows.base import DenseRows, Rows, StackedRows
+from ldpstats.problems.rows.base import DenseRows, Rows
+from ldpstats.problems.rows.combined import StackedRows
 
 __all__ = ["Kronecker", "Mapped", "Stacked"]
 

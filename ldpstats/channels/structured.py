@@ -16,7 +16,8 @@ from ldpstats.arguments.checks import as_array
 from ldpstats.channels.base import Channel, OutputClasses, n_patterns
 from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.problems.rows.base import DenseRows, Rows, UnaryRows, UniformRows
+from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.unary import UnaryRows
 
 __all__ = ["Bits", "Dense", "Uniformised"]
 

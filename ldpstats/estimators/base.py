@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy.typing as npt
@@ -21,6 +22,11 @@ class Estimator(ABC, Generic[Problem]):
     """Solves a `Likelihood` or a `Moments` problem; holds its own tuning and no data."""
 
     name: ClassVar[str]
+
+    @property
+    def constraints(self) -> Callable[[Any], list[Any]] | None:
+        """What restricts p beyond the simplex, see `MLE`; None for most estimators."""
+        return None
 
     @abstractmethod
     def solve(self, problem: Problem) -> Solution:

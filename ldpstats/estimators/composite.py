@@ -48,31 +48,37 @@ class Composite(MomentsEstimator):
         NotAvailable
             Where the reports are not unary: one independent bit per category.
         """
-        if (
-            not isinstance(problem, Equations)
-            or problem.kind != "bits"
-            or not isinstance(problem.A, float)
-        ):
-            raise NotAvailable(
-                "the composite likelihood needs unary reports, with one bit per category "
-                "(KRAPPOR and its relatives); use method 'mle'"
-            )
-        offset = np.asarray(problem.offset, dtype=np.float64)
-        nu = _multiplier(problem.t, problem.A, offset)
-        p = _given(nu, problem.t, problem.A, offset)
+        t, A, offset = _bits(problem)
+        nu = _multiplier(t, A, offset)
+        p = _given(nu, t, A, offset)
         total = float(p.sum())
         p = p / total
         message = (
             f"KKT conditions of the composite likelihood solved for their multiplier {nu:.6g}: "
-            f"residual {_residual(p, nu, problem.t, problem.A, offset):.1e}"
+            f"residual {_residual(p, nu, t, A, offset):.1e}"
         )
         return Solution(p, np.nan, 0, True, message)
 
     def excess(self, problem: Moments, p: Array) -> Array:
         """In proportion to the variances m (1 - m) of the bits, the inverse weights of the fit."""
-        assert isinstance(problem, Equations)
-        m = problem.offset + problem.A * p
+        _, A, offset = _bits(problem)
+        m = offset + A * p
         return np.asarray(m * (1.0 - m) / (m * (1.0 - m)).sum())
+
+
+def _bits(problem: Moments) -> tuple[Array, float, Array]:
+    """t, A and offset of ``E[t_j] = offset_j + A p_j``, one bit a category."""
+    # only these moments are such equations: of others the composite likelihood is not known
+    if (
+        not isinstance(problem, Equations)
+        or problem.kind != "bits"
+        or not isinstance(problem.A, float)
+    ):
+        raise NotAvailable(
+            "the composite likelihood needs unary reports, with one bit per category "
+            "(KRAPPOR and its relatives); use method 'mle'"
+        )
+    return problem.t, problem.A, np.asarray(problem.offset, dtype=np.float64)
 
 
 def _given(nu: float, t: Array, A: float, offset: Array) -> Array:

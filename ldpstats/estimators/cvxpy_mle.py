@@ -97,7 +97,7 @@ def _by_cones(W: Rows, n: Array) -> tuple[Array, str, int]:
     cp: Any = cvxpy  # its annotations are incomplete
     u, k = W.shape
     p = cp.Variable(k, nonneg=True)
-    if isinstance(W, UniformRows):
+    if isinstance(W, UniformRows):  # sparse for cvxpy, of which rows know nothing
         mixed = W.a * p[W.codes] + W.background
     elif u * k <= _LARGEST:
         mixed = W.dense() @ p

@@ -16,16 +16,14 @@ from ldpstats.estimators.solvers.ascent import (
     certified_gap,
     check_tol,
     gap_target,
+    maximise_reduced,
     observed,
     report,
     require_possible,
 )
-from ldpstats.estimators.solvers.merged import maximise_merged
 from ldpstats.estimators.solvers.proximal import DiagonalModel
-from ldpstats.estimators.solvers.structured import prepared
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows
-from ldpstats.problems.rows.sensitive import SensitiveRows
 
 __all__ = ["EM", "em_step"]
 
@@ -36,17 +34,6 @@ _TINY = 1e-30  # subnormal numbers are slow; the certificate guards what is flus
 
 def em_step(problem: Likelihood, p: Array) -> Array:
     """One plain EM step, ``p_x <- p_x score_x / n`` (FPE16 section III-A, MK19 section 2.5).
-
-    Parameters
-    ----------
-    problem : Likelihood
-    p : array, shape (k,)
-        On the simplex.
-
-    Returns
-    -------
-    array, shape (k,)
-        On the simplex again, with a log-likelihood that is no smaller.
 
     Examples
     --------
@@ -105,13 +92,10 @@ class EM(LikelihoodEstimator):
         last = STEP if self.tol is None else np.inf
 
         def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-            found = squarem(prepared(rows), counts, target, self.max_iter, last)
+            found = squarem(rows.prepared(), counts, target, self.max_iter, last)
             return found, f"EM, {found.n_iter} steps"
 
-        if isinstance(W, SensitiveRows):
-            found, how = maximise_merged(W, n, target, solve)
-        else:
-            found, how = solve(W, n)
+        found, how = maximise_reduced(W, n, target, solve)
         return report(found, problem.nobs, how, target)
 
 

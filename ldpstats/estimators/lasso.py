@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -14,7 +15,36 @@ from ldpstats.problems.equations import Moments
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.problem import Solution
 
-__all__ = ["Lasso"]
+__all__ = ["Lasso", "penalty_level"]
+
+
+def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -> float:
+    """Penalty z >= 0 per standard deviation of the gradient under pure noise.
+
+    A candidate that is absent is selected by chance where its gradient, ``A_x' D noise`` with
+    standard deviation s_x, exceeds ``s_x z`` (in a design that is nearly orthogonal). "quantile":
+    the z that about `false_selections` of all candidates exceed, were all absent (Belloni, Chen,
+    Chernozhukov and Hansen 2012, Econometrica 80(6), with a level for each candidate); from S/2 on
+    there is none, as p >= 0 alone lets half of them in. "universal": ``sqrt(2 ln S)``, which all
+    absent ones stay below with a probability that tends to one (Donoho and Johnstone 1994,
+    Biometrika 81(3)).
+
+    Examples
+    --------
+    >>> round(penalty_level("universal", 100_000), 3), round(penalty_level("quantile", 100_000), 3)
+    (4.799, 4.265)
+    """
+    if not (n_candidates >= 1 and n_candidates == int(n_candidates)):
+        raise InvalidArgument("n_candidates", n_candidates, "must be a whole number, at least 1")
+    if rule == "universal":
+        return math.sqrt(2.0 * math.log(n_candidates))
+    if rule != "quantile":
+        raise InvalidArgument("rule", rule, 'must be "quantile" or "universal"')
+    if not false_selections > 0.0:
+        raise InvalidArgument("false_selections", false_selections, "must be positive, such as 1")
+    from scipy.special import ndtri
+
+    return abs(float(ndtri(min(false_selections / n_candidates, 0.5))))
 
 
 @dataclass(frozen=True)
@@ -73,8 +103,9 @@ class Lasso(SelectingEstimator):
         NotIdentified
             Where the selected candidates cannot be told apart.
         """
-        from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso, penalty_level
+        from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso
 
+        # it selects among hashed candidates; what is not hashed needs no selection
         if not isinstance(problem, CohortMoments):
             raise NotAvailable(
                 "'lasso' selects among candidates of reports that are hashed, in bits or labels: "

@@ -16,22 +16,20 @@ from ldpstats.estimators.solvers.ascent import (
     LAST_STEP,
     STEP,
     Ascent,
+    certified_gap,
     check_tol,
     gap_target,
+    maximise_reduced,
     observed,
     report,
 )
-from ldpstats.estimators.solvers.closed_form import solve_uniform
 from ldpstats.estimators.solvers.interior import interior_newton
 from ldpstats.estimators.solvers.low_rank import LowRankModel
-from ldpstats.estimators.solvers.merged import maximise_merged
 from ldpstats.estimators.solvers.newton import newton
 from ldpstats.estimators.solvers.proximal import STALE, DiagonalModel, Model, proximal_newton
-from ldpstats.estimators.solvers.sampled import has_few_reports, is_joint, is_table, sampled
-from ldpstats.estimators.solvers.structured import empirical_start, is_structured, prepared
+from ldpstats.estimators.solvers.sampled import has_few_reports, sampled, starting_point
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import Rows, StackedRows, UniformRows
-from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.base import Rows
 
 if TYPE_CHECKING:
     import cvxpy
@@ -110,7 +108,7 @@ class MLE(LikelihoodEstimator):
         else:
             from ldpstats.estimators.solvers.constrained import constrained_maximum
 
-            found = constrained_maximum(prepared(W), n, self.constraints, target, self.max_iter)
+            found = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
             how = f"sequential quadratic programming, {found.n_iter} iterations"
         return report(found, problem.nobs, how, target)
 
@@ -123,58 +121,78 @@ def maximise(
     max_iter: int = 200,
     start: Array | None = None,
 ) -> tuple[Ascent, str]:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex and say how.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, for counts n > 0, and say how.
 
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-    n : array of float, shape (u,)
-        Counts, all positive.
-    target : float
-        Gap per report to reach.
-    by_step : bool
-        Ask also that the next step be below 1e-3 standard errors, and polish small problems.
-    max_iter : int
-    start : array, shape (k,), or None
-        A point of the simplex to begin at, instead of each solver's own.
+    It stops at a gap of `target` per report; with `by_step` the next step must also be below 1e-3
+    standard errors, and small problems are polished. `start`, shape (k,), is a point of the simplex
+    to begin at, instead of each solver's own; closed forms are then not used.
+    """
+    if start is not None:
+        return _iterated(W, n, target, by_step, max_iter, start)
+    known = W.closed_form(n)
+    if known is not None:
+        how = "water-filling in closed form"
+        return Ascent(known, certified_gap(W, n, known), 0, True), how
+
+    def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
+        return _iterated(rows, counts, target, by_step, max_iter, None)
+
+    return maximise_reduced(W, n, target, solve)
+
+
+def _iterated(
+    W: Rows, n: Array, target: float, by_step: bool, max_iter: int, begin: Array | None
+) -> tuple[Ascent, str]:
+    """`maximise`, by cheap products first where W has structure, then by Newton where needed.
+
+    Newton takes over where k is small enough for its Hessian: to close the gap, and to polish.
     """
     k = W.shape[1]
-    if isinstance(W, UniformRows) and W.a > 0.0 and start is None:
-        return solve_uniform(W, n), "water-filling in closed form"
-    if isinstance(W, SensitiveRows) and start is None:
-
-        def solve(rows: Rows, counts: Array) -> tuple[Ascent, str]:
-            begin = empirical_start(rows, counts) if isinstance(rows, SensitiveRows) else None
-            return maximise(rows, counts, target, by_step, max_iter, begin)
-
-        return maximise_merged(W, n, target, solve)
     small = by_step and k <= _POLISH_K
-    how, steps = "", 0
-    table = k > _TABLE_K and is_table(W)
-    joint = k <= _DENSE_K and is_joint(W) and not table
-    if is_structured(W) and not (joint and has_few_reports(W)):
-        W = prepared(W)
-        begin = empirical_start(W, n) if start is None else start
-        tries = max_iter if k > _DENSE_K and not table else min(max_iter, _PROXIMAL)
-        last = STEP if by_step else np.inf
-        model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
-        if joint:
-            model_at = sampled(W, n)
-        elif isinstance(W, StackedRows) and not table:
-            model_at = LowRankModel.at
-        stale = np.inf if joint or table else STALE  # models of joint reports are costly
-        found = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
-        name = "Newton with a sampled Hessian" if joint else "proximal Newton"
-        steps, how = found.n_iter, f"{name}, {found.n_iter} iterations"
-        if table and not found.converged:
-            found = interior_newton(W, n, found.p, target, last, max_iter)
-            steps += found.n_iter
-            how += f"; interior point method, {found.n_iter} iterations"
-            found = replace(found, n_iter=steps)
-        if (found.converged and not small) or k > _DENSE_K:
-            return found, how
-        start, how = found.p, how + "; "
+    last = LAST_STEP if by_step else np.inf
     goal = min(target, 1e-12) if small else target
-    found = newton(W, n, goal, start, LAST_STEP if by_step else np.inf, max_iter)
-    how += f"Newton, {found.n_iter} iterations"
-    return Ascent(found.p, found.gap, steps + found.n_iter, found.gap <= target), how
+    newton_alone = not W.is_structured or (_is_sampled(W) and has_few_reports(W))
+    if newton_alone:
+        found = newton(W, n, goal, begin, last, max_iter)
+        return replace(found, converged=found.gap <= target), f"Newton, {found.n_iter} iterations"
+    W = W.prepared()
+    first, how = _by_products(W, n, target, by_step, max_iter, begin)
+    if (first.converged and not small) or k > _DENSE_K:
+        return first, how
+    found = newton(W, n, goal, first.p, last, max_iter)
+    how += f"; Newton, {found.n_iter} iterations"
+    return Ascent(found.p, found.gap, first.n_iter + found.n_iter, found.gap <= target), how
+
+
+def _by_products(
+    W: Rows, n: Array, target: float, by_step: bool, max_iter: int, begin: Array | None
+) -> tuple[Ascent, str]:
+    """Proximal Newton with the model of the Hessian that suits the rows, without forming it."""
+    table, joint = _is_large_table(W), _is_sampled(W)
+    tries = max_iter if W.shape[1] > _DENSE_K and not table else min(max_iter, _PROXIMAL)
+    last = STEP if by_step else np.inf
+    model_at: Callable[[Rows, Array], Model] = DiagonalModel.at
+    if joint:
+        model_at = sampled(W, n)
+    elif len(W.groups(n)) > 1 and not table:
+        model_at = LowRankModel.at
+    stale = np.inf if joint or table else STALE  # models of joint reports are costly
+    begin = starting_point(W, n) if begin is None else begin
+    found = proximal_newton(W, n, begin, target, last, tries, model_at, stale)
+    name = "Newton with a sampled Hessian" if joint else "proximal Newton"
+    how = f"{name}, {found.n_iter} iterations"
+    if not table or found.converged:
+        return found, how
+    inner = interior_newton(W, n, found.p, target, last, max_iter)
+    how += f"; interior point method, {inner.n_iter} iterations"
+    return replace(inner, n_iter=found.n_iter + inner.n_iter), how
+
+
+def _is_large_table(W: Rows) -> bool:
+    """Whether cells are many and products quick, so that no k x k Hessian is worth forming."""
+    return W.shape[1] > _TABLE_K and W.is_table
+
+
+def _is_sampled(W: Rows) -> bool:
+    """Whether a sample of the reports may give the Hessian: of joint reports on few cells."""
+    return W.shape[1] <= _DENSE_K and W.is_joint and not _is_large_table(W)

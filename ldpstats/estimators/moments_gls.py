@@ -51,6 +51,7 @@ class MomentsGLS(MomentsEstimator):
 
 
 def _adjusted(problem: Moments) -> JointMoments:
+    # only moments of several variables have margins
     if not isinstance(problem, JointMoments) or not problem.complete:
         raise NotAvailable("moments-gls is for joint tables whose categories are all listed")
     return problem.summing_to_one()

@@ -8,6 +8,7 @@ from typing import ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotAvailable
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.hashed.moments import CohortMoments
@@ -37,12 +38,16 @@ class NNLS(MomentsEstimator):
 
         Raises
         ------
+        NotAvailable
+            For moments of several variables.
         NotIdentified
             Where the equations do not determine p.
         """
+        # each form of equations has its own algorithm, and moments know none
         if isinstance(problem, CohortMoments):
             return _of_cohorts(problem)
-        assert isinstance(problem, Equations)
+        if not isinstance(problem, Equations):
+            raise NotAvailable("nnls is for one variable; use method 'moments' or 'projected'")
         G = problem.inverse  # also the check that p is identified
         moved = np.asarray(problem.t - problem.offset, dtype=np.float64)
         if np.ndim(G) < 2:

@@ -15,9 +15,9 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import chi2_critical, continuity, normal_critical, skewed_pvalue
+from ldpstats.inference.tests import checked_tallies
 
 __all__ = [
-    "checked_tallies",
     "clip_unit",
     "edge_binomial",
     "edge_normal",
@@ -617,29 +617,6 @@ def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> floa
     if one_of("method", method, ("bonferroni", "sidak")) == "bonferroni":
         return alpha / k
     return float(-np.expm1(np.log1p(-alpha) / k))
-
-
-def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
-    """Tallies and numbers of reports as float64, broadcast against each other.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a tally is negative, fractional or above nobs, or nobs is not a positive integer.
-
-    Examples
-    --------
-    >>> checked_tallies([3, 4], 10)
-    (array([3., 4.]), array([10., 10.]))
-    """
-    t, n = np.broadcast_arrays(
-        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
-    )
-    if not np.all((n >= 1) & (n == np.floor(n))):
-        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
-    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
-        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
-    return t, n
 
 
 def _around(estimate: npt.ArrayLike, se: npt.ArrayLike, critical: float) -> Array:

@@ -71,12 +71,14 @@ def adjust(
         return np.asarray(np.minimum(p / _checked(shares, k, method), 1.0), dtype=np.float64)
     if method == "bonferroni":
         return np.asarray(np.minimum(k * p, 1.0), dtype=np.float64)
+    if method == "bh":
+        from scipy.stats import false_discovery_control
+
+        return np.asarray(false_discovery_control(p, axis=-1), dtype=np.float64)
     order = np.argsort(p, axis=-1)
     ordered, rank = np.take_along_axis(p, order, axis=-1), np.arange(1, k + 1)
-    if method == "holm":  # no hypothesis may look better than one with a smaller p-value
-        stepped = np.maximum.accumulate((k + 1 - rank) * ordered, axis=-1)
-    else:  # nor, stepping up from the largest, worse than one with a larger p-value
-        stepped = np.minimum.accumulate((k / rank * ordered)[..., ::-1], axis=-1)[..., ::-1]
+    # no hypothesis may look better than one with a smaller p-value
+    stepped = np.maximum.accumulate((k + 1 - rank) * ordered, axis=-1)
     adjusted = np.empty_like(p)
     np.put_along_axis(adjusted, order, np.minimum(stepped, 1.0), axis=-1)
     return adjusted

@@ -20,7 +20,6 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import numbers, real_number
 from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
-from ldpstats.inference.intervals import checked_tallies
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.problems.covariance import Covariance, finite_array
 
@@ -28,9 +27,11 @@ __all__ = [
     "TestResult",
     "binomial_deficit",
     "binomial_excess",
+    "checked_tallies",
     "chi2_pvalue",
     "count_array",
     "quadratic",
+    "standardised",
     "wald",
     "z_test",
 ]
@@ -182,15 +183,25 @@ def z_test(
     >>> z.round(4), pvalue.round(4)
     (array([3., 1.]), array([0.0013, 0.1587]))
     """
-    spread = np.asarray(se, dtype=np.float64)
-    excess = np.asarray(estimate, dtype=np.float64) - np.asarray(value, dtype=np.float64)
-    if np.isnan(excess).any():
-        raise InvalidArgument("estimate", estimate, "and value must not hold NaN")
+    z = standardised(np.asarray(estimate, dtype=np.float64) - np.asarray(value), se)
+    return z, normal_pvalue(z, alternative)
+
+
+def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
+    """excess/se, as of `z_test`: where the standard error is 0, zero or infinite.
+
+    Examples
+    --------
+    >>> standardised([0.3, 0.0, -0.1], [0.1, 0.0, 0.0]).round(4)
+    array([  3.,   0., -inf])
+    """
+    beyond, spread = np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    if np.isnan(beyond).any():
+        raise InvalidArgument("estimate", excess, "and value must not hold NaN")
     if not np.all(spread >= 0):
         raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
-    certain = np.where(excess == 0, 0.0, np.copysign(np.inf, excess))
-    z = np.where(spread > 0, excess / np.where(spread > 0, spread, 1.0), certain)
-    return z, normal_pvalue(z, alternative)
+    certain = np.where(beyond == 0, 0.0, np.copysign(np.inf, beyond))
+    return np.where(spread > 0, beyond / np.where(spread > 0, spread, 1.0), certain)
 
 
 def binomial_excess(
@@ -399,6 +410,29 @@ def quadratic(
     if np.any(statistic < 0):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
     return np.asarray(statistic, dtype=np.float64), df
+
+
+def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
+    """Tallies and numbers of reports as float64, broadcast against each other.
+
+    Raises
+    ------
+    InvalidArgument
+        Where a tally is negative, fractional or above nobs, or nobs is not a positive integer.
+
+    Examples
+    --------
+    >>> checked_tallies([3, 4], 10)
+    (array([3., 4.]), array([10., 10.]))
+    """
+    t, n = np.broadcast_arrays(
+        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
+    )
+    if not np.all((n >= 1) & (n == np.floor(n))):
+        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
+    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
+        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
+    return t, n
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:

@@ -10,9 +10,10 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution, positive_integer
+from ldpstats.arguments.checks import counts_vector, distribution, positive_integer
 from ldpstats.arguments.labels import (
     align,
+    as_series,
     encode,
     labels_from_json,
     labels_to_json,
@@ -28,7 +29,7 @@ from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
-from ldpstats.reports.formats import ReportFormat
+from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling.words import Words, simulation_words
 
@@ -107,13 +108,36 @@ class Mechanism(Instrument[Client, Collector]):
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         """Reports from their text form; `name` is what to call them in an error."""
+        if self.n_cohorts:
+            text, groups = self._grouped(name, as_series(name, labels), cohort)
+            return Reports(self.format.parse(name, text), self, cohort=groups)
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
         return Reports(self.format.parse(name, labels), self)
 
+    def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
+        """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
+        if cohort is None:
+            text, groups = split_cohorts(name, text)
+        else:
+            groups = counts_vector("cohort", cohort, (len(text),))
+        outside = groups >= self.n_cohorts
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise InvalidArgument(
+                f"{name}[{first}]",
+                int(groups[first]),
+                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
+            )
+        return text, groups
+
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        """Text form of reports, for files: labels, or strings of bits in category order."""
-        return self.format.text(reports.y)
+        """Text form of reports, for files: labels, or strings of bits in category order.
+
+        Where there are cohorts, "cohort:report".
+        """
+        text = self.format.text(reports.y)
+        return text if reports.cohort is None else with_cohorts(text, reports.cohort)
 
     @property
     def k(self) -> int:
@@ -230,16 +254,15 @@ class Mechanism(Instrument[Client, Collector]):
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
+        sensitive = None if self.sensitive is None else (len(self.sensitive), self.k)
+        channel, sampler = self._channel_epsilon(), self._sampler_epsilon()
+        return Audit(str(self), self.epsilon, channel, sampler, sensitive=sensitive)
+
+    def _channel_epsilon(self) -> float:
+        """Epsilon of Q, in nats: of the sensitive categories, if only some are."""
         if self.sensitive is None:
-            return Audit(str(self), self.epsilon, self.channel().epsilon(), self._sampler_epsilon())
-        codes = sensitive_codes(self.sensitive, self.categories)
-        return Audit(
-            str(self),
-            self.epsilon,
-            self.channel().protected_epsilon(codes),
-            self._sampler_epsilon(),
-            sensitive=(len(self.sensitive), self.k),
-        )
+            return self.channel().epsilon()
+        return self.channel().protected_epsilon(sensitive_codes(self.sensitive, self.categories))
 
     def _specification(self) -> dict[str, Any]:
         document: dict[str, Any] = {

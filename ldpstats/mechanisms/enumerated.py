@@ -110,7 +110,6 @@ class Enumerated(Mechanism):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
         self._own(counts)
-        assert isinstance(counts, Counts)
         Q, n = self.channel().matrix(), counts.vector()
         impossible = np.flatnonzero((n > 0) & ~Q.any(axis=0))
         if impossible.size:

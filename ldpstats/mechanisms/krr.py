@@ -61,7 +61,6 @@ class KRR(Enumerated):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
         self._own(counts)
-        assert isinstance(counts, Counts)
         nobs, Q = counts.nobs, self.channel()
         t = counts.vector() / nobs
         return Equations(

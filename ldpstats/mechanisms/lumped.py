@@ -27,8 +27,9 @@ from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.rows.base import Rows, UnaryRows
-from ldpstats.problems.rows.other import WithOther
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.combined import WithOther
+from ldpstats.problems.rows.unary import UnaryRows
 from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
@@ -293,7 +294,7 @@ class LumpedUnary(Mechanism):
         """Equations of the bits, and one for the last category: the frequencies sum to one."""
         self._closed(candidates)
         self._own(counts)
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         nobs, m = sums.nobs, self.n_bits
         A = np.vstack([(self.p1 - self.p0) * np.eye(m, m + 1), np.ones(m + 1)])
         mean = self.p0 + (self.p1 - self.p0) / self.k

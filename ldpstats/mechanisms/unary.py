@@ -91,7 +91,7 @@ class KRAPPOR(Mechanism):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
         self._own(counts)
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         nobs, p1, p0 = sums.nobs, self.p1, self.p0
         t = sums.ones.sum(axis=0) / nobs
         mean = p0 + (p1 - p0) / self.k

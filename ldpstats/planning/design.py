@@ -28,7 +28,6 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.planning.rates import Loss, probabilities, sample_size
-from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -132,7 +131,7 @@ def _cohort_variances(problem: CohortMoments, p: Array) -> Array:
     (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
     own, u = design.owned(p), source.cell_means(p)
     # V_c = diag(d) - u u', and what bits of the same answer share
-    if isinstance(source.noise, LabelNoise):
+    if source.is_labels:
         d = u
     else:
         d, u = u * (1.0 - u) - slope**2 * own * (1.0 - own), slope * own

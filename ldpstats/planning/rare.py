@@ -29,9 +29,8 @@ Array = npt.NDArray[Any]
 
 def hashed_rates(mechanisms: Sequence[Any]) -> Rates:
     """Rates of e hashed mechanisms of an open alphabet (ORR, ORAPPOR, RAPPOR), of shape (e, 1)."""
-    high, low = np.array([mechanism._probabilities() for mechanism in mechanisms]).T[:, :, None]
-    shared = np.array([[mechanism._background()] for mechanism in mechanisms])
-    other = low + (high - low) * shared
+    laws = [mechanism.cell_law for mechanism in mechanisms]
+    high, other = np.array([[law.high] for law in laws]), np.array([[law.mean] for law in laws])
     return Rates(high, 1.0 - high, other, high - other)
 
 

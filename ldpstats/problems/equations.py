@@ -1,70 +1,39 @@
-"""Moments: linear equations in p that the report counts satisfy on average."""
+"""Equations between p and the frequencies of reports: of labels, or of bits."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 
 from ldpstats.errors import NotIdentified
-from ldpstats.problems.covariance import Covariance, block_diagonal
-from ldpstats.problems.problem import Array
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import (
+    ExactForm,
+    PathLaw,
+    ReportLaw,
+    ReportPart,
+    Tallies,
+    Uncertain,
+)
+from ldpstats.problems.laws import bit_moments, label_moments
+from ldpstats.problems.moments import Array, Check, Estimable, Moments, OwnCounts
 from ldpstats.problems.simplex import project_simplex
 
-__all__ = ["Equations", "Moments", "pool", "precisions"]
+__all__ = ["Equations", "Moments"]
 
-
-class Moments(ABC):
-    """Linear equations in p that the frequencies of reports satisfy on average.
-
-    What matters of them is the unbiased linear estimate of p and its covariance.
-    """
-
-    # annotations only: a subclass has them as fields or as properties
-    kind: str  # "labels", "bits", "cohorts" or "pooled": what the frequencies are of
-    nobs: int  # number of reports
-
-    @property
-    @abstractmethod
-    def k(self) -> int:
-        """Number of categories or candidates."""
-
-    @abstractmethod
-    def estimate(self) -> tuple[Array, str]:
-        """The linear estimate, shape (k,), and how well it fits, in words.
-
-        Raises
-        ------
-        NotIdentified
-            Where different p give the same reports.
-        """
-
-    @abstractmethod
-    def covariance(self, p: Array | None = None) -> Covariance:
-        """Covariance of the linear estimate if the frequencies are p.
-
-        By default p is `plug_in`.
-        """
-
-    @property
-    def condition(self) -> float:
-        """Condition number of the map from p to the law of the reports; about, where p is long.
-
-        What is wrong in the entries of a channel is multiplied by it in the estimate, and so is the
-        noise of the reports. One where it is not known.
-        """
-        return 1.0
-
-    def plug_in(self) -> Array:
-        """The linear estimate projected onto the simplex.
-
-        Where the estimate is a distribution, covariances at this p are the plug-in of the observed
-        frequencies; elsewhere it keeps reports that were not seen from passing for impossible ones.
-        """
-        return project_simplex(self.estimate()[0])
+_MANY = 10  # reports from which on their observed frequency is the better plug-in
+_LARGEST_LAW = 1 << 20  # numbers that results may hold for the sake of tests
+_LISTED = ("labels", "bits", "sensitive")  # equations whose reports have a law that can be listed
+_CHECKS = {
+    "labels": (Check.NEGATIVE,),
+    "bits": (Check.ONES,),
+    "lumped": (Check.NEGATIVE,),
+    "sensitive": (Check.NEGATIVE, Check.SUM),
+    "pooled": (),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,8 +83,13 @@ class Equations(Moments):
         return int(np.shape(self.A)[1] if np.ndim(self.A) == 2 else self.t.size)
 
     @property
+    def is_dense(self) -> bool:
+        """Whether A is a matrix, and not one equation a category."""
+        return np.ndim(self.A) == 2
+
+    @property
     def condition(self) -> float:
-        if np.ndim(self.A) == 2:
+        if self.is_dense:
             values = np.linalg.svd(self.A + np.reshape(self.offset, (-1, 1)), compute_uv=False)
             return (
                 float(values[0] / values[-1])
@@ -201,55 +175,127 @@ class Equations(Moments):
             )
         return np.asarray((right.T / values) @ left.T * root)
 
+    # -- what can be tested --------------------------------------------------------------------
 
-def pool(problems: Sequence[Equations]) -> Equations:
-    """One problem from several independent sources about the same p.
+    @property
+    def sources(self) -> tuple[Equations, ...]:
+        """The equations of each source that was pooled to these."""
+        return (self,)
 
-    Sources that each have their own equation per category are averaged, weighted by their
-    precision at the uniform p; otherwise all equations are stacked.
-    """
-    nobs = sum(problem.nobs for problem in problems)
-    if all(np.ndim(problem.A) < 2 for problem in problems):
-        return _averaged(problems, nobs)
-    design = [
-        np.asarray(problem.A) if np.ndim(problem.A) == 2 else np.eye(problem.k) * problem.A
-        for problem in problems
-    ]
-    return Equations(
-        A=np.vstack(design),
-        offset=np.concatenate([np.broadcast_to(q.offset, q.t.shape) for q in problems]),
-        t=np.concatenate([problem.t for problem in problems]),
-        V=lambda p: block_diagonal([problem.V(p) for problem in problems]),
-        weights=np.concatenate([problem.weights for problem in problems]),
-        nobs=nobs,
-        kind="pooled",
-    )
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        if self.kind == "labels" and self.is_dense:
+            return (Check.LAWS,)
+        return _CHECKS[self.kind]
 
+    def estimable(self, p: Array, contrasts: Array) -> Estimable:
+        try:
+            return super().estimable(p, contrasts)
+        except NotIdentified:  # what a source tells that withholds reports, say
+            A, root = np.asarray(self.A, dtype=np.float64), np.sqrt(self.weights)
+        left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
+        rank = int(np.sum(values > max(A.shape) * np.finfo(np.float64).eps * values[0]))
+        G = (left[:, :rank] / values[:rank]).T * root
+        return Estimable(right[:rank], G, self.t - self.offset, self.V(p), True)
 
-def precisions(problems: Sequence[Equations]) -> tuple[Array, Array]:
-    """Slopes of the equations of several sources, and precision of their estimates at uniform p.
+    def labels_under(self, p: Array) -> tuple[Array, Array] | None:
+        if self.kind != "labels" or np.ndim(self.A) > 0:
+            return None
+        return np.rint(self.t * self.nobs), self.offset + self.A * p
 
-    Both of shape (sources, k); for sources that each have their own equation per category.
-    """
-    k = problems[0].weights.size
-    slopes = np.array([np.broadcast_to(problem.A, k) for problem in problems], dtype=np.float64)
-    return slopes, slopes**2 * [problem.weights for problem in problems]
+    def rules_out(self, p: Array) -> bool:
+        if self.is_dense:
+            return False
+        return bool(np.any((self.offset + self.A * p <= 0.0) & (self.t > 0.0)))
 
+    # -- laws of the linear estimate -----------------------------------------------------------
 
-def _averaged(problems: Sequence[Equations], nobs: int) -> Equations:
-    slopes, precision = precisions(problems)
-    factor = precision / precision.sum(axis=0) / slopes  # of each source's t in the average
+    @property
+    def _tallies(self) -> Array:
+        """How often each output, or bit, was reported; shape (d,)."""
+        return np.asarray(np.rint(self.t * self.nobs).astype(np.int64))
 
-    def combined(covariances: Sequence[Covariance]) -> Covariance:
-        parts = [v.stretched(c) for v, c in zip(covariances, factor, strict=True)]
-        return reduce(Covariance.__add__, parts)
+    def exact_form(self) -> ExactForm | None:
+        if not self.is_dense:
+            offset = np.broadcast_to(self.offset, self.t.shape).astype(np.float64)
+            scale = np.broadcast_to(self.A, self.t.shape).astype(np.float64)
+            return ExactForm(self._tallies, self.nobs, offset, scale)
+        if self.kind == "lumped":  # a bit of each category but the last, which none is counted for
+            offset, scale = np.array(self.offset), np.diagonal(self.A).copy()
+            offset[-1] = scale[-1] = np.nan
+            return ExactForm(self._tallies, self.nobs, offset, scale)
+        return self._two_weights() if self.kind == "labels" else None
 
-    return Equations(
-        A=1.0,
-        offset=0.0,
-        t=np.sum([c * (q.t - q.offset) for c, q in zip(factor, problems, strict=True)], axis=0),
-        V=lambda p: combined([problem.V(p) for problem in problems]),
-        weights=precision.sum(axis=0),
-        nobs=nobs,
-        kind="pooled",
-    )
+    def _two_weights(self) -> ExactForm | None:
+        """The exact form of categories whose estimate weighs all reports with two weights only."""
+        try:
+            G = np.asarray(self.inverse)
+        except NotIdentified:  # of a source that others complete
+            return None
+        low, high = G.min(axis=1), G.max(axis=1)
+        tolerance = 1e-12 * np.abs(G).max(axis=1, keepdims=True)
+        counted = high[:, None] - G <= tolerance
+        known = np.all(counted | (G - low[:, None] <= tolerance), axis=1) & (high > low)
+        scale = np.divide(1.0, high - low, out=np.full(low.shape, np.nan), where=known)
+        offset = np.where(np.abs(low) <= tolerance[:, 0], 0.0, -low) * scale
+        return ExactForm(counted @ self._tallies, self.nobs, offset, scale)
+
+    def own_counts(self) -> OwnCounts | None:
+        if self.is_dense:
+            return None
+        offset, slope = (np.broadcast_to(v, self.t.shape) for v in (self.offset, self.A))
+        return OwnCounts(self.nobs, offset, slope, slope**2 * self.weights)
+
+    def report_law(self, p: Array | None = None) -> ReportLaw | None:
+        """The law of the linear estimate; None for bits and hashes, and for very many categories.
+
+        Reports have their observed frequencies, or where fewer than ten were seen at least the
+        probability under p: what was not seen is not impossible.
+        """
+        size = sum(q.t.size * (2 * q.k if self.is_dense else 1) for q in self.sources)
+        if any(q.kind != "labels" for q in self.sources) or size > _LARGEST_LAW:
+            return None
+        at, parts = self.plug_in() if p is None else p, []
+        for q, weights, slopes in zip(self.sources, self._weights(), self._slopes(), strict=True):
+            step = q.A @ at if q.is_dense else q.A * at
+            expected = np.maximum(q.offset + step, 0.0)
+            law = np.where(q.t * q.nobs >= _MANY, q.t, np.maximum(q.t, expected))
+            parts.append(ReportPart(weights, slopes, law / law.sum(), q.nobs))
+        return ReportLaw(tuple(parts))
+
+    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
+        """The law along the path of each frequency; where every report may tell of all of them.
+
+        None where each category has an equation of its own, for hashes, and where sources are such
+        that only the covariance is known.
+        """
+        if not self.is_dense or any(q.kind not in _LISTED for q in self.sources):
+            return None
+        if 2 * self.k * sum(q.t.size for q in self.sources) > _LARGEST_LAW:
+            return None
+        at = self.plug_in() if p is None else p
+        pairs = zip(self.sources, self._weights(), strict=True)
+        moments = [q.weight_moments(weights, at) for q, weights in pairs]
+        return PathLaw.around(at, [q.nobs for q in self.sources], moments)
+
+    def weight_moments(self, weights: Array, p: Array) -> tuple[Array, Array]:
+        """Raw moments of the weights of one report, see `problems.laws`."""
+        if self.kind == "labels":  # where one category has it all, t is a row of the channel
+            A = self.A if self.is_dense else np.eye(self.k) * self.A
+            return label_moments((np.reshape(self.offset, (-1, 1)) + A).T, weights, p)
+        return bit_moments(np.broadcast_to(self.offset, p.shape), self.A, weights, p)
+
+    def _weights(self) -> list[Array]:
+        """What the estimate makes of the reports of each source, (d,) for a diagonal or (k, d)."""
+        return [np.asarray(self.inverse)] if self.is_dense else [1.0 / self._slopes()[0]]
+
+    def _slopes(self) -> list[Array]:
+        """Growth of the probability of each report with each frequency, in the same shapes."""
+        if self.is_dense:
+            return [q.dense_slopes() for q in self.sources]
+        return [np.broadcast_to(q.A, q.t.shape).astype(np.float64) for q in self.sources]
+
+    def dense_slopes(self) -> Array:
+        """The transpose of A, shape (k, d)."""
+        A = np.asarray(self.A)
+        return A.T if self.is_dense else np.eye(self.k) * A

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
@@ -402,6 +403,20 @@ class PathLaw(Tallies):
     nobs: Array
     own: Array
     others: Array
+
+    @classmethod
+    def around(
+        cls, p: Array, nobs: Sequence[int], moments: Sequence[tuple[Array, Array]]
+    ) -> PathLaw:
+        """From the `own` moments of each source, and those of all of its reports at p."""
+        rest = 1.0 - p
+        some = rest > 1e-9  # else the others are nobody, and what they would report does not matter
+        others = [
+            np.where(some, (mean - p * own) / np.where(some, rest, 1.0), own)
+            for own, mean in moments
+        ]
+        reports = np.array([[float(n)] for n in nobs])
+        return cls(reports, np.array([own for own, _ in moments]), np.array(others))
 
     def law(self, p: Array) -> tuple[Array, Array, Array]:
         v = np.clip(p, 0.0, 1.0)

@@ -207,6 +207,17 @@ class HashDesign:
         out[self.cells[c], np.arange(S)[:, None]] = 1.0
         return out[:-1]
 
+    def owned_together(self, p: Array, cohorts: Array) -> Array:
+        """H_c diag(p) H_c', shape (c, m, m): the sum of p over the owners of two cells at once."""
+        size = self.n_cells + 1
+        held = np.flatnonzero(p)
+        own = self.cells[cohorts][:, held].astype(np.int64)
+        own += size * np.arange(len(cohorts))[:, None, None]
+        pairs = own[:, :, :, None] * size + own[:, :, None, :] % size
+        values = np.broadcast_to(np.asarray(p)[held, None, None], pairs.shape)
+        out = np.bincount(pairs.reshape(-1), values.reshape(-1), len(cohorts) * size**2)
+        return np.asarray(out.reshape(len(cohorts), size, size)[:, :-1, :-1])
+
     def block(self, c: int) -> Array:
         """A_c, shape (m, S): the rows of A that belong to cohort c."""
         return self.slope * (self.incidence(c) - self.background)

@@ -1,4 +1,4 @@
-"""The probability simplex."""
+"""The probability simplex: projections onto it, and the likeliest point of it in closed form."""
 
 from __future__ import annotations
 
@@ -7,26 +7,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["project_simplex", "project_subsimplex"]
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["project_simplex", "project_subsimplex", "water_filling"]
 
 Array = npt.NDArray[Any]
 
 
 def project_simplex(v: Array, variances: Array | None = None) -> Array:
-    """Point of the simplex nearest to v in the Euclidean distance (Wang & Carreira-Perpinan 2013).
+    """Point of the simplex nearest to v, (k,), in the Euclidean distance.
 
-    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort. With `variances`
-    the distance is ``sum (p - v)^2 / variances``, and the point ``max(v - mu variances, 0)``.
-
-    Parameters
-    ----------
-    v : array, shape (k,)
-    variances : array, shape (k,), optional
-        How far each entry may move; one with variance zero stays where it is, or at zero.
-
-    Returns
-    -------
-    array, shape (k,)
+    It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort (Wang and
+    Carreira-Perpinan 2013). With `variances` the distance is ``sum (p - v)^2 / variances``, and the
+    point ``max(v - mu variances, 0)``; an entry of variance zero stays where it is, or at zero.
 
     Examples
     --------
@@ -56,22 +49,53 @@ def _project_weighted(v: Array, variances: Array) -> Array:
 
 
 def project_subsimplex(v: Array) -> Array:
-    """Point with entries of at least zero and a sum of at most one that is nearest to v.
-
-    Parameters
-    ----------
-    v : array, shape (k,)
-
-    Returns
-    -------
-    array, shape (k,)
+    """Point with entries of at least zero and a sum of at most one that is nearest to v, (k,).
 
     Examples
     --------
     >>> project_subsimplex(np.array([0.5, 0.25, -0.25]))
     array([0.5 , 0.25, 0.  ])
-    >>> project_subsimplex(np.array([0.75, 0.5, -0.25]))
-    array([0.625, 0.375, 0.   ])
     """
     positive = np.maximum(v, 0.0)
     return positive if positive.sum() <= 1.0 else project_simplex(v)
+
+
+def water_filling(counts: Array, a: float, b: float | Array) -> Array:
+    """Maximise ``sum_y c_y log(a p_y + b_y)`` over the simplex (KBR16 Proposition 6, eq. 28, 29).
+
+    The maximum is ``p_y = max(0, c_y / lam - b_y / a)``, with lam such that it sums to one. Once
+    the counts are sorted by ``c_y / b_y``, lam follows from each possible number of positive
+    entries at once. The channel is ``Q[x, y] = b_y + a [x == y]``: for k-RR b = 1 / (e^eps + k -
+    1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
+    uRR, and come first.
+
+    Examples
+    --------
+    >>> water_filling(np.array([50, 30, 15]), a=0.5, b=0.5 / 3).round(4)
+    array([0.7083, 0.2917, 0.    ])
+    """
+    if not a > 0.0:
+        raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")
+    c = np.asarray(counts)
+    if not c.max() > 0.0:
+        raise InvalidArgument("counts", c.tolist(), "must hold at least one report")
+    ratio: Any = b / a
+    if np.ndim(ratio) == 0:
+        lam = _level(np.sort(c)[::-1].astype(np.float64), ratio)
+    else:
+        # counts without background are positive whatever the level; the others are sorted
+        some = np.flatnonzero(ratio)
+        order = some[np.argsort(-c[some] / ratio[some])]
+        lam = _level(c[order].astype(np.float64), ratio[order], float(c.sum() - c[some].sum()))
+    p = np.maximum(c / lam - ratio, 0.0)
+    return np.asarray(p / p.sum())
+
+
+def _level(c: Array, ratio: float | Array, certain: float = 0.0) -> float:
+    """The lam of `water_filling`; c / ratio falls, `certain` are the counts without background."""
+    if not c.size:
+        return certain
+    weight = ratio * np.arange(1, c.size + 1) if np.ndim(ratio) == 0 else np.cumsum(ratio)
+    lam = (certain + np.cumsum(c)) / (1.0 + weight)
+    positive = np.flatnonzero(c > lam * ratio)
+    return float(lam[positive[-1]]) if positive.size else certain

@@ -14,7 +14,16 @@ from ldpstats.arguments.labels import as_series, encode, whole
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import packing
 
-__all__ = ["BitFormat", "LabelFormat", "NumberFormat", "ReportFormat", "format_bits", "parse_bits"]
+__all__ = [
+    "BitFormat",
+    "LabelFormat",
+    "NumberFormat",
+    "ReportFormat",
+    "format_bits",
+    "parse_bits",
+    "split_cohorts",
+    "with_cohorts",
+]
 
 Array = npt.NDArray[Any]
 Packed = npt.NDArray[np.uint8]
@@ -161,3 +170,24 @@ def parse_bits(name: str, labels: object, n_bits: int) -> Packed:
     joined = "".join(text).encode("ascii")
     bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
     return np.packbits(bits, axis=1, bitorder="little")
+
+
+def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
+    """Reports "cohort:report", array of str, shape (n,)."""
+    return np.array([f"{c}:{t}" for c, t in zip(cohort, text, strict=True)], dtype=str)
+
+
+def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
+    """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
+    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
+    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise InvalidArgument(
+            f"{name}[{first}]",
+            text.iloc[first],
+            'must be text such as "3:17", the cohort before the report; or name the column of '
+            "cohorts",
+        )
+    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
+    return found.map(lambda v: v[2]), cohorts

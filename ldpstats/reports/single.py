@@ -7,7 +7,7 @@ mechanism that made them, so that counts of different mechanisms are never mixed
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NoReturn, Protocol, overload
+from typing import Any, ClassVar, Literal, NoReturn, Protocol, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,7 @@ from ldpstats.arguments.labels import check_column
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
-__all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
+__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism"]
 
 Array = npt.NDArray[Any]
 
@@ -34,6 +34,7 @@ _MOST_REPORTS = 1 << 53  # sums of weights are exact below
 _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
 
 _MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
+_NO_LABELS = "reports of {} are bit patterns: use bit_counts() for their sums"
 _UNCOUNTED = "reports do not add up, their counts do: use reports.tally() first"
 
 
@@ -179,6 +180,7 @@ class Counts:
     n_missing: int = 0
     cohort: Array | None = None
     noise: Array | None = None
+    has_patterns: ClassVar[bool] = True  # whole reports were counted, not only sums of their bits
 
     def __post_init__(self) -> None:
         _check_reports(self)
@@ -212,9 +214,7 @@ class Counts:
         """
         mechanism = self.mechanism
         if mechanism.n_bits:
-            raise NotAvailable(
-                f"reports of {mechanism} are bit patterns: use bit_counts() for their sums"
-            )
+            raise NotAvailable(_NO_LABELS.format(mechanism))
         shape = (mechanism.n_cohorts, mechanism.n_outputs)[0 if mechanism.n_cohorts else 1 :]
         cells = _cell_numbers(self.y, self.cohort, mechanism.n_outputs)
         total = np.bincount(cells, weights=self.n, minlength=int(np.prod(shape)))
@@ -361,6 +361,7 @@ class BitCounts:
     reports: npt.NDArray[np.int64]
     mechanism: Any
     n_missing: int = 0
+    has_patterns: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         _check_source(self)
@@ -395,6 +396,14 @@ class BitCounts:
         """Number of reports."""
         return int(self.reports.sum())
 
+    def vector(self) -> NoReturn:
+        """Counts of all outputs; there are none of reports that are bit patterns."""
+        raise NotAvailable(_NO_LABELS.format(self.mechanism))
+
+    def bit_counts(self) -> BitCounts:
+        """These sums, as of `Counts`, so that either will do."""
+        return self
+
     def __add__(self, other: BitCounts | Counts | int) -> BitCounts:
         if isinstance(other, int) and other == 0:  # where sum() starts
             return self
@@ -416,6 +425,15 @@ class BitCounts:
         )
 
     __radd__ = __add__
+
+
+def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
+    """How often each cell of each cohort was reported, (C, m), and reports, (C,)."""
+    if counts.mechanism.n_bits:
+        sums = counts.bit_counts()
+        return sums.ones, sums.reports
+    ones = counts.vector()
+    return ones, ones.sum(axis=1)
 
 
 def check_mechanism(name: str, mechanism: object) -> None:

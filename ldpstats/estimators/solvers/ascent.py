@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,11 @@ __all__ = [
     "check_tol",
     "gap_target",
     "line_search",
+    "maximise_reduced",
     "observed",
     "report",
+    "require_possible",
+    "search",
 ]
 
 Array = npt.NDArray[Any]
@@ -86,23 +90,32 @@ def certified_gap(W: Rows, n: Array, p: Array) -> float:
     return max(float(W.adjoint(n / (W.mix(p) * float(n.sum()))).max()) - 1.0, 0.0)
 
 
+def maximise_reduced(
+    W: Rows, n: Array, target: float, solve: Callable[[Rows, Array], tuple[Ascent, str]]
+) -> tuple[Ascent, str]:
+    """Maximise by `solve`, in fewer categories where `Rows.reduced` has a smaller problem.
+
+    `solve` takes rows and their counts, and returns the maximum and how it was found.
+    """
+    small = W.reduced(n)
+    if small is None:
+        return solve(W, n)
+    if small.W.shape[1] == 1:
+        p = small.expanded(np.ones(1))
+        return Ascent(p, certified_gap(small.whole, n, p), 0, True), "counts of revealed answers"
+    found, how = solve(small.W, small.n)
+    p = small.expanded(found.p)
+    gap = certified_gap(small.whole, n, p)
+    return replace(found, p=p, gap=gap, converged=found.converged and gap <= target), how
+
+
 def line_search(d: Array, change: Array, n: Array, cost: float, longest: float) -> float:
     """Maximiser over 0 <= t <= longest of ``sum_i n_i log(d_i + t change_i) / N - t cost``.
 
-    Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where the
-    derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so that
-    an entry which it sends to zero becomes an exact zero.
-
-    Parameters
-    ----------
-    d, change : arrays, shape (u,)
-        Current values, all positive, and their change per unit of t.
-    n : array, shape (u,)
-        Counts; N is their sum.
-    cost : float
-        Change per unit of t of the sum of p, which the penalised likelihood charges for.
-    longest : float
-        Largest t that keeps p non-negative.
+    d, all positive, and its change per unit of t have shape (u,); `cost` is the change of the sum
+    of p. Newton's method on the derivative, which falls in t, kept inside a bracket; it stops where
+    the derivative is a hundredth of what it was at 0. A full step that does is t = 1 exactly, so
+    that an entry which it sends to zero becomes an exact zero.
     """
     total = float(n.sum())
     enough = 1e-2 * abs(float(n @ (change / d)) / total - cost)

@@ -35,22 +35,10 @@ def interior_newton(
     The penalty -N sum(p) makes p >= 0 the only constraint, as in `proximal_newton`. Each Newton
     step of ``-sum_i n_i log(W p)_i / N + sum(p) - mu sum_x log(p_x)`` is solved by conjugate
     gradients: two products with W for each, and no matrix of k x k. The preconditioner is the
-    diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero.
-
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-        Rows whose products are cheap: a step takes tens to hundreds of them.
-    n : array of float, shape (u,)
-        Counts, all positive.
-    start : array, shape (k,)
-        A point of the simplex under which all reports are possible.
-    target : float
-        Gap per report to reach.
-    max_step : float
-        Largest last step, in standard errors. As the barrier falls tenfold from step to step, what
-        is left is shorter than the last.
-    max_iter : int
+    diagonal plus rank one Hessian of `DiagonalModel`, exact where p_x is on its way to zero. It
+    stops at a gap of `target` after a step below `max_step` standard errors: as the barrier falls
+    tenfold from step to step, what is left is shorter. All reports must be possible under `start`,
+    shape (k,).
     """
     total, k = float(n.sum()), W.shape[1]
     p = 0.9 * start + 0.1 / k

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.solvers.proximal import DiagonalModel
-from ldpstats.problems.rows.base import Rows, StackedRows
+from ldpstats.problems.rows.base import Rows
 
 __all__ = ["LowRankModel"]
 
@@ -22,7 +22,7 @@ _PASSES = 100  # far more than a piecewise linear equation needs
 class LowRankModel:
     """Hessian model H = diag(D) + U U' of ``-sum_i n_i log(W p)_i / N``; D (k,), U (k, G).
 
-    It is the sum of the `DiagonalModel` of each of the G groups of reports that are stacked in W.
+    It is the sum of the `DiagonalModel` of each of the G groups of reports in W (`Rows.groups`).
     One for all of them would miss how they differ: where a mechanism protects some categories
     only, its noisy reports speak for all of these together, which those of another may not.
 
@@ -40,9 +40,7 @@ class LowRankModel:
 
     @classmethod
     def at(cls, W: Rows, v: Array) -> LowRankModel:
-        assert isinstance(W, StackedRows)
-        pieces = np.split(v, np.cumsum([part.shape[0] for part in W.parts])[:-1])
-        models = [DiagonalModel.at(part, w) for part, w in zip(W.parts, pieces, strict=True)]
+        models = [DiagonalModel.at(part, w) for part, w in W.groups(v)]
         D = np.sum([model.D for model in models], axis=0)
         return cls(D, np.stack([model.u for model in models], axis=1))
 

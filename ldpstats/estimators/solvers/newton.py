@@ -30,26 +30,14 @@ def newton(
     max_step: float = np.inf,
     max_iter: int = 100,
 ) -> Ascent:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, with the k x k Hessian.
 
     The problem is the minimisation of ``f(p) = -sum_i n_i log(W p)_i / N + sum(p)`` over p >= 0,
-    whose solution sums to one by itself. Each iteration minimises the quadratic model of f over
-    p >= 0, exactly, as non-negative least squares in a Cholesky factor of the Hessian, and searches
-    the line to the model's minimum exactly.
-
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-    n : array of float, shape (u,)
-        Counts, all positive.
-    target : float
-        Gap per report to reach.
-    start : array, shape (k,), or None
-        A point of the simplex; None for a few EM steps from the uniform p.
-    max_step : float
-        Largest last Newton step, in standard errors. As f is self-concordant, a step of s < 1
-        standard errors leaves one of at most ``(s / (1 - s))^2``.
-    max_iter : int
+    whose solution sums to one by itself. Each iteration minimises the quadratic model of f over p
+    >= 0, exactly (`model_step`), and searches the line to the model's minimum exactly. It starts at
+    `start`, or after a few EM steps from the uniform p, and stops at a gap of `target` after a step
+    below `max_step` standard errors: as f is self-concordant, a step of s < 1 leaves one of at most
+    ``(s / (1 - s))^2``.
     """
     total, k = float(n.sum()), W.shape[1]
     p = np.full(k, 1.0 / k) if start is None else start

@@ -20,7 +20,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 from ldpstats.problems.hash_design import HashDesign
 
-__all__ = ["NonnegativeFit", "nonnegative_lasso", "penalty_level", "sweep"]
+__all__ = ["NonnegativeFit", "nonnegative_lasso", "sweep"]
 
 Array = npt.NDArray[Any]
 
@@ -32,21 +32,11 @@ _NEWCOMERS = 200  # candidates that enter at a time, where no more are in play
 
 @dataclass(frozen=True, eq=False)
 class NonnegativeFit:
-    """A minimiser over p >= 0, with the certificate that it is one.
+    """A minimiser p, shape (S,), over p >= 0, with the certificate that it is one.
 
-    Parameters
-    ----------
-    p : array, shape (S,)
-        Estimates; a candidate that is not selected is exactly zero.
-    gap : float
-        Largest violation of the conditions of optimality, zero only at a minimum. Let t_x be the
-        change of p_x that minimises over this coordinate alone, and A_x its column: the gap is
-        ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``. So no candidate can
-        improve the fit by more than this share of the data. Computed afresh at p.
-    n_iter : int
-        Sweeps of coordinate descent.
-    converged : bool
-        Whether the gap is within the tolerance.
+    `gap` is ``max_x |t_x| ||A_x|| / ||rhs||``, in the norm ``||v||^2 = v' D v``, where t_x is the
+    change of p_x that minimises over this coordinate alone: zero only at a minimum. So no candidate
+    can improve the fit by more than this share of the data. `n_iter` counts sweeps.
     """
 
     p: Array
@@ -65,51 +55,21 @@ def nonnegative_lasso(
     max_iter: int = 20_000,
     start: Array | None = None,
 ) -> NonnegativeFit:
-    """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0.
+    """Minimise ``1/2 (A p - rhs)' D (A p - rhs) + penalty' p`` over p >= 0 (EPK14 section 4).
 
-    Parameters
-    ----------
-    design : HashDesign
-        A, shape (C m, S): C cohorts of m cells, S candidates.
-    weights : array, shape (C,)
-        D weighs every cell of a cohort alike; zero for a cohort without reports.
-    rhs : array, shape (C m,)
-        What A p should be.
-    penalty : array, shape (S,), or float
-        At least zero, in the units of the gradient A' D rhs; zero gives non-negative least squares.
-        See `penalty_level`.
-    tol : float
-        Gap to reach; see `NonnegativeFit`.
-    max_iter : int
-        Sweeps of coordinate descent after which to stop.
-    start : array, shape (S,), optional
-        Where to start; zero by default.
-
-    Raises
-    ------
-    InvalidArgument
-        Where an argument has the wrong shape, is not finite or is negative, or no weight is
-        positive.
-
-    Notes
-    -----
-    Let the background be near the mean of H, as for mass that no candidate explains. A penalty
-    shrinks the sum of p; without a background the mass that it takes away lifts every cell, and so
-    presses all absent candidates to join.
-
-    References
-    ----------
-    Erlingsson, Pihur and Korolova (2014), RAPPOR, section 4 (EPK14).
-    Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1) (coordinate descent).
-    More and Toraldo (1991), SIAM J. Optim. 1 (conjugate gradients on a face).
+    A is the design, (C m, S); D weighs every cell of cohort c by ``weights[c] >= 0``. The penalty,
+    a number or (S,), is in the units of the gradient A' D rhs; see
+    `estimators.lasso.penalty_level`. Let the background be near the mean of H, as for mass that no
+    candidate explains: a penalty shrinks the sum of p, and without a background the mass that it
+    takes away lifts every cell, and so presses all absent candidates to join. Coordinate descent:
+    Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1); conjugate gradients on a face:
+    More and Toraldo (1991), SIAM J. Optim. 1.
 
     Examples
     --------
     >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
     >>> design = HashDesign(cells, n_cells=2, slope=0.5, background=0.0)
     >>> rhs = design.times(np.array([0.6, 0.4, 0.0])) + np.array([0.0, 0.0, 0.0, 0.01])
-    >>> nonnegative_lasso(design, np.ones(2), rhs).p.round(4)
-    array([0.605, 0.39 , 0.015])
     >>> nonnegative_lasso(design, np.ones(2), rhs, penalty=0.01).p.round(4)
     array([0.5867, 0.3867, 0.    ])
     """
@@ -128,60 +88,6 @@ def nonnegative_lasso(
         target = max(0.3 * tol, 0.05 * gap)
         p[chosen], done = _settled(problem.narrowed(chosen), p[chosen], residual, target)
         n_iter += done
-
-
-def penalty_level(rule: str, n_candidates: int, false_selections: float = 1.0) -> float:
-    """Penalty per standard deviation of the gradient under pure noise.
-
-    A candidate that is absent is selected by chance where its gradient, ``A_x' D noise`` with
-    standard deviation s_x, exceeds its penalty ``s_x z`` (in a design that is nearly orthogonal).
-
-    Parameters
-    ----------
-    rule : {"quantile", "universal"}
-        "quantile": the z that about `false_selections` of all candidates exceed, were all absent
-        (Belloni, Chen, Chernozhukov and Hansen, 2012, with a level for each candidate).
-        "universal": ``sqrt(2 ln S)``, which all absent ones stay below with a probability that
-        tends to one (Donoho and Johnstone, 1994).
-    n_candidates : int
-        S.
-    false_selections : float
-        Expected number of absent candidates selected, above 0; "quantile" only. From S/2 on there
-        is no penalty: p >= 0 alone lets half of them in.
-
-    Returns
-    -------
-    float
-        z >= 0.
-
-    Raises
-    ------
-    InvalidArgument
-        Where the rule is unknown, or a number is out of range.
-
-    References
-    ----------
-    Belloni, Chen, Chernozhukov and Hansen (2012), Econometrica 80(6).
-    Donoho and Johnstone (1994), Biometrika 81(3).
-
-    Examples
-    --------
-    >>> round(penalty_level("universal", 100_000), 3)
-    4.799
-    >>> round(penalty_level("quantile", 100_000, false_selections=1.0), 3)
-    4.265
-    """
-    if not (n_candidates >= 1 and n_candidates == int(n_candidates)):
-        raise InvalidArgument("n_candidates", n_candidates, "must be a whole number, at least 1")
-    if rule == "universal":
-        return math.sqrt(2.0 * math.log(n_candidates))
-    if rule != "quantile":
-        raise InvalidArgument("rule", rule, 'must be "quantile" or "universal"')
-    if not false_selections > 0.0:
-        raise InvalidArgument("false_selections", false_selections, "must be positive, such as 1")
-    from scipy.special import ndtri
-
-    return abs(float(ndtri(min(false_selections / n_candidates, 0.5))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -278,14 +184,10 @@ def _in_play(p: Array, moves: Array, tol: float) -> Array:
 
 
 def _settled(problem: _Problem, p: Array, residual: Array, target: float) -> tuple[Array, int]:
-    """Lower the objective over the candidates in play, if need be on the face of the positive.
+    """Lower the objective over the candidates in play: p, shape (S,), and the sweeps it took.
 
-    Returns
-    -------
-    array, shape (S,)
-        Where coordinate descent has moves below `target`, or conjugate gradients have led.
-    int
-        Number of sweeps.
+    Coordinate descent until moves are below `target`; else conjugate gradients on the face of the
+    positive ones.
     """
     run = _sweeper(problem.design.cells.size)
     arguments = _sweep_arguments(problem, p.copy(), residual)
@@ -331,31 +233,14 @@ def sweep(
     sums: Array,
     p: Array,
 ) -> float:
-    """Minimise over one coordinate after another, in place.
+    """Minimise over one coordinate after another, in place: `pull`, `sums` and `p` are updated.
 
-    The weighted residual is ``pull + slope background sum(p) weights``: the first part changes in
-    the cells of a coordinate alone, and the sum of all of it is needed besides.
-
-    Parameters
-    ----------
-    cells : integers, shape (S, C, h)
-        Cells of each candidate; m for none.
-    weights : array, shape (C,)
-    columns : array, shape (S, 3)
-        Weight of a candidate's cells, its ``A_x' D A_x`` and its penalty.
-    shared : tuple of float
-        slope, background, and the weight of all cells together.
-    pull : array, shape (C, m + 1)
-        ``D (rhs - slope H p)``, with a last column of zeros. Updated.
-    sums : array, shape (2,)
-        Sum of p and sum of `pull`. Updated.
-    p : array, shape (S,)
-        Updated.
-
-    Returns
-    -------
-    float
-        Largest ``|change of p_x| sqrt(A_x' D A_x)``.
+    The weighted residual is ``pull + slope background sum(p) weights``: the first part, ``D (rhs -
+    slope H p)`` with a last column of zeros, (C, m + 1), changes in the cells of a coordinate
+    alone; `sums` holds sum(p) and the sum of `pull`. `cells`, (S, C, h), has m for none. `columns`,
+    (S, 3), is the weight of a candidate's cells, its ``A_x' D A_x`` and its penalty; `shared` is
+    slope, background and the weight of all cells. Returns the largest ``|change of p_x| sqrt(A_x' D
+    A_x)``.
     """
     slope, background, weight = shared
     C, width = pull.shape

@@ -10,8 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
-from ldpstats.problems.rows.base import Rows, UniformRows
-from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.base import Rows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
 
@@ -53,7 +52,7 @@ class DiagonalModel:
     @classmethod
     def at(cls, W: Rows, v: Array) -> DiagonalModel:
         first, second = W.adjoints(v)
-        first, total = _noise(W, v, first)
+        first, total = W.noise(v, first)
         # The floors keep the step finite for a category that all reports are equally likely under.
         D = np.maximum(second - first**2 / total, 1e-8 * second.max())
         return cls(D, np.maximum(first, 1e-8 * first.max()) / np.sqrt(total))
@@ -86,16 +85,6 @@ class DiagonalModel:
         return np.where(free, np.maximum(-(g + u * exact) / D, -p), -p)
 
 
-def _noise(W: Rows, v: Array, first: Array) -> tuple[Array, float]:
-    """W'v and 1'v over protected reports alone, if there are any, where W'v over all is `first`."""
-    if isinstance(W, SensitiveRows) and W.bits.shape[0]:
-        return W.noise(v, first)
-    if isinstance(W, UniformRows) and np.any(W.background):
-        noise = np.where(W.background > 0.0, v, 0.0)
-        return W.adjoint(noise), float(noise.sum())
-    return first, float(v.sum())
-
-
 def proximal_newton(
     W: Rows,
     n: Array,
@@ -106,31 +95,16 @@ def proximal_newton(
     model_at: Callable[[Rows, Array], Model] = DiagonalModel.at,
     stale: float = STALE,
 ) -> Ascent:
-    """Maximise ``sum_i n_i log(W p)_i`` over the simplex.
+    """Maximise ``sum_i n_i log(W p)_i`` over the simplex, from `start`, shape (k,).
 
     With the penalty -N sum(p), which leaves the maximum where it is, p >= 0 is the only constraint.
     Each iteration minimises a model of the likelihood exactly, of diagonal plus rank one unless
-    another is given, adds a multiple of the last step as conjugate gradients do, and searches the
-    line exactly. Every product with W is one pass over the reports: three an iteration, two once
-    the curvature has settled.
-
-    Parameters
-    ----------
-    W : Rows, shape (u, k)
-    n : array of float, shape (u,)
-        Counts, all positive.
-    start : array, shape (k,)
-        A point of the simplex.
-    target : float
-        Gap per report to reach.
-    max_step : float
-        Largest step of the model, in standard errors, that may remain.
-    max_iter : int
-    model_at : callable
-        The model of the Hessian from W and the weights ``n / (W p)^2 / N``, shape (u,).
-    stale : float
-        Relative change of an entry of W p beyond which the model is made anew. It always is beyond
-        a root mean square change of 1e-2.
+    `model_at` gives another, adds a multiple of the last step as conjugate gradients do, and
+    searches the line exactly. Every product with W is one pass over the reports: three an
+    iteration, two once the curvature has settled. The model, of the weights ``n / (W p)^2 / N``, is
+    made anew once an entry of W p has changed by more than `stale`, relatively, or by more than
+    1e-2 in the root mean square. It stops at a gap of `target` with a step below `max_step`
+    standard errors left.
     """
     total = float(n.sum())
     p, d = start, W.mix(start)

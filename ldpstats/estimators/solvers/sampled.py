@@ -1,4 +1,4 @@
-"""The Hessian of a likelihood of very many reports, from a sample of them."""
+"""The Hessian of a likelihood of very many reports, and where to start, from a sample of them."""
 
 from __future__ import annotations
 
@@ -12,18 +12,9 @@ import numpy.typing as npt
 
 from ldpstats.estimators.solvers.newton import model_step
 from ldpstats.estimators.solvers.proximal import proximal_newton
-from ldpstats.problems.rows.base import DenseRows, Rows, StackedRows
-from ldpstats.problems.rows.joint import Factor, JointRows
+from ldpstats.problems.rows.base import DenseRows, Rows
 
-__all__ = [
-    "SampledModel",
-    "has_few_reports",
-    "is_joint",
-    "is_table",
-    "joint_start",
-    "sampled",
-    "spread_out",
-]
+__all__ = ["SampledModel", "has_few_reports", "sampled", "spread_out", "starting_point"]
 
 Array = npt.NDArray[Any]
 
@@ -52,23 +43,10 @@ class SampledModel:
         return model_step(self.H, p, g)
 
 
-def is_joint(W: Rows) -> bool:
-    """Whether W holds joint reports on several variables, in one group of respondents or more."""
-    if isinstance(W, StackedRows):
-        return all(isinstance(part, JointRows) for part in W.parts)
-    return isinstance(W, JointRows)
-
-
-def is_table(W: Rows) -> bool:
-    """Whether W holds joint reports whose products go through tables, which makes them quick."""
-    if isinstance(W, StackedRows):
-        return all(is_table(part) for part in W.parts)
-    return isinstance(W, JointRows) and W.is_table
-
-
 def has_few_reports(W: Rows) -> bool:
     """Whether the exact Hessian of joint reports is about as quick as one from a sample."""
-    return (isinstance(W, JointRows) and W.is_table) or W.shape[0] <= 2 * SAMPLE
+    one_group = len(W.groups(np.empty(W.shape[0]))) == 1
+    return (one_group and W.is_table) or W.shape[0] <= 2 * SAMPLE
 
 
 def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
@@ -84,7 +62,7 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
     def at(_: Rows, v: Array) -> SampledModel:
         D = W.adjoints(v)[1]
         D = np.maximum(D, _FLOOR * D.max())
-        share = v * _mix_squares(W, 1.0 / D)
+        share = v * W.mix_squares(1.0 / D)
         chance = _EVEN * n / n.sum() + (1.0 - _EVEN) * share / share.sum()
         found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
         keep = np.zeros(n.size, dtype=bool)
@@ -99,14 +77,6 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
     return at
 
 
-def _mix_squares(W: Rows, p: Array) -> Array:
-    if isinstance(W, StackedRows):
-        return np.concatenate([_mix_squares(part, p) for part in W.parts])
-    if isinstance(W, JointRows):
-        return W.mix_squares(p)
-    return np.concatenate([(block * block) @ p for _, block in W.blocks()])
-
-
 def spread_out(weights: Array, m: int) -> Array:
     """m positions, ascending, each drawn about ``m weights / sum(weights)`` times.
 
@@ -114,8 +84,6 @@ def spread_out(weights: Array, m: int) -> Array:
 
     Examples
     --------
-    >>> spread_out(np.ones(100), 5)
-    array([ 0, 32, 44, 77, 89])
     >>> spread_out(np.array([1.0, 5.0, 1.0]), 4)
     array([0, 1, 1, 2])
     """
@@ -125,15 +93,20 @@ def spread_out(weights: Array, m: int) -> Array:
     return np.asarray(np.minimum(found, weights.size - 1))
 
 
-def joint_start(W: JointRows, n: Array) -> Array:
-    """Where to start, shape (k,): the variables independent, each from a sample of its reports."""
-    return reduce(np.kron, [_margin(factor, n) for factor in W.factors])
+def starting_point(W: Rows, n: Array) -> Array:
+    """Where to start, shape (k,): `Rows.start`, but for joint reports the variables independent."""
+    starts = [_start(part, m) * (m.sum() / n.sum()) for part, m in W.groups(n)]
+    return np.asarray(np.sum(starts, axis=0))
 
 
-def _margin(factor: Factor, n: Array) -> Array:
-    counts = n if factor.index is None else np.bincount(factor.index, n, len(factor.W))
-    seen, times = np.unique(spread_out(counts, SAMPLE), return_counts=True)
-    k = factor.W.shape[1]
-    rows = DenseRows(factor.W[seen].astype(np.float64))
+def _start(W: Rows, n: Array) -> Array:
+    margins = W.margins(n)
+    return reduce(np.kron, [_rough(*margin) for margin in margins]) if margins else W.start(n)
+
+
+def _rough(W: Array, n: Array) -> Array:
+    """About the maximum of the likelihood of one variable, from a sample of its reports."""
+    seen, times = np.unique(spread_out(n, SAMPLE), return_counts=True)
+    rows, k = DenseRows(W[seen].astype(np.float64)), W.shape[1]
     uniform = np.full(k, 1.0 / k)
     return proximal_newton(rows, times.astype(np.float64), uniform, _ROUGH, max_iter=50).p

@@ -116,7 +116,7 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     if not isinstance(counts, Counts | BitCounts):
         raise InvalidArgument("counts", counts, "must be Counts or BitCounts: use reports.tally()")
     _check_writable("counts", counts)
-    sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+    sums = counts.bit_counts()
     table = np.column_stack([sums.reports, sums.ones])
     write_rows(path, table.tolist(), force)
 

@@ -20,27 +20,20 @@ from ldpstats.arguments.checks import (
     whole_below,
 )
 from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
-from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashed.hashing import (
-    distinct_cells,
-    hash_strings,
-    hashed_cells,
-    mix64,
-    own_cells,
-    permuted_cells,
-)
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, Permutations, listed_cells
+from ldpstats.mechanisms.hashed.hashing import distinct_cells, mix64
 from ldpstats.problems.hash_design import HashDesign, undetermined
 from ldpstats.problems.hashed.cohorts import CohortSource, Noise
 from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["CandidateMap", "Hashed"]
+__all__ = ["CandidateMap", "CellLaw", "Hashed"]
 
 Array = npt.NDArray[Any]
 
@@ -84,6 +77,28 @@ class CandidateMap:
                 f"must be integers, of shape (C, {size}, h)",
             )
         object.__setattr__(self, "cells", cells)
+
+
+@dataclass(frozen=True)
+class CellLaw:
+    """Probabilities that a report shows a cell: a label, or a bit that is set.
+
+    Parameters
+    ----------
+    high, low : float
+        For an answer that owns the cell, and for one that does not.
+    shared : float
+        That an answer owns the cell, over random hashes.
+    """
+
+    high: float
+    low: float
+    shared: float
+
+    @property
+    def mean(self) -> float:
+        """For an answer that hashes anywhere."""
+        return self.low + (self.high - self.low) * self.shared
 
 
 def candidate_labels(candidates: object) -> pd.Index[Any]:
@@ -132,16 +147,13 @@ class Hashed(Mechanism):
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
         """Sums of cells, (C, m), when `owners`, (C, m), of the n, (C,), respondents own each."""
 
+    @property
     @abstractmethod
-    def _probabilities(self) -> tuple[float, float]:
-        """P(a cell is reported) for an answer that owns it, and for one that does not."""
+    def cell_law(self) -> CellLaw:
+        """Probabilities that a report shows a cell."""
 
     @abstractmethod
     def _noise(self) -> Noise: ...
-
-    @abstractmethod
-    def _background(self) -> float:
-        """P(an answer owns a given cell) over random hashes."""
 
     @abstractmethod
     def _precision(self, mean: float) -> float:
@@ -206,18 +218,18 @@ class Hashed(Mechanism):
             return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
-            return self._alphabet_cells
-        hashed = self.hashes("candidates", labels)
+            return self._permutations.table
+        hashed = self.answer_hash.table("candidates", labels)
         return distinct_cells(hashed, self.n_cells)
 
-    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
-        """Cells of strings before repetitions are marked, shape (C, S, h)."""
-        return hashed_cells(hash_strings(name, labels), self.n_cohorts, self.n_owned, self.n_cells)
+    @property
+    def answer_hash(self) -> AnswerHash:
+        """The hash of strings, where there is no alphabet."""
+        return AnswerHash(self.n_cohorts, self.n_owned, self.n_cells)
 
     @cached_property
-    def _alphabet_cells(self) -> Array:
-        cells = permuted_cells(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
-        return distinct_cells(cells, self.n_cells)
+    def _permutations(self) -> Permutations:
+        return Permutations(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -280,30 +292,14 @@ class Hashed(Mechanism):
                 remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
                 raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
-            own = self._alphabet_own(codes, cohort)
+            own = self._permutations.own(codes, cohort)
         else:
-            own = self._own_cells(strings, cohort)
+            own = self.answer_hash.own(strings, cohort)
         return Reports(self._randomise(own, words), self, n_missing, cohort)
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        cells = permuted_cells(
-            len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells, cohort
-        )
-        return np.asarray(self._listed(distinct_cells(cells, self.n_cells))[0])
-
-    def _alphabet_own(self, codes: Array, cohort: Array) -> Array:
-        """Cells of categories in their respondents' cohorts, shape (n, h)."""
-        return self._listed(self._alphabet_cells[cohort, codes])
-
-    def _listed(self, cells: Array) -> Array:
-        """Cells, shape (..., h), with the first in place of each repetition."""
-        numbers = cells.astype(np.int64)
-        return np.where(numbers == self.n_cells, numbers[..., :1], numbers)
-
-    def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        hashes = hash_strings("values", strings)
-        return own_cells(hashes, cohort, self.n_owned, self.n_cells)
+        return self._permutations.of_cohort(cohort)
 
     def sample(self, codes: Array, words: Words) -> Array:
         raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
@@ -326,23 +322,21 @@ class Hashed(Mechanism):
 
     def channel(self, candidates: Any = None) -> Channel:
         """The channel of the categories or candidates: uniform cohorts, one channel each."""
-        own = self._listed(self.cells(candidates))
+        own = listed_cells(self.cells(candidates), self.n_cells)
         return Stacked([self._cohort_channel(cells) for cells in own])
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:
         self._own(counts)
-        ones, reports = self._tally(counts)
-        cells, (high, low) = self.cells(candidates), self._probabilities()
-        background = self._background()
-        mean = low + (high - low) * background
-        spread = background if self.is_open else 0.0
-        design = HashDesign(cells, self.n_cells, high - low, spread)
+        ones, reports = cell_counts(counts)
+        cells, law = self.cells(candidates), self.cell_law
+        spread = law.shared if self.is_open else 0.0
+        slope = law.high - law.low
         source = CohortSource(
-            design,
-            low + (high - low) * spread,
+            HashDesign(cells, self.n_cells, slope, spread),
+            law.low + slope * spread,
             ones,
             reports,
-            self._precision(mean),
+            self._precision(law.mean),
             self._noise(),
         )
         return CohortMoments(
@@ -365,57 +359,16 @@ class Hashed(Mechanism):
                 f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
                 f"labels each, determine at most {bound}: {help_}"
             )
-        design = HashDesign(cells, m, background=self._background() if self.is_open else 0.0)
+        design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
         alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
         shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")
         return f"the hashes of these candidates are linearly dependent: {shown}: {help_}"
 
     # -- privacy -----------------------------------------------------------------------------
 
-    def audit(self) -> Audit:
-        """Compare the declared epsilon with the worst pair of answers and with the sampler."""
-        return Audit(
-            str(self), self.epsilon, self.worst_channel().epsilon(), self._sampler_epsilon()
-        )
-
-    # -- text --------------------------------------------------------------------------------
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        assert reports.cohort is not None
-        text = self.format.text(reports.y)
-        return np.array([f"{c}:{t}" for c, t in zip(reports.cohort, text, strict=True)], dtype=str)
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        text = as_series(name, labels)
-        if cohort is None:
-            text, groups = _split(name, text)
-        else:
-            groups = counts_vector("cohort", cohort, (len(text),))
-        outside = groups >= self.n_cohorts
-        if outside.any():
-            first = int(np.argmax(outside))
-            raise InvalidArgument(
-                f"{name}[{first}]",
-                int(groups[first]),
-                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
-            )
-        return Reports(self.format.parse(name, text), self, cohort=groups)
-
-
-def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
-    """Take "cohort:report" apart."""
-    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
-    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
-    if not good.all():
-        first = int(np.argmin(good))
-        raise InvalidArgument(
-            f"{name}[{first}]",
-            text.iloc[first],
-            'must be text such as "3:17", the cohort before the report; or name the column of '
-            "cohorts",
-        )
-    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
-    return found.map(lambda v: v[2]), cohorts
+    def _channel_epsilon(self) -> float:
+        """That of the worst pair of answers."""
+        return self.worst_channel().epsilon()
 
 
 def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:

@@ -11,10 +11,11 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import counts_vector, positive_integer
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.hashed.base import Hashed
+from ldpstats.mechanisms.hashed.base import CellLaw, Hashed
 from ldpstats.problems.hashed.cohorts import BitNoise
 from ldpstats.problems.problem import Likelihood
-from ldpstats.problems.rows.base import Rows, StackedRows
+from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.hashed import BloomRows
 from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts
@@ -87,22 +88,17 @@ class HashedBits(Hashed):
         others = rng.binomial(n[:, None] - owners, self.p0)
         return np.asarray(rng.binomial(owners, self.p1) + others)
 
-    def _probabilities(self) -> tuple[float, float]:
-        return self.p1, self.p0
+    @property
+    def cell_law(self) -> CellLaw:
+        shared = float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
+        return CellLaw(self.p1, self.p0, shared)
 
     def _noise(self) -> BitNoise:
         empty, m, h = (1.0 - 1.0 / self.n_bits) ** self.n_hashes, self.n_bits, self.n_hashes
         return BitNoise(shared=1.0 - 2.0 * empty + (1.0 - 2.0 / m) ** h)
 
-    def _background(self) -> float:
-        return float(1.0 - (1.0 - 1.0 / self.n_bits) ** self.n_hashes)
-
     def _precision(self, mean: float) -> float:
         return 1.0 / (mean * (1.0 - mean))
-
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
-        return sums.ones, sums.reports
 
     def _cohort_channel(self, cells: Array) -> Bits:
         return Bits(cells, self.n_bits, self.p1, self.p0)

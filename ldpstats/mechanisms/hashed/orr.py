@@ -13,13 +13,13 @@ from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Uniformised
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.hashed.base import Hashed
+from ldpstats.mechanisms.hashed.base import CellLaw, Hashed
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.hashed import LabelRows
 from ldpstats.reports.formats import NumberFormat
-from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.reports.single import Counts
 from ldpstats.sampling.words import Words
 
 __all__ = ["ORR"]
@@ -97,23 +97,16 @@ class ORR(Hashed):
         uniform = np.full(self.n_outputs, 1.0 / self.n_outputs)
         return np.asarray(kept + rng.multinomial(n - kept.sum(axis=1), uniform))
 
-    def _probabilities(self) -> tuple[float, float]:
+    @property
+    def cell_law(self) -> CellLaw:
         Q = self._krr.channel()
-        return Q.a + float(Q.b), float(Q.b)
+        return CellLaw(Q.a + float(Q.b), float(Q.b), 1.0 / self.n_outputs)
 
     def _noise(self) -> LabelNoise:
         return LabelNoise()
 
-    def _background(self) -> float:
-        return 1.0 / self.n_outputs
-
     def _precision(self, mean: float) -> float:
         return 1.0 / mean
-
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        assert isinstance(counts, Counts)
-        ones = counts.vector()
-        return ones, ones.sum(axis=1)
 
     def _cohort_channel(self, cells: Array) -> Channel:
         return Mapped(self._krr.channel(), cells[:, 0])

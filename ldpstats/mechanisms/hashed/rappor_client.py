@@ -32,7 +32,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -117,7 +117,7 @@ class RAPPORClient(SingleDevice):
 
     def _drawn(self, value: object) -> str:
         rappor = self.mechanism
-        _, _, one, zero = rappor._steps()
+        one, zero = rappor.report_thresholds()
         thresholds = [one if bit else zero for bit in self._permanent(value)]
         # no bit is owned here: each has the threshold of its permanent value
         none = np.empty((1, 0), dtype=np.int64)
@@ -132,7 +132,7 @@ class RAPPORClient(SingleDevice):
             cells, text = self._cells[codes[0]], str(rappor.alphabet[codes[0]])
         else:
             answer = pd.Series([value], dtype=object)
-            cells = rappor._own_cells(answer, np.array([self.cohort]))[0]
+            cells = rappor.answer_hash.own(answer, np.array([self.cohort]))[0]
             text = str.__str__(value)  # what is hashed, not what an Enum calls itself
         own = np.zeros(rappor.n_bits, dtype=bool)
         own[cells] = True
@@ -177,7 +177,8 @@ class RAPPORClient(SingleDevice):
         if not isinstance(device, RAPPORClient):
             raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
         cohort, secret = _checked_state(document, mechanism, "document")
-        return _client(mechanism, cohort, secret, device._words, device._budget)
+        cells = _alphabet_cells(mechanism, cohort)
+        return replace(device, cohort=cohort, _secret=secret, _cells=cells)
 
     def __repr__(self) -> str:
         once = ", reports=1" if self._budget.limit is not None else ""
@@ -219,8 +220,12 @@ def opened_client(
 
 
 def _client(rappor: Any, cohort: int, secret: bytes, words: Words, budget: Budget) -> RAPPORClient:
-    cells = None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
+    cells = _alphabet_cells(rappor, cohort)
     return RAPPORClient(rappor, cohort, secret, words, budget, cells)
+
+
+def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:
+    return None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:

@@ -13,8 +13,9 @@ from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.sensitive.revealing import RevealingFormat
-from ldpstats.problems.rows.base import Rows, UnaryRows
+from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.sensitive import SensitiveRows
+from ldpstats.problems.rows.unary import UnaryRows
 
 __all__ = ["SensitiveBits"]
 

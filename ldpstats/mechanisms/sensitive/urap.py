@@ -148,7 +148,7 @@ class URAP(Mechanism):
         """Equations of all bits, those around revealed answers included (MK19 section 2.5)."""
         self._closed(candidates)
         self._own(counts)
-        sums = counts.bit_counts() if isinstance(counts, Counts) else counts
+        sums = counts.bit_counts()
         nobs = sums.nobs
         p1 = np.where(self.format.protects, self.p1, self.told)
         p0 = np.where(self.format.protects, self.d1, 0.0)

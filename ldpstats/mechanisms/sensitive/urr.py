@@ -154,7 +154,6 @@ class URR(Enumerated):
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> Moments:
         self._closed(candidates)
         self._own(counts)
-        assert isinstance(counts, Counts)
         nobs, Q = counts.nobs, self._channel
         mean = Q.a / self.k + Q.noise()
         return Equations(

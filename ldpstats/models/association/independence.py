@@ -351,7 +351,8 @@ def _rarest(counts: Counts) -> float:
         rare = np.minimum(share, 1.0 - share)
         return float(rare[rare > 0.0].min(initial=1.0))
     if mechanism.n_cohorts or mechanism.n_bits:
-        pair = mechanism._probabilities() if mechanism.n_cohorts else (mechanism.p1, mechanism.p0)
+        law = mechanism.cell_law if mechanism.n_cohorts else None
+        pair = (law.high, law.low) if law else (mechanism.p1, mechanism.p0)
         return float(min(q for p in pair for q in (p, 1.0 - p) if q > 0.0))
     seen = counts.vector()
     return float(seen[seen > 0].min() / counts.nobs)

@@ -45,7 +45,8 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.joint import JointMoments, unbiased_map, without_rounding
 from ldpstats.problems.problem import Likelihood, Solution
-from ldpstats.problems.rows.base import DenseRows, StackedRows
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.other import other_rows
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
 
@@ -482,7 +483,7 @@ class AssociationModel:
             solution = estimator.solve(problem)
         if cov_type == "linear":
             return solution, linear.covariance, "linear"
-        if getattr(estimator, "constraints", None) is not None:
+        if estimator.constraints is not None:
             return solution, None, "none (constrained)"
         return solution, *self._information(solution.p, cov_type == "fpe16")
 

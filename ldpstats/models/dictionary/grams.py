@@ -109,11 +109,6 @@ class GramLayout:
         return tuple(combinations(range(self.n_positions), 2))
 
     @property
-    def symbols(self) -> str:
-        """The alphabet and, last, the pad."""
-        return self.alphabet + self.pad
-
-    @property
     def too_large(self) -> str:
         """Why no analysis could do with such grams; empty where one can."""
         if self.n_grams > _MOST_GRAMS:

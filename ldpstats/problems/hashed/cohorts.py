@@ -24,17 +24,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.problems.hash_design import HashDesign
+from ldpstats.problems.moments import CellBounds
 
 __all__ = ["BitNoise", "CohortSource", "LabelNoise", "Noise"]
 
 Array = npt.NDArray[Any]
 
+_BLOCK = 1 << 20  # entries of covariances of cells that are formed at a time (8 MB)
 _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
 
 
@@ -45,6 +47,7 @@ class Noise(ABC):
     """
 
     shared: float
+    is_labels: ClassVar[bool] = False  # whether a report sets exactly one cell
 
     @abstractmethod
     def spread(self, source: CohortSource, p: Array) -> Array:
@@ -99,7 +102,7 @@ class CohortSource:
     @property
     def is_labels(self) -> bool:
         """Whether a report sets exactly one cell."""
-        return isinstance(self.noise, LabelNoise)
+        return self.noise.is_labels
 
     @property
     def cohort_weights(self) -> Array:
@@ -177,6 +180,13 @@ class CohortSource:
         third = means * (1.0 - means) * (1.0 - 2.0 * means)
         return np.divide(third, n**2, out=np.zeros_like(third), where=n > 0)
 
+    def bounds(self) -> CellBounds:
+        """What shares of the reports any answers whatever could set of the cells."""
+        design = self.design
+        low = self.offset - design.slope * design.background
+        most = None if self.is_labels else min(design.cells.shape[2], design.n_cells)
+        return CellBounds(self.ones, self.reports, low, low + design.slope, most)
+
     def information(self, p: Array) -> Array:
         """Expected Fisher information of labels about p, shape (S, S): n Q diag(1/m) Q'."""
         design = self.design
@@ -206,6 +216,7 @@ class LabelNoise(Noise):
     """One label a report, and no answer owns two: the counts of a cohort are multinomial."""
 
     shared: float = 0.0
+    is_labels: ClassVar[bool] = True
 
     def spread(self, source: CohortSource, p: Array) -> Array:
         m = source.cell_means(p)
@@ -254,17 +265,31 @@ class BitNoise(Noise):
         return np.asarray(source.design.slope**2 * ((1.0 - 2.0 * r) * own + r**2 * every))
 
     def misfit(self, source: CohortSource, p: Array) -> tuple[float, float]:
-        means, mean, variance = source.cell_means(p), 0.0, 0.0
+        means = source.cell_means(p)
         if source.design.cells.shape[2] == 1:
             return _misfit(source, means, *_single_bits(source, means))
-        for c in np.flatnonzero(source.reports):
-            m, n = means[c], float(source.reports[c])
-            V, tilt = self._covariance(source, p, int(c), m), 1.0 - 2.0 * m
-            weight = float(source.cohort_weights[c]) / n
-            mean += weight * float(np.trace(V))
-            pairs = n * float(tilt @ V @ tilt) + 2.0 * n * (n - 1.0) * float((V**2).sum())
-            variance += (weight / n) ** 2 * pairs
-        return mean, variance
+        used = np.flatnonzero(source.reports)
+        step = max(1, _BLOCK // source.design.n_cells**2)
+        parts = (used[i : i + step] for i in range(0, used.size, step))
+        moments = [self._cohort_misfits(source, p, means[part], part) for part in parts]
+        return tuple(np.sum(moments, axis=0).tolist()) if moments else (0.0, 0.0)
+
+    def _cohort_misfits(self, source: CohortSource, p: Array, m: Array, part: Array) -> Array:
+        """Sums over some cohorts of the mean and of the variance of the weighted squares, (2,).
+
+        With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
+        reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3.
+        """
+        design, n = source.design, source.reports[part].astype(np.float64)
+        own = _shares(source, m)
+        both = design.owned_together(p, part) + max(1.0 - float(p.sum()), 0.0) * self.shared
+        V = design.slope**2 * (both - own[:, :, None] * own[:, None, :])
+        diagonal, tilt = np.arange(design.n_cells), 1.0 - 2.0 * m
+        V[:, diagonal, diagonal] = m * (1.0 - m)
+        weight = source.cohort_weights[part] / n
+        single = np.einsum("ci,cij,cj->c", tilt, V, tilt, optimize=True)
+        pairs = n * single + 2.0 * n * (n - 1.0) * np.einsum("cij,cij->c", V, V)
+        return np.array([weight @ (m * (1.0 - m)).sum(axis=1), (weight / n) ** 2 @ pairs])
 
 
 def _shares(source: CohortSource, m: Array) -> Array:

@@ -7,7 +7,7 @@ up.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +16,13 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.equations import Equations, Moments
-from ldpstats.problems.estimates import OwnTally
+from ldpstats.problems.estimates import OwnTally, Tallies, Uncertain, Unexplained
 from ldpstats.problems.hash_design import is_identified, least_squares, mirrored
 from ldpstats.problems.hashed.cohorts import CohortSource
+from ldpstats.problems.moments import CellBounds, Check, Misfit, Moments
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
 
-__all__ = ["LARGEST_DENSE", "CohortMoments", "Misfit", "merged"]
+__all__ = ["LARGEST_DENSE", "CohortMoments", "merged"]
 
 Array = npt.NDArray[Any]
 
@@ -36,41 +36,10 @@ _INFLUENCES = 1e10  # multiplications up to which the influence of every cell is
 _BLIND = 0.25  # growth of variances that must not go unnoticed
 _LEAST_LEFT = 0.05  # of a residual, that least squares is taken to leave
 _GUARD = 0.12  # share of the variance that residuals show, where that is the larger one
-_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares")
+_KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
+_DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
+_FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
 _RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
-
-
-@dataclass(frozen=True, eq=False)
-class Misfit:
-    """How far the frequencies are from all laws that the candidates can make.
-
-    `statistic` is the weighted residual sum of squares, with its `mean` and `variance` if the
-    candidates (and, over an open alphabet, answers that hash evenly) explain the reports.
-    """
-
-    statistic: float
-    mean: float
-    variance: float
-    per_answer: float = np.inf  # what an answer that all hold and nobody listed adds on average
-
-    @property
-    def least_unlisted(self) -> float:
-        """The smallest share of answers that are not listed that makes such a statistic.
-
-        Shares q of several answers add in proportion to the sum of their squares, which is the
-        largest where there is one answer only.
-        """
-        return float(np.sqrt(max(self.statistic - self.mean, 0.0) / self.per_answer))
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the multiple of a chi-square that has this mean and variance."""
-        return 2.0 * self.mean**2 / self.variance
-
-    @property
-    def dispersion(self) -> float:
-        """The statistic over its mean."""
-        return self.statistic / self.mean
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,7 +59,7 @@ class CohortMoments(Moments):
     """
 
     sources: tuple[CohortSource, ...]
-    is_open: bool
+    is_open: bool = field()  # required, whatever `Moments` has
     describe: Callable[[], str]
     incomplete: bool = False
     kind: str = "cohorts"
@@ -126,6 +95,32 @@ class CohortMoments(Moments):
     def take(self, index: Array) -> CohortMoments:
         """The problem if only some candidates exist."""
         return replace(self, sources=tuple(source.take(index) for source in self.sources))
+
+    @property
+    def has_errors(self) -> bool:
+        return self.k <= LARGEST_DENSE
+
+    def merged(self, others: Sequence[Moments]) -> CohortMoments | None:
+        hashed = [q for q in others if isinstance(q, CohortMoments)]  # their cohorts add up
+        return merged([self, *hashed]) if len(hashed) == len(others) else None
+
+    def matched(self, other: Moments) -> tuple[Moments, Moments] | None:
+        """Both groups with equal weights of their cohorts: those of the difference of two cells.
+
+        Over an open alphabet answers that are not listed then cancel, hash by hash, if both groups
+        have the same mechanism. None where they share too few cohorts.
+        """
+        if not self.is_open or not isinstance(other, CohortMoments):
+            return None
+        weights = [problem.sources[0].cohort_weights for problem in (self, other)]
+        total = np.sum(weights, axis=0)
+        both = np.divide(weights[0] * weights[1], total, out=np.zeros_like(total), where=total > 0)
+        first, second = (problem.weighted((both,)) for problem in (self, other))
+        try:
+            first.require_identified()
+        except NotIdentified:
+            return None
+        return first, second
 
     def weighted(self, weights: Sequence[Array]) -> CohortMoments:
         """With these weights of the cohorts of each source, (C,)."""
@@ -239,15 +234,92 @@ class CohortMoments(Moments):
 
     def misfit(self) -> Misfit | None:
         """Goodness of fit of the candidates; None where they can explain any frequencies seen."""
+        return self._misfit
+
+    @cached_property
+    def _misfit(self) -> Misfit | None:
+        if not self.has_errors or not (self.k or self.is_open):
+            return None
         statistic, full, mean = self._noise_squares
         plug_in = self.plug_in()
         variances = [source.noise.misfit(source, plug_in)[1] for source in self.sources]
         variance = sum(variances) * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
-        return Misfit(statistic, mean, variance, sum(map(_collisions, self.sources)) * mean / full)
+        per_answer = sum(map(_collisions, self.sources)) * mean / full
+        return Misfit(statistic, mean, variance, per_answer, len(self.sources))
+
+    # -- what can be tested ------------------------------------------------------------------
+
+    @property
+    def checks(self) -> tuple[Check, ...]:
+        return (Check.CELLS,)
+
+    def cell_bounds(self) -> tuple[CellBounds, ...]:
+        return tuple(source.bounds() for source in self.sources) if self.is_open else ()
+
+    def information(self, p: Array) -> Array | None:
+        """That of labels at p, if nobody holds anything but the candidates; None for bits."""
+        if not all(source.is_labels for source in self.sources):
+            return None
+        return np.asarray(sum(source.information(p) for source in self.sources))
+
+    def pinned(self, p: Array) -> npt.NDArray[np.bool_]:
+        labels = [source.pinned(p) for source in self.sources if source.is_labels]
+        return np.any(labels, axis=0) if labels else super().pinned(p)
+
+    def wald_law(self) -> tuple[float, float] | None:
+        if not self.collisions:
+            return None
+        found = self.misfit()
+        return np.inf if found is None else found.df, self.wald_variance() / (2.0 * self.k)
 
     # -- lists that are not complete ---------------------------------------------------------
+
+    def for_inference(self, incomplete: bool = False) -> CohortMoments:
+        """The equations that inference rests on: `open_ended` where other answers are held.
+
+        An answer that is not among the candidates hashes to the same cells in every report, not
+        evenly over all: frequent ones spread the cells more than reports alone do. Where the misfit
+        shows that (at .01), or the candidates sum to less than one, the equations allow for it, so
+        that tests keep their level over the hashes. Where candidates are known to be `incomplete`,
+        for example because they were selected, they always do: the test misses what still matters
+        to many tests at once. So they do where cohorts are so uneven, or cells so few, that it
+        would miss what matters to one.
+        """
+        found = self.misfit()
+        if found is None or not self.is_open:
+            return self
+        if incomplete or found.pvalue < _DOUBT or self._leaves_some_over or self.is_blind:
+            return self.open_ended()
+        return self
+
+    @property
+    def _leaves_some_over(self) -> bool:
+        """Whether the candidates do not sum to one, by a one-sided test."""
+        share = self._unexplained(Uncertain(self.estimate()[0], self.covariance()))
+        return share.is_positive(_DOUBT)
+
+    def unexplained(self, linear: Uncertain) -> Unexplained | None:
+        return self._unexplained(linear) if self.is_open else None
+
+    def _unexplained(self, linear: Uncertain) -> Unexplained:
+        p = linear.estimate[linear.places]
+        if linear.covariance is None or not p.size:
+            return Unexplained(1.0 - float(p.sum()), np.nan)
+        variance = linear.covariance.merged(np.zeros(p.size, dtype=np.int64)).variances()[0]
+        return Unexplained(1.0 - float(p.sum()), float(np.sqrt(variance)))
+
+    def caution(self, others: bool) -> str:
+        if not (self.is_open and others and self.k):
+            return ""
+        if self.n_cohorts < _FEWEST_COHORTS:
+            few = f"only {self.n_cohorts} of the cohorts have reports"
+            return f"{few}, fewer than {_FEWEST_COHORTS}"
+        if 3 * self.k > self.n_equations:
+            many = f"{self.k} candidates are more than a third"
+            return f"{many} of the {self.n_equations} cells"
+        return ""
 
     def open_ended(self) -> CohortMoments:
         """The same equations for a list that is known not to be complete.
@@ -417,6 +489,11 @@ class CohortMoments(Moments):
         ratio = found / expected if expected > 0.0 else 0.0
         return float(min(max(ratio, 0.0), self.collisions**1.5))
 
+    def tally(self, linear: Uncertain, p: Array | None = None) -> Tallies | None:
+        if linear.covariance is None or not self.k:
+            return None
+        return self.own_tally(linear.covariance.variances())
+
     def own_tally(self, variances: Array) -> OwnTally:
         """Tallies of own cells, whose noise is part of the given variances, (S,), of the estimate.
 
@@ -442,14 +519,6 @@ class CohortMoments(Moments):
             excess, shown, _ = self._collided
             guard = np.maximum(_GUARD * (shown - variances), 0.0)
         return OwnTally(nobs, offset, scale, other, excess, guard)
-
-    def reduced(self) -> Equations:
-        """One equation a candidate: its linear estimate, to be pooled with other mechanisms."""
-        estimate = self.estimate()[0]
-        variances = self.covariance(np.full(self.k, 1.0 / self.k)).variances()
-        return Equations(
-            1.0, 0.0, estimate, self.covariance, 1.0 / variances, self.nobs, kind="pooled"
-        )
 
 
 def _collisions(source: CohortSource) -> float:

@@ -4,6 +4,10 @@ Row i belongs to one distinct report y_i, column x to one category:
 ``W[i, x] = Q[x, y_i] / exp(log_scale[i])``. A solver needs only the products below, so the matrix
 itself is formed for dense channels alone. The scale of a row leaves the maximum where it is, and
 keeps reports of many bits, whose probabilities underflow, in range.
+
+Rows also answer what a solver wants to know of their structure: which form has the fastest products
+(`prepared`), where iterations start (`start`), whether counts give the maximum (`closed_form`) or a
+smaller problem does (`reduced`), and which reports are noisy (`noise`).
 """
 
 from __future__ import annotations
@@ -12,24 +16,53 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.problems.simplex import water_filling
+
 __all__ = [
     "DenseRows",
-    "FixedEntry",
+    "Reduction",
     "Rows",
-    "StackedRows",
-    "UnaryRows",
     "UniformRows",
+    "dense_if_small",
     "log_noise",
 ]
 
 Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 21  # entries of W that are unpacked at a time (16 MB as float64)
+_SMALL = 1 << 21  # entries of W up to which the dense matrix is the fastest form
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction:
+    """A likelihood of fewer categories whose maximum q gives that of all, q[places] * shares.
+
+    Parameters
+    ----------
+    whole : Rows, shape (u, k)
+        The rows of all categories, `prepared`.
+    W, n : Rows, shape (u', k'), and array, shape (u',)
+        The smaller problem: its rows and counts.
+    places : array of int, shape (k,)
+        Which of the k' categories each of the k belongs to.
+    shares : array, shape (k,)
+        Its share of that category at the maximum.
+    """
+
+    whole: Rows
+    W: Rows
+    n: Array
+    places: Array
+    shares: Array
+
+    def expanded(self, q: Array) -> Array:
+        """The p, shape (k,), that belongs to q, shape (k',)."""
+        return np.asarray(q[self.places] * self.shares)
 
 
 class Rows(ABC):
@@ -44,6 +77,21 @@ class Rows(ABC):
     def log_scale(self) -> Array:
         """Natural logarithm, shape (u,), of the factor taken out of each row."""
         return np.zeros(self.shape[0])
+
+    @property
+    def is_structured(self) -> bool:
+        """Whether products with W are cheaper than a dense matrix makes them."""
+        return False
+
+    @property
+    def is_joint(self) -> bool:
+        """Whether these are joint reports on several variables."""
+        return False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether products go through a table of the distinct reports, which makes them quick."""
+        return False
 
     @abstractmethod
     def mix(self, p: Array) -> Array:
@@ -61,6 +109,43 @@ class Rows(ABC):
     def select(self, keep: Array) -> Rows:
         """The rows where the boolean `keep`, shape (u,), is true, in the same form."""
 
+    # -- what a solver asks
+
+    def prepared(self) -> Rows:
+        """The same rows in the form whose products are fastest: dense if small, else compiled."""
+        return self
+
+    def groups(self, v: Array) -> list[tuple[Rows, Array]]:
+        """The rows of each group of respondents, with its part of v, shape (u,)."""
+        return [(self, v)]
+
+    def closed_form(self, n: Array) -> Array | None:
+        """The maximum of the likelihood for counts n, shape (u,), where a formula gives it."""
+        return None
+
+    def reduced(self, n: Array) -> Reduction | None:
+        """A smaller problem that has the same maximum for counts n, where there is one."""
+        return None
+
+    def start(self, n: Array) -> Array:
+        """Where to start for counts n: a projected linear estimate, else the uniform p.
+
+        Solvers ask it of rows that are `prepared`; see also `margins`.
+        """
+        return np.full(self.shape[1], 1.0 / self.shape[1])
+
+    def linear(self, v: Array, total: float) -> Array | None:
+        """The linear estimate from weights v that sum to `total`; None where it is not quick."""
+        return None
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        """W and counts of the reports on each variable alone; none where there is but one."""
+        return []
+
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        """W' v and 1' v over noisy reports alone, if there are any, where W' v is `first`."""
+        return first, float(v.sum())
+
     def pinned(self, p: Array) -> Array:
         """Categories, bool of shape (k,), that are absent under p beyond doubt.
 
@@ -76,6 +161,10 @@ class Rows(ABC):
             first += v[part] @ block
             second += v[part] @ (block * block)
         return first, second
+
+    def mix_squares(self, p: Array) -> Array:
+        """(W * W) p, shape (u,)."""
+        return np.concatenate([(block * block) @ p for _, block in self.blocks()])
 
     def blocks(self) -> Iterator[tuple[slice, Array]]:
         """Dense blocks of rows, each of at most about 16 MB."""
@@ -149,6 +238,10 @@ class UniformRows(Rows):
     def shape(self) -> tuple[int, int]:
         return self.codes.size, self.k
 
+    @property
+    def is_structured(self) -> bool:
+        return True
+
     def mix(self, p: Array) -> Array:
         return np.asarray(self.a * p[self.codes] + self.background * p.sum())
 
@@ -166,11 +259,28 @@ class UniformRows(Rows):
     def select(self, keep: Array) -> UniformRows:
         return replace(self, codes=self.codes[keep])
 
+    def closed_form(self, n: Array) -> Array | None:
+        """By water-filling (KBR16 Proposition 6), unless reports speak against their label."""
+        if not self.a > 0.0:
+            return None
+        return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
+
+    def noise(self, v: Array, first: Array) -> tuple[Array, float]:
+        if not np.any(self.background):
+            return super().noise(v, first)
+        noisy = np.where(self.background > 0.0, v, 0.0)
+        return self.adjoint(noisy), float(noisy.sum())
+
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         b = self.background
         tally = np.bincount(self.codes, weights=v, minlength=self.k)
         twice = np.bincount(self.codes, weights=(self.a + 2.0 * b) * v, minlength=self.k)
         return self.a * tally + (b * v).sum(), self.a * twice + (b * b * v).sum()
+
+
+def dense_if_small(W: Rows) -> Rows:
+    """W as a dense matrix where that is its fastest form, else W itself."""
+    return DenseRows(W.dense(), W.log_scale) if W.shape[0] * W.shape[1] <= _SMALL else W
 
 
 def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
@@ -184,164 +294,3 @@ def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
     parts = np.array_split(packed, 1 + packed.size // _BLOCK)
     ones = np.concatenate([np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts])
     return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))
-
-
-@dataclass(frozen=True, eq=False)
-class UnaryRows(Rows):
-    """Rows of a unary channel: category x sets bit x with p1, every other bit with p0 < p1.
-
-    Up to the factor ``prod_j p0^y_j (1-p0)^(1-y_j)`` of the row, which `log_scale` holds,
-    ``W[i, x] = absent + (present - absent) * bit x of report i`` with present = p1/p0 and
-    absent = (1-p1)/(1-p0): the exact likelihood of a whole report (KBR16's Proposition 7 multiplies
-    the bits as if they were independent given p, which they are not).
-
-    `packed` has shape (u, ceil(k/8)), bit j of a report in byte j // 8 at position j % 8.
-    """
-
-    packed: npt.NDArray[np.uint8]
-    p1: float
-    p0: float
-    k: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.packed.shape[0], self.k
-
-    @property
-    def present(self) -> float:
-        """Scaled likelihood of the categories whose bit is set."""
-        return self.p1 / self.p0
-
-    @property
-    def absent(self) -> float:
-        """Scaled likelihood of the categories whose bit is not set."""
-        return (1.0 - self.p1) / (1.0 - self.p0)
-
-    @cached_property
-    def log_scale(self) -> Array:
-        return log_noise(self.packed, self.p0, self.k)
-
-    def mix(self, p: Array) -> Array:
-        out = np.empty(self.shape[0])
-        for part, block in self.blocks():
-            out[part] = block @ p
-        return out
-
-    def adjoint(self, v: Array) -> Array:
-        out = np.zeros(self.k)
-        for part, block in self.blocks():
-            out += v[part] @ block
-        return out
-
-    def take(self, start: int, stop: int) -> Array:
-        bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
-        return self.absent + (self.present - self.absent) * bits.astype(np.float64)
-
-    def select(self, keep: Array) -> Self:
-        return replace(self, packed=self.packed[keep])
-
-
-@dataclass(frozen=True, eq=False)
-class StackedRows(Rows):
-    """The rows of several groups of respondents (mechanisms, cohorts), one after the other."""
-
-    parts: tuple[Rows, ...]
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return sum(part.shape[0] for part in self.parts), self.parts[0].shape[1]
-
-    @cached_property
-    def log_scale(self) -> Array:
-        return np.concatenate([part.log_scale for part in self.parts])
-
-    @cached_property
-    def _ends(self) -> Array:
-        return np.cumsum([0] + [part.shape[0] for part in self.parts])
-
-    def mix(self, p: Array) -> Array:
-        return np.concatenate([part.mix(p) for part in self.parts])
-
-    def adjoint(self, v: Array) -> Array:
-        pieces = np.split(v, self._ends[1:-1])
-        sums = [part.adjoint(w) for part, w in zip(self.parts, pieces, strict=True)]
-        return np.asarray(np.sum(sums, axis=0))
-
-    def take(self, start: int, stop: int) -> Array:
-        found = []
-        for part, first, last in zip(self.parts, self._ends[:-1], self._ends[1:], strict=True):
-            if first < stop and last > start:
-                found.append(part.take(max(start - first, 0), min(stop, last) - first))
-        return np.concatenate(found) if found else np.empty((0, self.shape[1]))
-
-    def select(self, keep: Array) -> StackedRows:
-        pieces = np.split(keep, self._ends[1:-1])
-        return StackedRows(tuple(q.select(w) for q, w in zip(self.parts, pieces, strict=True)))
-
-    def gram(self, v: Array) -> Array:
-        pieces = np.split(v, self._ends[1:-1])
-        return np.asarray(sum(part.gram(w) for part, w in zip(self.parts, pieces, strict=True)))
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        pieces = np.split(v, self._ends[1:-1])
-        pairs = [part.adjoints(w) for part, w in zip(self.parts, pieces, strict=True)]
-        first, second = np.sum(pairs, axis=0)
-        return first, second
-
-
-@dataclass(frozen=True, eq=False)
-class FixedEntry(Rows):
-    """The rows seen by the other k - 1 categories when ``p[index] = value`` is held fixed.
-
-    For r on the simplex of the others, ``mix(r)`` is the base's ``mix`` of the distribution that
-    has `value` at `index` and ``(1 - value) r`` elsewhere: a profile likelihood is then an
-    ordinary one.
-    """
-
-    base: Rows
-    index: int
-    value: float
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.base.shape[0], self.base.shape[1] - 1
-
-    @property
-    def log_scale(self) -> Array:
-        return self.base.log_scale
-
-    @cached_property
-    def _column(self) -> Array:
-        one = np.zeros(self.base.shape[1])
-        one[self.index] = 1.0
-        return self.base.mix(one)
-
-    def mix(self, p: Array) -> Array:
-        others = np.insert((1.0 - self.value) * p, self.index, self.value * p.sum())
-        return self.base.mix(others)
-
-    def adjoint(self, v: Array) -> Array:
-        others = np.delete(self.base.adjoint(v), self.index)
-        return np.asarray((1.0 - self.value) * others + self.value * (self._column @ v))
-
-    def take(self, start: int, stop: int) -> Array:
-        block = np.delete(self.base.take(start, stop), self.index, axis=1)
-        return (1.0 - self.value) * block + self.value * self._column[start:stop, None]
-
-    def select(self, keep: Array) -> FixedEntry:
-        return replace(self, base=self.base.select(keep))
-
-    def gram(self, v: Array) -> Array:
-        G, i = self.base.gram(v), self.index
-        others, own = np.delete(np.delete(G, i, 0), i, 1), np.delete(G[i], i)
-        f, g = self.value, 1.0 - self.value
-        return np.asarray(g * g * others + f * g * (own[:, None] + own) + f * f * G[i, i])
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        first, second = (np.delete(part, self.index) for part in self.base.adjoints(v))
-        cross = np.delete(self.base.adjoint(v * self._column), self.index)
-        f, g = self.value, 1.0 - self.value
-        return (
-            g * first + f * (self._column @ v),
-            g * g * second + 2.0 * f * g * cross + f * f * (self._column**2 @ v),
-        )

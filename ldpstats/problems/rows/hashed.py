@@ -14,14 +14,16 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.problems.hash_design import HashDesign
-from ldpstats.problems.rows.base import Rows, log_noise
+from ldpstats.problems.hash_design import HashDesign, least_squares
+from ldpstats.problems.rows.base import Rows, dense_if_small, log_noise
+from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["BloomRows", "LabelRows"]
 
 Array = npt.NDArray[Any]
 
 _LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
+_ROUGH = 1e-2  # a start need not be more accurate than the step that follows
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +74,10 @@ class LabelRows(Rows):
     def shape(self) -> tuple[int, int]:
         return self.y.size, self.cells.shape[1]
 
+    @property
+    def is_structured(self) -> bool:
+        return True
+
     @cached_property
     def design(self) -> HashDesign:
         """The likelihoods of all labels of all cohorts, of which the rows are some."""
@@ -115,6 +121,16 @@ class LabelRows(Rows):
 
     def select(self, keep: Array) -> LabelRows:
         return replace(self, cohort=self.cohort[keep], y=self.y[keep])
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        m = self.design.n_cells
+        counts = self.tally(n).reshape(-1, m)
+        reports = counts.sum(axis=1)
+        owned = (counts / np.maximum(reports, 1.0)[:, None] - self.b) / self.a
+        return _decoded(replace(self.design, slope=1.0, background=1.0 / m), reports, owned)
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,6 +189,10 @@ class BloomRows(Rows):
     @property
     def shape(self) -> tuple[int, int]:
         return self.cohort.size, self.cells.shape[1]
+
+    @property
+    def is_structured(self) -> bool:
+        return True
 
     @cached_property
     def design(self) -> HashDesign:
@@ -246,6 +266,29 @@ class BloomRows(Rows):
 
     def select(self, keep: Array) -> Self:
         return replace(self, packed=self.packed[keep], cohort=self.cohort[keep])
+
+    def prepared(self) -> Rows:
+        return dense_if_small(self)
+
+    def start(self, n: Array) -> Array:
+        if self.p1 == self.p0:
+            return super().start(n)
+        from ldpstats.kernels.bits import bit_sums
+
+        reports = np.bincount(self.cohort, n, self.design.n_cohorts)
+        order = np.argsort(self.cohort, kind="stable")
+        ends = np.cumsum(np.bincount(self.cohort, minlength=reports.size))[:-1]
+        packed, counts = np.split(self.packed[order], ends), np.split(n[order], ends)
+        ones = [bit_sums(y, c, self.n_bits) for y, c in zip(packed, counts, strict=True)]
+        means = np.array(ones) / np.maximum(reports, 1.0)[:, None]
+        return _decoded(self.design, reports, (means - self.p0) / (self.p1 - self.p0))
+
+
+def _decoded(design: HashDesign, reports: Array, owned: Array) -> Array:
+    """The projected p with H p = `owned`, shape (C, m), by least squares over the cohorts."""
+    weights = np.repeat(reports, design.n_cells)
+    rhs = owned.reshape(-1) - design.background
+    return project_simplex(least_squares(design, weights, rhs, _ROUGH, max_iter=50).p)
 
 
 def _check_cohort(cohort: Array, n_cohorts: int) -> None:

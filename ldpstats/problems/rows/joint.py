@@ -8,7 +8,7 @@ k-RR, they go through the table of all their combinations; else from block to bl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from math import prod
@@ -19,6 +19,15 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.kronecker import (
+    add_grams,
+    contracted,
+    contracted_pairs,
+    khatri_rao,
+    n_pairs,
+    pairs,
+    unpacked,
+)
 
 __all__ = ["Factor", "JointRows"]
 
@@ -140,8 +149,15 @@ class JointRows(Rows):
         return self.factors[0].shape[0], prod(self.sizes)
 
     @property
+    def is_structured(self) -> bool:
+        return True
+
+    @property
+    def is_joint(self) -> bool:
+        return True
+
+    @property
     def is_table(self) -> bool:
-        """Whether products go through the table of the distinct reports' combinations."""
         return self._table is not None
 
     @cached_property
@@ -150,7 +166,7 @@ class JointRows(Rows):
 
     def mix(self, p: Array) -> Array:
         if self.is_table:
-            return _contracted(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
+            return contracted(p.reshape(self.sizes), self._matrices, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", left @ P, right)
@@ -158,7 +174,7 @@ class JointRows(Rows):
 
     def adjoint(self, v: Array) -> Array:
         if self.is_table:
-            return _contracted(self._tally(v), self._matrices, 0).reshape(-1)
+            return contracted(self._tally(v), self._matrices, 0).reshape(-1)
         total = np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             total += left.T @ (v[part, None] * right)
@@ -167,7 +183,7 @@ class JointRows(Rows):
     def adjoints(self, v: Array) -> tuple[Array, Array]:
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return self.adjoint(v), _contracted(self._tally(v), squares, 0).reshape(-1)
+            return self.adjoint(v), contracted(self._tally(v), squares, 0).reshape(-1)
         first, second = np.zeros(self._half_sizes), np.zeros(self._half_sizes)
         for part, left, right in self._halves():
             weighted = v[part, None] * right
@@ -185,34 +201,39 @@ class JointRows(Rows):
         if self.is_table:
             return self._table_gram(self._tally(v))
         sizes = self._half_sizes
-        lengths = [_n_pairs(size) for size in sizes]
+        lengths = [n_pairs(size) for size in sizes]
         if sum(lengths) <= _BLOCK // _THIN:
             total = np.zeros(lengths)
             for part, left, right in self._halves(sum(lengths)):
-                total += _pairs(left).T @ (_pairs(right) * v[part, None])
-            return _unpacked(total, sizes, (0, 1))
+                total += pairs(left).T @ (pairs(right) * v[part, None])
+            return unpacked(total, sizes, (0, 1))
         less, more = np.argsort(sizes, kind="stable").tolist()
         total = np.zeros((lengths[less], sizes[more], sizes[more]))
         for part, *halves in self._halves(lengths[less] + sizes[more]):
-            _add_grams(total, _pairs(halves[less]) * v[part, None], halves[more])
-        return _unpacked(total, sizes, (less, more))
+            add_grams(total, pairs(halves[less]) * v[part, None], halves[more], _BLOCK)
+        return unpacked(total, sizes, (less, more))
 
     def mix_squares(self, p: Array) -> Array:
-        """(W * W) p, shape (u,)."""
         if self.is_table:
             squares = [W * W for W in self._matrices]
-            return _contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
+            return contracted(p.reshape(self.sizes), squares, 1).reshape(-1)[self._table]
         out, P = np.empty(self.shape[0]), np.ascontiguousarray(p.reshape(self.sizes[0], -1))
         for part, left, right in self._halves():
             out[part] = np.einsum("ij,ij->i", (left * left) @ P, right * right)
         return out
 
     def take(self, start: int, stop: int) -> Array:
-        return reduce(_khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
+        return reduce(khatri_rao, (factor.rows(slice(start, stop)) for factor in self.factors))
 
     def select(self, keep: Array | slice) -> JointRows:
         """The rows in `keep`, a boolean array of shape (u,) or a slice, which copies nothing."""
         return JointRows(tuple(factor.select(keep) for factor in self.factors))
+
+    def margins(self, n: Array) -> list[tuple[Array, Array]]:
+        return [
+            (part.W, n if part.index is None else np.bincount(part.index, n, len(part.W)))
+            for part in self.factors
+        ]
 
     # ---- through the table of all combinations of the variables' distinct reports
 
@@ -242,15 +263,15 @@ class JointRows(Rows):
     def _table_gram(self, table: Array) -> Array:
         """`gram` for the sums of v in each cell of the table."""
         W, sizes = self._matrices, self.sizes
-        growth = [_n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
+        growth = [n_pairs(k) / len(rows) for k, rows in zip(sizes, W, strict=True)]
         *first, last = order = np.argsort(growth, kind="stable").tolist()  # small tables first
         table = table.transpose(order)
         for axis in first:
-            table = _contracted_pairs(table, W[axis])
+            table = contracted_pairs(table, W[axis], _BLOCK)
         packed = np.zeros((*table.shape[1:], sizes[last], sizes[last]))
         weights = table.reshape(len(table), -1)
-        _add_grams(packed.reshape(-1, sizes[last], sizes[last]), weights, W[last])
-        return _unpacked(packed, sizes, order)
+        add_grams(packed.reshape(-1, sizes[last], sizes[last]), weights, W[last], _BLOCK)
+        return unpacked(packed, sizes, order)
 
     # ---- from block to block of reports
 
@@ -268,73 +289,4 @@ class JointRows(Rows):
         for start in range(0, self.shape[0], step):
             part = slice(start, min(start + step, self.shape[0]))
             left, *others = (factor.rows(part) for factor in self.factors)
-            yield part, left, reduce(_khatri_rao, others)
-
-
-def _khatri_rao(left: Array, right: Array) -> Array:
-    """Row by row Kronecker products, shape (b, k_1 k_2)."""
-    return (left[:, :, None] * right[:, None, :]).reshape(len(left), left.shape[1] * right.shape[1])
-
-
-def _contracted(table: Array, matrices: Any, axis: int) -> Array:
-    """The table summed with the given axis of a matrix along each of its own axes."""
-    for W in matrices:  # each takes the first axis and puts its own last: d times restore the order
-        table = np.tensordot(table, W, axes=(0, axis))
-    return table
-
-
-def _pairs(block: Array) -> Array:
-    """Products of columns i <= s of a (b, k) block, shape (b, k (k + 1) / 2), by i, then s."""
-    k = block.shape[1]
-    columns = np.ascontiguousarray(block.T)
-    out = np.empty((_n_pairs(k), len(block)))
-    end = 0
-    for i in range(k):
-        start, end = end, end + k - i
-        np.multiply(columns[i], columns[i:], out=out[start:end])
-    return out.T
-
-
-def _n_pairs(k: int) -> int:
-    return k * (k + 1) // 2
-
-
-def _contracted_pairs(table: Array, W: Array) -> Array:
-    """The table summed along its first axis with `_pairs` of W, which are put last."""
-    total = np.zeros((*table.shape[1:], _n_pairs(W.shape[1])))
-    step = max(1, _BLOCK // total.shape[-1])
-    for start in range(0, len(W), step):
-        rows = slice(start, start + step)
-        total += np.tensordot(table[rows], _pairs(W[rows]), axes=(0, 0))
-    return total
-
-
-def _add_grams(total: Array, weights: Array, W: Array) -> None:
-    """Add ``W' diag(w) W`` for each column w of the weights, (b, m), to the total, (m, k, k)."""
-    b, k = W.shape
-    step = max(1, _BLOCK // (b * k))
-    columns = np.ascontiguousarray(W.T)
-    for start in range(0, len(total), step):
-        some = slice(start, start + step)
-        weighted = weights.T[some, None, :] * columns
-        total[some] += (weighted.reshape(-1, b) @ W).reshape(-1, k, k)
-
-
-def _unpacked(packed: Array, sizes: Sequence[int], order: Sequence[int]) -> Array:
-    """The (k, k) matrix, k = k_1 ... k_d, whose cells are found in `packed`.
-
-    Its axes are the variables in the given order, each a cell per `_pairs`; but where there is one
-    more, the last two are the categories of the last variable.
-    """
-    d, cells = len(sizes), []
-    for axis in order:
-        size = sizes[axis]
-        first, second = np.indices((size, size))
-        low, high = np.minimum(first, second), np.maximum(first, second)
-        whole = packed.ndim > d and axis == order[-1]
-        at = [1] * (2 * d)
-        at[axis] = at[d + axis] = size
-        for cell in (low, high) if whole else (low * (2 * size - low - 1) // 2 + high,):
-            cells.append(cell.reshape(at))
-    k = prod(sizes)
-    return np.asarray(packed[tuple(cells)].reshape(k, k))
+            yield part, left, reduce(khatri_rao, others)

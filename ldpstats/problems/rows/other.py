@@ -18,84 +18,16 @@ from ldpstats.arguments.checks import distribution, one_of
 from ldpstats.arguments.labels import encode
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.hash_design import HashDesign
-from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.simplex import project_simplex
-from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.single import Counts, Reports, cell_counts
 
-__all__ = ["WithOther", "other_law", "other_rows", "rows_of_law"]
+__all__ = ["other_law", "other_rows", "rows_of_law"]
 
 Array = npt.NDArray[Any]
 
 _LEAST_SHARE = 1e-6  # of Other, below which there is nothing to estimate its law from
 _PRINTED_CLIP = 1e-6  # of probabilities, in google/rappor's association.R
 _LARGEST_LOG = 700.0  # of a likelihood ratio that a double holds
-
-
-@dataclass(frozen=True, eq=False)
-class WithOther(Rows):
-    """Rows with one more category, the last: what its likelihood is, a number a row.
-
-    Parameters
-    ----------
-    base : Rows
-        Likelihoods of the other categories, shape (u, k).
-    other : array, shape (u,)
-        Likelihood of each report under the last category, divided by ``exp(base.log_scale)``.
-
-    Raises
-    ------
-    InvalidArgument
-        Where `other` has another shape, or entries that are negative or not finite.
-
-    Examples
-    --------
-    >>> from ldpstats.problems.rows.base import DenseRows
-    >>> rows = WithOther(DenseRows(np.array([[3.0], [0.5]])), np.ones(2))
-    >>> rows.dense()
-    array([[3. , 1. ],
-           [0.5, 1. ]])
-    """
-
-    base: Rows
-    other: Array
-
-    def __post_init__(self) -> None:
-        if self.other.shape != self.base.shape[:1]:
-            remedy = f"must be of shape {self.base.shape[:1]}: a number a report"
-            raise InvalidArgument("other", self.other.shape, remedy)
-        if not np.all(np.isfinite(self.other)) or self.other.min(initial=0.0) < 0.0:
-            raise InvalidArgument("other", self.other, "must hold likelihoods: finite, from 0 on")
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.base.shape[0], self.base.shape[1] + 1
-
-    @property
-    def log_scale(self) -> Array:
-        return self.base.log_scale
-
-    def mix(self, p: Array) -> Array:
-        return np.asarray(self.base.mix(p[:-1]) + p[-1] * self.other)
-
-    def adjoint(self, v: Array) -> Array:
-        return np.append(self.base.adjoint(v), v @ self.other)
-
-    def adjoints(self, v: Array) -> tuple[Array, Array]:
-        first, second = self.base.adjoints(v)
-        return np.append(first, v @ self.other), np.append(second, v @ self.other**2)
-
-    def gram(self, v: Array) -> Array:
-        total = np.empty((self.shape[1],) * 2)
-        total[:-1, :-1] = self.base.gram(v)
-        total[-1, :-1] = total[:-1, -1] = self.base.adjoint(v * self.other)
-        total[-1, -1] = v @ self.other**2
-        return total
-
-    def take(self, start: int, stop: int) -> Array:
-        return np.column_stack([self.base.take(start, stop), self.other[start:stop]])
-
-    def select(self, keep: Array) -> WithOther:
-        return WithOther(self.base.select(keep), self.other[keep])
 
 
 def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
@@ -154,6 +86,7 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     >>> rappor = ldp.RAPPOR(n_bits=8, n_hashes=1, n_cohorts=1, f=0.0, p=0.25, q=0.75)
     >>> words = ["apple"] * 600 + ["pear"] * 200 + ["plum"] * 200
     >>> counts = rappor.privatize(words, np.random.default_rng(1)).tally()
+    >>> from ldpstats.problems.rows.combined import WithOther
     >>> column = other_rows(counts, ["apple"], [0.6])
     >>> rows = WithOther(rappor.likelihood(counts, ["apple"]).W, column)
     >>> rows.shape == (counts.n.size, 2)
@@ -236,7 +169,9 @@ class _LeftOver:
     @classmethod
     def of(cls, data: Reports | Counts, candidates: Any, p: Any, form: str) -> _LeftOver:
         form = one_of("form", form, ("product", "fpe16"))
-        if not isinstance(data, Reports | Counts):
+        # a check of what a caller may pass, reports or their counts
+        counts = data.tally() if isinstance(data, Reports) else data
+        if not isinstance(counts, Counts):
             raise InvalidArgument("data", data, "must be Reports or Counts: whole reports")
         mechanism = data.mechanism
         if not mechanism.n_cohorts:
@@ -247,11 +182,10 @@ class _LeftOver:
         p = distribution("p", p, cells.shape[1], partial=True)
         if 1.0 - p.sum() < _LEAST_SHARE:
             raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
-        ones, reports = mechanism._tally(data.tally() if isinstance(data, Reports) else data)
-        own = HashDesign(cells, mechanism.n_cells).owned(p)
-        high, low = mechanism._probabilities()
-        total, even = float(p.sum()), mechanism._background()
-        return cls(ones, reports, own, total, high, low, mechanism.n_bits, even)
+        ones, reports = cell_counts(counts)
+        own, law = HashDesign(cells, mechanism.n_cells).owned(p), mechanism.cell_law
+        total, n_bits = float(p.sum()), mechanism.n_bits
+        return cls(ones, reports, own, total, law.high, law.low, n_bits, law.shared)
 
     def printed(self) -> Array:
         """FPE16 III-B as printed: the noise of all reports is taken off those of Other."""

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.problems.rows.base import Rows
+from ldpstats.problems.rows.base import DenseRows, Reduction, Rows
+from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["SensitiveRows"]
 
@@ -49,6 +50,10 @@ class SensitiveRows(Rows):
     def shape(self) -> tuple[int, int]:
         return self.protected.size, self.sensitive.size
 
+    @property
+    def is_structured(self) -> bool:
+        return True
+
     @cached_property
     def log_scale(self) -> Array:
         out = np.zeros(self.protected.size)
@@ -76,7 +81,9 @@ class SensitiveRows(Rows):
         return first, second
 
     def noise(self, v: Array, first: Array) -> tuple[Array, float]:
-        """W' v and the sum of v over protected reports alone, where W' v over all is `first`."""
+        """Of the protected reports; what revealed its category counts only where none are."""
+        if not self.bits.shape[0]:
+            return super().noise(v, first)
         total = float(v[self.protected].sum())
         return np.where(self.sensitive, first, self.leftover * total), total
 
@@ -117,35 +124,41 @@ class SensitiveRows(Rows):
         never = (self._tally(np.ones(self.protected.size)) == 0.0) & bool(self.revealed.size)
         return np.asarray(~self.sensitive & ((p <= 0.0) | never))
 
-    # -- the categories that are not sensitive, taken together -----------------------------------
+    def prepared(self) -> SensitiveRows:
+        return replace(self, bits=self.bits.prepared())
 
-    def merged(self, n: Array) -> tuple[SensitiveRows, Array, Array]:
-        """The rows seen by the sensitive categories and by all others together, the last column.
+    def start(self, n: Array) -> Array:
+        """The linear estimate; for sensitive categories from protected reports alone."""
+        noise, nobs = n[self.protected] / n.sum(), float(n.sum())
+        bits = self.bits.linear(noise, noise.sum())
+        if bits is None:
+            return super().start(n)
+        p = self._tally(n) / (nobs * self.told)
+        p[self.sensitive] = bits
+        return project_simplex(p)
+
+    def reduced(self, n: Array) -> Reduction:
+        """The sensitive categories and, last, all others together.
 
         Given their total, the maximum gives the others shares in proportion to how often each was
-        revealed: the likelihood of who was revealed stands alone.
-
-        Parameters
-        ----------
-        n : array, shape (u,)
-            Counts.
-
-        Returns
-        -------
-        SensitiveRows, shape (u_P + 1, S + 1)
-        n : array, shape (u_P + 1,)
-        shares : array, shape (k - S,)
-            Of each other category in the total; even where none was revealed.
+        revealed: the likelihood of who was revealed stands alone. Where none was, shares are even.
         """
-        told = self._tally(n)[~self.sensitive]
-        S, total = int(self.sensitive.sum()), float(told.sum())
-        some = total > 0.0
+        whole, sensitive = self.prepared(), self.sensitive
+        told = self._tally(n)
+        S, total = int(sensitive.sum()), float(told[~sensitive].sum())
+        if S == sensitive.size:
+            return Reduction(whole, whole.bits, n[self.protected], np.arange(S), np.ones(S))
+        others = told / total if total > 0.0 else np.full(told.size, 1.0 / (told.size - S))
+        if not self.bits.shape[0]:  # nobody made a protected report
+            places, shares = np.zeros(told.size, dtype=np.int64), np.where(sensitive, 0.0, others)
+            return Reduction(whole, DenseRows(np.ones((1, 1))), np.array([total]), places, shares)
+        some = int(total > 0.0)
         rows = replace(
-            self,
+            whole,
             protected=np.arange(self.bits.shape[0] + some) < self.bits.shape[0],
-            revealed=np.full(int(some), S),
+            revealed=np.full(some, S),
             sensitive=np.arange(S + 1) < S,
         )
         counts = np.append(n[self.protected], total) if some else n[self.protected]
-        shares = told / total if some else np.full(told.size, 1.0 / max(told.size, 1))
-        return rows, counts, shares
+        places = np.where(sensitive, np.cumsum(sensitive) - 1, S)
+        return Reduction(whole, rows, counts, places, np.where(sensitive, 1.0, others))

@@ -71,7 +71,7 @@ def printed_threshold(mechanism: Any, nobs: int) -> float:
     the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
     its noise 3.8 times what the formula gives.
     """
-    if not mechanism.n_bits or not hasattr(mechanism, "p1"):
+    if not mechanism.n_bits:
         raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
     p2, q2 = mechanism.p0, mechanism.p1
     return float(np.sqrt(p2 * (1.0 - p2) / ((q2 - p2) * nobs)))

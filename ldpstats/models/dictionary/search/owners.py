@@ -70,7 +70,7 @@ class OwnedCells:
     @cached_property
     def _design(self) -> HashDesign:
         m = self.mechanism.n_cells
-        cells = self.mechanism.hashes("strings", pd.Index(self.strings))
+        cells = self.mechanism.answer_hash.table("strings", pd.Index(self.strings))
         return HashDesign(distinct_cells(cells, m), m)
 
     @cached_property

@@ -1,0 +1,108 @@
+"""Chi-square tests of estimates, in which rare categories are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import NotIdentified
+from ldpstats.inference import goodness
+from ldpstats.inference.tests import TestResult
+from ldpstats.problems.moments import Moments, OwnCounts
+from ldpstats.problems.pooled import joined
+
+__all__ = ["all_candidates", "rare_categories", "together"]
+
+Array = npt.NDArray[Any]
+
+
+def all_candidates(
+    null: str, outcome: tuple[Any, Any], problems: Sequence[Moments], method: str
+) -> TestResult:
+    """A Wald test of all candidates: F where the residuals gave a component of the variance.
+
+    Its degrees of freedom are matched to the variance of the statistic, see
+    `CohortMoments.wald_variance`.
+    """
+    from scipy.special import fdtrc
+
+    test = TestResult.chi_square(null, *outcome, method)
+    laws = [law for problem in problems if (law := problem.wald_law()) is not None]
+    rest = min((df for df, _ in laws), default=np.inf)
+    if not np.isfinite(rest) or not np.isfinite(test.statistic):
+        return test
+    df = outcome[1] / max(spread for _, spread in laws)
+    pvalue = float(fdtrc(df, rest, outcome[0] / outcome[1]))
+    return replace(test, pvalue=pvalue, method=f"{method}; F law, {df:.3g} and {rest:.3g} df")
+
+
+def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray[np.int64]:
+    """Groups of categories that are tested together, because too few reports are expected.
+
+    uRR and uRAP report what is not sensitive without noise, so that categories that nearly nobody
+    has are nearly never reported. What matters of a difference of estimates is its kurtosis beyond
+    the normal law's. One over it is the expected count where that is all there is, and large where
+    other noise prevails. Where p is estimated, what it may well be counts too: categories must not
+    be chosen by an error that is part of the difference. See `goodness.rare_groups`.
+
+    Parameters
+    ----------
+    sides : sequence of sequences of Moments
+        The sources of each estimate that takes part in the difference; of one, if the other is p.
+    p : array, shape (k,)
+        Frequencies under the null, given or estimated from all sources.
+    """
+    counted: list[list[OwnCounts]] = []
+    noise = np.zeros(p.shape)
+    for side in sides:
+        own = [counts for q in side if (counts := q.own_counts()) is not None]
+        if len(own) == len(side):
+            counted.append(own)
+        else:
+            noise += _noise(side, p)
+    if not counted:
+        return np.arange(p.size)
+    expected = _effective_counts(counted, p, noise)
+    if len(sides) > 1:
+        every = joined([problem for side in sides for problem in side])
+        above = p + 2.0 * np.sqrt(every.covariance(p).variances())
+        above = np.maximum(p, np.minimum(above, 0.5))
+        expected = np.minimum(expected, _effective_counts(counted, above, noise))
+    return goodness.rare_groups(expected)
+
+
+def _noise(side: Sequence[Moments], p: Array) -> Array:
+    """Variances of an estimate that is no affine function of binomial counts: it has many terms."""
+    try:
+        return joined(side).covariance(p).variances()
+    except NotIdentified:  # a source that tells sums of categories only
+        return np.zeros(p.shape)
+
+
+def _effective_counts(sides: Sequence[Sequence[OwnCounts]], p: Array, noise: Array) -> Array:
+    """One over the kurtosis of a difference of estimates, at most the reports; `noise` has none."""
+    second, fourth = np.zeros(p.shape) + noise, np.zeros(p.shape)
+    for side in sides:
+        precision = np.array([q.precision for q in side])
+        for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
+            m = q.offset + q.slope * p
+            v, slope = m * (1.0 - m), share / q.slope
+            second += slope**2 * v / q.nobs
+            fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
+    most = sum(counts.nobs for side in sides for counts in side)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.minimum(np.where(second > 0.0, second**2 / fourth, 0.0), most)
+
+
+def together(group: npt.NDArray[np.int64]) -> str:
+    """What a reader has to know of categories that were tested together."""
+    sizes = np.bincount(group)
+    several = sizes[sizes > 1]
+    if not several.size:
+        return ""
+    how = "together" if several.size == 1 else f"in {several.size} groups"
+    return f"{several.sum()} categories with few reports were tested {how}"

@@ -1,0 +1,121 @@
+"""The unconstrained estimate from the likelihood of bits that inference rests on, and its law."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.channels.base import Channel
+from ldpstats.inference.information import observed_tangent_inverse
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.estimates import PathLaw, Uncertain
+from ldpstats.problems.moments import Moments
+from ldpstats.problems.problem import Likelihood
+
+__all__ = ["OneStep", "effective_counts"]
+
+Array = npt.NDArray[Any]
+
+_LEAST = 1e-6  # reports, over all categories, where the reference has none
+
+
+@dataclass(frozen=True, eq=False)
+class OneStep(Moments):
+    """One Newton step of the exact likelihood from a reference point, without the bounds of p.
+
+    ``p0 + V s(p0)`` with s the score of all reports and V the inverse of their expected information
+    J at p0 on the tangent space of the simplex. Because ``E[s(p0)] = J p`` for every p, it is
+    unbiased whatever p0 is, and at p0 = p no regular estimate has a smaller variance. For k-RR it
+    is the inversion; for bits it knows, as the inversion bit by bit does not, that a respondent
+    has one category. It leaves [0, 1], and so stays calibrated where a frequency is zero.
+
+    Parameters
+    ----------
+    channels : tuple of Channel
+        Of the sources.
+    reports : tuple of int
+        Reports of each.
+    likelihood : Likelihood
+        Of all reports.
+    reference : array, shape (k,)
+        p0, on the simplex.
+
+    Raises
+    ------
+    NotIdentified
+        Where the reports do not determine p.
+    NotAvailable
+        Where a channel's expected information cannot be computed.
+    """
+
+    channels: tuple[Channel, ...]
+    reports: tuple[int, ...]
+    likelihood: Likelihood
+    reference: Array
+    kind: str = "scores"
+    linear_method: ClassVar[str] = "one step"
+
+    @property
+    def k(self) -> int:
+        return self.reference.size
+
+    @property
+    def nobs(self) -> int:  # type: ignore[override]
+        return sum(self.reports)
+
+    def at(self, p: Array) -> OneStep:
+        """The same from another reference point."""
+        return replace(self, reference=np.asarray(p, dtype=np.float64))
+
+    @cached_property
+    def _start(self) -> Array:
+        """p0, with next to nothing where it is zero: no possible report may be impossible."""
+        p = np.maximum(self.reference, _LEAST / (self.nobs * self.k))
+        return np.asarray(p / p.sum())
+
+    @cached_property
+    def _covariance(self) -> Covariance:
+        parts = zip(self.channels, self.reports, strict=True)
+        J = sum(n * channel.information(self._start) for channel, n in parts)
+        return observed_tangent_inverse(np.asarray(J))
+
+    def estimate(self) -> tuple[Array, str]:
+        step = self._covariance.core @ self.likelihood.score(self._start)
+        return self._start + step, "one Newton step of the likelihood"
+
+    def covariance(self, p: Array | None = None) -> Covariance:
+        return self._covariance if p is None else self.at(p)._covariance
+
+    def law(self) -> PathLaw:
+        """How each estimate varies if its frequency is another than in the reference."""
+        p, pairs = self._start, zip(self.channels, self.reports, strict=True)
+        moments = [ch.score_moments(p, n * self._covariance.core) for ch, n in pairs]
+        return PathLaw.around(p, self.reports, moments)
+
+    def tally(self, linear: Uncertain, p: Array | None = None) -> PathLaw:
+        return self.law()
+
+
+def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
+    """Mean of the Poisson count that is as skewed as the sum, or difference, of the estimates.
+
+    Parameters
+    ----------
+    problems : sequence of OneStep
+        One, or the two sides of a comparison.
+    p : array, shape (k,)
+        Frequencies under the null.
+    """
+    variance, cumulant = np.zeros(p.shape), np.zeros(p.shape)
+    for problem in problems:
+        se, skewness, _ = problem.law().law(p)
+        variance += se**2
+        cumulant += np.abs(skewness) * se**3
+    with np.errstate(divide="ignore", invalid="ignore"):
+        count = np.where(cumulant > 0.0, variance**3 / cumulant**2, np.inf)
+    return np.minimum(count, sum(problem.nobs for problem in problems))

@@ -1,0 +1,421 @@
+"""ldpstats survey, privatize --survey and discover: from strings that nobody listed to a list."""
+
+from __future__ import annotations
+
+import json
+from inspect import signature
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.command_refusals import refused
+
+import ldpstats as ldp
+from ldpstats import io as files
+from ldpstats.cli import discover as cli_discover
+from ldpstats.cli import program as cli
+from ldpstats.cli.program import main
+
+WORDS = ("abcade", "eedabc", "bad")
+SHARES = np.array([0.5, 0.3, 0.2])
+PLAIN = ldp.DictionarySurvey(length=6, gram=2, alphabet="abcde", epsilon=12.0)
+SURVEY = ldp.DictionarySurvey(  # of few cohorts, which is quicker
+    6, 2, "abcde", epsilon=12.0, string_mechanism=ldp.ORR(56, 64, 4.0)
+)
+SHAPE = ["--length", "6", "--gram", "2", "--alphabet", "a-e", "--epsilon", "12"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with 10,000 strings with exact shares, and 3,000 reports."""
+    monkeypatch.chdir(tmp_path)
+    word = np.repeat(WORDS, (SHARES * 10_000).astype(int))
+    table = pd.DataFrame({"who": np.arange(word.size), "word": word})
+    table.to_csv("words.csv", index=False)
+    table.to_parquet("words.parquet")
+    files.write_survey(SURVEY, "survey.json")
+    files.write_mechanism(ldp.KRR(WORDS, 1.0), "krr.json")
+    files.write_dictionary_reports(drawn(), "reports.csv")
+    return tmp_path
+
+
+def drawn(n: int = 3000) -> ldp.DictionaryReports:
+    """The same reports whenever they are asked for."""
+    rng = np.random.default_rng(1)
+    return SURVEY.privatize(np.repeat(WORDS, (SHARES * n).astype(int)), rng)
+
+
+FEW: dict[str, Any] = {"false_grams": 1.0, "max_candidates": 20}  # which is quicker
+QUICK = ["--false-grams", "1", "--max-candidates", "20"]
+
+
+def discover(*arguments: str, table: str = "reports.csv") -> int:
+    return main(["discover", table, "--survey", "survey.json", *QUICK, *arguments])
+
+
+# -- survey ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "characters"),
+    [
+        ("abc", "abc"),
+        ("a-e", "abcde"),
+        ("a-c0-3.-", "abc0123.-"),
+        ("-a-c", "-abc"),
+        ("a-c-e", "abc-e"),
+        ("+--", "+,-"),
+        ("--a", "--a"),
+        ("ä-ç", "äåæç"),
+        ("a-a", "a"),
+        ("cab", "cab"),
+        ("a\n-\r", "a\n\x0b\x0c\r"),
+        ("", ""),
+    ],
+)
+def test_ranges_of_an_alphabet(text: str, characters: str) -> None:
+    assert cli_discover._characters(text) == characters
+
+
+@pytest.mark.parametrize("text", ["z-a", "a-c9-0", "\x01-\U0010ffff"])
+def test_ranges_that_are_none(text: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"--alphabet=.*is no range upwards"):
+        cli_discover._characters(text)
+
+
+def test_a_survey_is_specified(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["survey", "new.json", *SHAPE]) == 0
+    made = files.read_survey("new.json")
+    assert made == PLAIN
+    out = capsys.readouterr()
+    assert out.err == "" and out.out == (
+        f"new.json: {PLAIN}\n  each gram: {PLAIN.gram_mechanism}\n"
+        f"  the string: {PLAIN.string_mechanism}\n"
+    )
+
+
+def test_every_option_of_a_survey(folder: Path) -> None:
+    options = "--split 0.4 0.3 0.3 --gram-mechanism orr --string-mechanism rappor --step 1"
+    assert (
+        main(["survey", "new.json", *SHAPE, *options.split(), "--pad", "_", "--replace", "e"]) == 0
+    )
+    assert files.read_survey("new.json") == ldp.DictionarySurvey(
+        6, 2, "abcde", 12.0, (0.4, 0.3, 0.3), "orr", "rappor", "_", 1, "e"
+    )
+    hyphen = ["--alphabet=-a-z", "--replace", "-"]
+    assert main(["survey", "new.json", *SHAPE, *hyphen, "--force"]) == 0
+    assert files.read_survey("new.json").replace == "-"
+
+
+SURVEYS = {
+    "no length": ("new.json --gram 2 --alphabet a-e --epsilon 1", "--length"),
+    "no multiple": ("new.json --length 7 --gram 2 --alphabet a-e --epsilon 1", "for example 8"),
+    "no number": ("new.json --length six --gram 2 --alphabet a-e --epsilon 1", "--length"),
+    "no range": ("new.json --length 6 --gram 2 --alphabet e-a --epsilon 1", "--alphabet='e-a'"),
+    "twice": ("new.json --length 6 --gram 2 --alphabet a-ec --epsilon 1", "occurs twice"),
+    "the pad": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --pad e", "alphabet="),
+    "no epsilon": ("new.json --length 6 --gram 2 --alphabet a-e", "--epsilon"),
+    "epsilon": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon -1", "epsilon"),
+    "two shares": (
+        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --split .5 .5",
+        "--split",
+    ),
+    "shares": (
+        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --split .5 .5 .5",
+        "adds up to 1.5",
+    ),
+    "no mechanism": (
+        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --gram-mechanism warner",
+        "gram_mechanism='warner'",
+    ),
+    "no open mechanism": (
+        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --string-mechanism krr",
+        "string_mechanism='krr'",
+    ),
+    "replace": (
+        "new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --replace z",
+        "replace='z'",
+    ),
+    "step": ("new.json --length 6 --gram 2 --alphabet a-e --epsilon 1 --step 3", "step=3"),
+    "what exists": (
+        "survey.json --length 6 --gram 2 --alphabet a-e --epsilon 1",
+        "already exists",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SURVEYS)
+def test_surveys_are_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments, says = SURVEYS[name]
+    refused(["survey", *arguments.split()], says, capsys)
+
+
+def test_an_audit_of_a_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    audit = SURVEY.audit()
+    assert main(["audit", "survey.json"]) == 0
+    assert capsys.readouterr().out == f"{audit}\n"
+    assert main(["audit", "survey.json", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == audit.to_dict()
+    Path("broken.json").write_text('{"format": "ldpstats-dictionary-survey"}')
+    refused(["audit", "broken.json"], "is no specification of a survey", capsys)
+
+
+# -- privatize -------------------------------------------------------------------------------------
+
+PRIVATIZE = ["privatize", "words.csv", "out.csv", "--column", "word"]
+
+
+@pytest.mark.parametrize(("source", "target"), [(".csv", ".csv"), (".parquet", ".parquet")])
+def test_from_strings_to_a_list(
+    source: str, target: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [f"words{source}", f"out{target}"]
+    options = ["--column", "word", "--survey", "survey.json", "--keep", "who"]
+    assert main(["privatize", *paths, *options]) == 0
+    assert capsys.readouterr() == (f"{paths[1]}: 10000 reports of {SURVEY}, 0 missing\n", "")
+    assert discover("--json", "-", table=paths[1]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    results = ldp.DictionaryResults.from_json(out)
+    # The client's randomness cannot be fixed here. The rarest string has an expected z of 29 and is
+    # lost with a probability below 1e-9; with probability .05 a string that nobody holds is found.
+    assert results.nobs == 10_000 and set(WORDS) <= set(results.params.index)
+    # an estimate is off by 7 standard errors with probability 8e-12
+    z = (results.params[list(WORDS)] - SHARES) / results.bse[list(WORDS)]
+    assert np.abs(z).max() < 7 and results.bse.max() < 0.02
+
+
+def test_missing_strings(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.csv").write_text("who,word\n1,bad\n2,\n3,NA\n4,abc\n")
+    survey = ["--survey", "survey.json"]
+    refused([*PRIVATIZE, *survey], "words.csv, column 'word', row 2=None: is missing", capsys)
+    counted = ["--missing", "count", "--na", "NA"]
+    assert main([*PRIVATIZE, *survey, *counted]) == 0
+    assert capsys.readouterr().out == f"out.csv: 2 reports of {SURVEY}, 2 missing\n"
+    assert Path("out.csv").read_text().splitlines()[2] == f",,,,,{SURVEY.fingerprint}"
+
+
+CHOICES = {
+    "a specification": ("--spec krr.json", "--spec='krr.json': goes without --survey only"),
+    "a mechanism": ("--mechanism krr", "--mechanism='krr': goes without"),
+    "epsilon": ("--epsilon 1", "--epsilon=1.0: goes without"),
+    "a specification to write": ("--write-spec new.json", "--write-spec='new.json': goes"),
+    "a name": ("--as noisy", "--as='noisy': goes without"),
+    "the truth": ("--keep word", "never copied"),
+    "its own name": ("--keep string", "none of the reports' own"),
+    "no column": ("--keep age", "no such column"),
+    "a file twice": ("--spec survey.json", "is given twice"),
+}
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_a_survey_leaves_no_choice(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    more, says = CHOICES[name]
+    refused([*PRIVATIZE, "--survey", "survey.json", *more.split()], says, capsys)
+
+
+def test_specifications_are_not_mixed_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused([*PRIVATIZE, "--survey", "krr.json"], "is the specification of a mechanism", capsys)
+    refused([*PRIVATIZE, "--spec", "survey.json"], "is the specification of a survey", capsys)
+    survey = ["discover", "reports.csv", "--survey"]
+    refused([*survey, "krr.json"], "krr.json': is the specification of a mechanism", capsys)
+    fit = ["fit", "reports.csv", "--column", "string", "--spec"]
+    refused([*fit, "survey.json"], "is the specification of a survey", capsys)
+
+
+def test_strings_are_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("words.csv").write_text("who,word\n1,bad\n2,zebra\n")
+    refused([*PRIVATIZE, "--survey", "survey.json"], "column 'word', row 2=(not shown)", capsys)
+
+
+# -- discover --------------------------------------------------------------------------------------
+
+
+def test_the_summary_is_that_of_the_api(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = ldp.DictionaryModel(drawn()).fit(**FEW)
+    assert discover() == 0
+    assert capsys.readouterr() == (f"{results.summary()}\n", "")
+    assert set(results.params.index) >= set(WORDS)
+
+
+def test_the_defaults_are_those_of_the_api() -> None:
+    given = vars(cli._parser().parse_args(["discover", "r.csv", "--survey", "s.json"]))
+    parameters = signature(ldp.DictionaryModel.fit).parameters
+    names = set(parameters) & set(given)
+    assert names == {*cli_discover._NUMBERS, "alpha", "search", "threshold"}
+    assert all(given[name] == parameters[name].default for name in names)
+    assert set(parameters) - names == {"self", "progress"}  # there is an option for all the others
+
+
+OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
+    "alpha": ("--alpha 0.01", {"alpha": 0.01}),
+    "cliques": ("--search cliques", {"search": "cliques"}),
+    "a frequency": ("--threshold 0.02", {"threshold": 0.02}),
+    "grams": ("--false-grams 0.5 --max-grams 9", {"false_grams": 0.5, "max_grams": 9}),
+    "candidates": ("--max-candidates 5 --width 20", {"max_candidates": 5, "width": 20}),
+}
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+def test_every_option_of_discover(
+    name: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options, how = OPTIONS[name]
+    results = ldp.DictionaryModel(drawn()).fit(**FEW | how)
+    assert discover(*options.split(), "--json", "-") == 0
+    document = json.loads(capsys.readouterr().out)
+    candidates = document.pop("tested")
+    assert document == results.to_dict()
+    assert len(candidates) == results.n_tested > 0
+
+
+def test_what_was_tested_is_in_the_json(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    results = ldp.DictionaryModel(drawn()).fit(**FEW)
+    assert discover("--json", "out.json") == 0
+    assert capsys.readouterr().out == f"{results.summary()}\n"
+    text = Path("out.json").read_text()
+    assert ldp.DictionaryResults.from_json(text).params.equals(results.params)
+    told = json.loads(text)["tested"]
+    assert [row["string"] for row in told] == results.candidates_frame.index.tolist()
+    accepted = {row["string"]: row["estimate"] for row in told if row["accepted"]}
+    assert accepted == results.params.to_dict()
+
+
+def test_what_strings_can_be(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert discover("--keep", "[a-e]{3}", "--json", "-") == 0
+    told = json.loads(capsys.readouterr().out)["tested"]
+    assert {len(row["string"]) for row in told} == {3}
+    assert [row["string"] for row in told if row["accepted"]] == ["bad"]
+
+
+def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = Path("reports.csv").read_text().splitlines()
+    lines[2:2] = [",,,,,", "?,?,?,?,?,?"]
+    Path("reports.csv").write_text("\n".join(lines) + "\n")
+    given = ["discover", "reports.csv", "--survey", "survey.json", "--na", "?"]
+    refused(given, "reports.csv, row 2=None: is missing", capsys)
+    assert discover("--na", "?", "--missing", "count", "--json", "-") == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["nobs"], found["n_missing"]) == (3000, 2)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "magic"), [(".png", b"\x89PNG"), (".pdf", b"%PDF"), (".svg", b"<?xml")]
+)
+def test_a_plot_is_written(suffix: str, magic: bytes, folder: Path) -> None:
+    drawings = []
+    for name in ("a", "b"):  # the same input gives the same bytes
+        assert discover("--plot", f"{name}{suffix}") == 0
+        drawings.append(Path(f"{name}{suffix}").read_bytes())
+    assert drawings[0] == drawings[1] and drawings[0].startswith(magic)
+
+
+def test_kinds_of_plots(folder: Path) -> None:
+    drawings = {}
+    for kind in ("strings", "graph"):
+        assert discover("--plot", f"{kind}.svg", "--plot-kind", kind) == 0
+        drawings[kind] = Path(f"{kind}.svg").read_text()
+    assert discover("--plot", "default.svg") == 0
+    assert Path("default.svg").read_text() == drawings["strings"] != drawings["graph"]
+
+
+def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    refused_ = ["discover", "reports.csv", "--survey", "survey.json", "--threshold", "fpe16"]
+    refused(refused_, "is about bits", capsys)
+    options = ["--gram-mechanism", "rappor", "--string-mechanism", "rappor", "--force"]
+    assert main(["survey", "survey.json", *SHAPE, *options]) == 0
+    survey = files.read_survey("survey.json")
+    reports = survey.privatize(WORDS * 400, np.random.default_rng(1))
+    files.write_dictionary_reports(reports, "reports.csv", force=True)
+    capsys.readouterr()
+    assert discover("--search", "cliques", "--threshold", "fpe16") == 0
+    how = FEW | {"search": "cliques", "threshold": "fpe16"}
+    assert capsys.readouterr().out == f"{ldp.DictionaryModel(reports).fit(**how).summary()}\n"
+
+
+def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files.write_dictionary_reports(drawn(300), "reports.csv", force=True)
+    assert discover("--alpha", "1e-300") == 0
+    out, err = capsys.readouterr()
+    assert "TOO FEW RESPONDENTS" in out and err == ""
+    for kind in ("strings", "graph"):
+        assert discover("--alpha", "1e-300", "--plot", f"{kind}.png", "--plot-kind", kind) == 0
+    capsys.readouterr()
+    assert discover("--alpha", "1e-300", "--json", "-") == 0
+    assert not any(row["accepted"] for row in json.loads(capsys.readouterr().out)["tested"])
+
+
+REFUSED = {
+    "no survey": ("reports.csv", "--survey"),
+    "no such table": ("none.csv --survey survey.json", "no such file"),
+    "no such survey": ("reports.csv --survey none.json", "no such file"),
+    "other columns": ("words.csv --survey survey.json", "no such column"),
+    "no search": ("reports.csv --survey survey.json --search beam", "--search='beam'"),
+    "no threshold": (
+        "reports.csv --survey survey.json --threshold high",
+        "--threshold='high': must be standard, fpe16 or a frequency",
+    ),
+    "a threshold above one": ("reports.csv --survey survey.json --threshold 2", "--threshold='2'"),
+    "no frequency": ("reports.csv --survey survey.json --threshold nan", "--threshold='nan'"),
+    "no expression": ("reports.csv --survey survey.json --keep [a", "is no regular expression"),
+    "no grams": ("reports.csv --survey survey.json --false-grams 0", "false_grams"),
+    "no candidates": ("reports.csv --survey survey.json --max-candidates 0", "max_candidates=0"),
+    "half a candidate": ("reports.csv --survey survey.json --max-candidates 0.5", "candidates"),
+    "alpha": ("reports.csv --survey survey.json --alpha 1", "alpha=1.0"),
+    "rows": ("reports.csv --survey survey.json --max-rows 0", "max_rows=0"),
+    "a plot of no kind": (
+        "reports.csv --survey survey.json --plot p.png --plot-kind pie",
+        "--plot-kind",
+    ),
+    "a kind of no plot": (
+        "reports.csv --survey survey.json --plot-kind graph",
+        "--plot-kind='graph': goes with --plot",
+    ),
+    "a plot of no format": ("reports.csv --survey survey.json --plot p.jpg", "must end in .png"),
+    "json over the survey": (
+        "reports.csv --survey survey.json --json survey.json --force",
+        "is given twice",
+    ),
+    "json over what exists": ("reports.csv --survey survey.json --json krr.json", "already exists"),
+    "nobody": ("empty.csv --survey survey.json", "holds no report"),
+    "nobody answered": ("gone.csv --survey survey.json --missing count", "holds no report"),
+    "a bad row": ("bad.csv --survey survey.json", "bad.csv, column 'start_2', row 1='3'"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_refused(name: str, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    head = "start_1,gram_1,start_2,gram_2,string\n"
+    Path("empty.csv").write_text(head)
+    Path("gone.csv").write_text(head + ",,,,\n")
+    Path("bad.csv").write_text(head + "0,ab,3,ca,1:3\n")
+    arguments, says = REFUSED[name]
+    refused(["discover", *arguments.split()], says, capsys)
+
+
+def test_reports_of_another_survey(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files.write_dictionary_reports(drawn(), "reports.parquet")
+    assert main(["survey", "other.json", *SHAPE, "--epsilon", "11"]) == 0
+    capsys.readouterr()
+    refused(["discover", "reports.parquet", "--survey", "other.json"], "fingerprint", capsys)
+
+
+@pytest.mark.parametrize("command", ["survey", "discover", "privatize"])
+def test_help(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([command, "--help"]) == 0
+    out = capsys.readouterr()
+    assert out.out.startswith("usage: ldpstats") and out.err == ""
+    assert "--survey" in out.out
+
+
+def test_the_examples_of_the_help_are_understood() -> None:
+    text = cli_discover._SURVEY_EXAMPLES + cli_discover._DISCOVER_EXAMPLES
+    lines = text.replace("\\\n", " ").splitlines()
+    commands = [line.split()[1:] for line in lines if line.startswith("  ldpstats")]
+    assert len(commands) == 7
+    for arguments in commands:
+        assert cli._parser().parse_args(arguments).command == arguments[0]

@@ -1,0 +1,100 @@
+"""Functions of privacy, planning and datasets, with arguments that work."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from typing import Any
+
+from hostile.examples import P3, Examples, Site
+
+import ldpstats as ldp
+from ldpstats import planning, privacy
+
+
+def privacy_sites(e: Examples) -> Iterator[Site]:
+    Q = [[0.6, 0.3, 0.1], [0.1, 0.3, 0.6]]
+    yield Site("privacy.epsilon", privacy.epsilon, {"Q": Q})
+    yield Site("privacy.epsilon mechanism", privacy.epsilon, {"Q": e.krr})
+    yield Site("privacy.uldp", privacy.uldp, {"Q": e.urr, "sensitive": ["nurse"]})
+    yield Site("privacy.uldp array", privacy.uldp, {"Q": Q, "sensitive": [0]})
+    yield Site("privacy.compose", privacy.compose, {"epsilons": [1.0, 0.5]})
+    yield Site("split_budget", privacy.split_budget, {"total": 3.0, "weights": [1, 1, 2]})
+    yield Site("sequential", privacy.sequential, {"first": e.krr, "second": e.krr})
+    after = {"first": Q, "second": [Q, Q, Q]}
+    yield Site("sequential adaptive", privacy.sequential, after)
+    R = [[0.9, 0.1], [0.5, 0.5], [0.1, 0.9]]
+    process = {"Q": Q, "R": R, "sensitive": [0]}
+    yield Site("post_process", privacy.post_process, process)
+
+
+PLANNING: dict[str, Any] = {
+    "k": 4,
+    "n_sensitive": 2,
+    "epsilon": 1.0,
+    "p": (0.4, 0.3, 0.2, 0.1),
+    "loss": "l2",
+    "S": 10,
+    "n_cohorts": 4,
+    "mass": 0.9,
+    "n_hashes": 1,
+    "n_cells": 8,
+    "n": 1000,
+    "theta": 0.5,
+    "sensitive": (0, 1),
+    "r_hat": (0.4, 0.3, 0.2, 0.1),
+    "r": (0.3, 0.3, 0.3, 0.1),
+    "pi_hat": (0.2, 0.8),
+    "pi": (0.3, 0.7),
+    "candidates": None,
+}
+
+
+def planning_sites(e: Examples) -> Iterator[Site]:
+    for name in planning.__all__:
+        call = getattr(planning, name)
+        if inspect.isclass(call) or name in ("plan_dictionary", "recommend_design"):
+            continue
+        given = {n: v for n, v in PLANNING.items() if n in inspect.signature(call).parameters}
+        if name.startswith("uldp_") or name == "urr_worst_distribution":
+            given["loss"] = "l1"
+        if "mechanism" in inspect.signature(call).parameters:
+            given["mechanism"] = "krr"
+        if name.startswith("effective") or name.startswith("uldp_"):
+            given["mechanism"] = "urr" if name.startswith("uldp_") else "krappor"
+        if name in ("expected_loss", "random_design_loss"):
+            given["mechanism"] = ldp.KRR(4, 1.0) if name == "expected_loss" else e.orr
+            given["p"] = (0.4, 0.3, 0.2, 0.1)
+        if name == "personalized_bound":
+            given |= {"r_hat": P3, "r": P3, "pi_hat": [(0.5, 0.5)], "pi": [(0.9, 0.1)]}
+        known = inspect.signature(call).parameters
+        given = {n: v for n, v in given.items() if n in known}
+        yield Site(f"planning.{name}", call, given, slow=name in ("best_theta",))
+    plan = {
+        "length": 4,
+        "alphabet": "abc",
+        "epsilon": 6.0,
+        "n": 1000,
+        "grams": (2,),
+        "shares": (0.3,),
+        "gram_mechanisms": ("krr",),
+        "string_mechanisms": ("orr",),
+        "alpha": 0.05,
+        "power": 0.8,
+        "false_grams": 50.0,
+        "max_candidates": 50,
+    }
+    yield Site("plan_dictionary", planning.plan_dictionary, plan, slow=True)
+    design = {
+        "S": 10,
+        "n": 1000,
+        "epsilon": 2.0,
+        "p": None,
+        "closed": False,
+        "mechanisms": ("orr",),
+        "n_outputs": (4, 8),
+        "n_cohorts": (4,),
+        "n_hashes": (1,),
+        "loss": "l1",
+    }
+    yield Site("recommend_design", planning.recommend_design, design, slow=True)

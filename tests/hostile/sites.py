@@ -1,0 +1,30 @@
+"""Every public callable, with arguments that work."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from hostile.examples import Examples, Site
+from hostile.file_sites import file_sites
+from hostile.mechanism_sites import channel_sites, constructors, count_sites, mechanism_sites
+from hostile.model_sites import document_sites, model_sites, result_sites
+from hostile.planning_sites import planning_sites, privacy_sites
+
+
+def sites(e: Examples) -> list[Site]:
+    """Every public callable."""
+    found = [
+        *constructors(e),
+        *channel_sites(e),
+        *mechanism_sites(e),
+        *count_sites(e),
+        *model_sites(e),
+        *result_sites(e),
+        *document_sites(e),
+        *privacy_sites(e),
+        *planning_sites(e),
+        *(replace(site, files=True) for site in file_sites(e)),
+    ]
+    names = [site.name for site in found]
+    assert len(set(names)) == len(names), "two sites have one name"
+    return found

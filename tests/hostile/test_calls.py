@@ -1,0 +1,110 @@
+"""Hostile calls: a clear error each, or an answer; nothing else.
+
+The quick share runs always; the full one is slow. ``LDPSTATS_SLOW_SHARE`` scales it.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from hostile.calls import Call, Hung, bounded, call_of, fault_of
+from hostile.examples import Examples, Fresh, Site
+from hostile.sites import sites
+
+import ldpstats as ldp
+from ldpstats import io, planning
+from ldpstats.errors import InvalidArgument, LDPError
+
+CALLS, QUICK_CALLS = 20_000, 1_000
+
+
+def faults(numbers: range, examples: Examples, every: list[Site]) -> list[str]:
+    found = []
+    for number in numbers:
+        call = call_of(number, examples, every)
+        if fault := fault_of(call):
+            found.append(f"{call}: {fault}")
+        if "matplotlib.pyplot" in sys.modules:
+            sys.modules["matplotlib.pyplot"].close("all")
+    return found
+
+
+def test_the_examples_work(examples: Examples) -> None:
+    """The negative control: what is spoiled was good."""
+    for site in sites(examples):
+        given = {n: v.make() if isinstance(v, Fresh) else v for n, v in site.arguments.items()}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            site.call(**given)
+    sys.modules["matplotlib.pyplot"].close("all")
+
+
+def test_every_public_callable_is_called(examples: Examples) -> None:
+    called = {site.name.split(".")[0].split(" ")[0] for site in sites(examples)}
+    called |= {site.name.split(".")[-1].split(" ")[0] for site in sites(examples)}
+    public = {*ldp.__all__, *ldp.channels.__all__}
+    modules = {name for name in ldp.__all__ if isinstance(getattr(ldp, name), ModuleType)}
+    made = {
+        "Bits", "Channel", "Client", "Collector", "DictionaryClient", "Effect", "Enumerated",
+        "Mapped", "Mechanism", "PUMClient", "RAPPORClient", "Uniformised", "mechanism_from_dict",
+    }  # fmt: skip  # which other callables make, or which are no functions of what users type
+    assert public - called - modules - {*ldp.errors.__all__} - made == set()
+    assert set(io.__all__) - called <= {"replacing", "replacing_all"}
+    kinds = {name for name in planning.__all__ if isinstance(getattr(planning, name), type)}
+    assert set(planning.__all__) - called - kinds == set()
+
+
+def test_hostile_calls(examples: Examples) -> None:
+    every = [site for site in sites(examples) if not site.files]
+    assert faults(range(QUICK_CALLS), examples, every) == []
+
+
+def test_hostile_calls_on_files(examples: Examples) -> None:
+    every = [site for site in sites(examples) if site.files]
+    assert faults(range(QUICK_CALLS // 5), examples, every) == []
+
+
+@pytest.mark.slow
+def test_many_hostile_calls(examples: Examples, replications: Callable[[int], int]) -> None:
+    every = sites(examples)
+    first = QUICK_CALLS
+    assert faults(range(first, first + replications(CALLS)), examples, every) == []
+
+
+def test_a_fault_is_seen(examples: Examples) -> None:
+    """The negative control: bare errors, warnings, long messages and messages without a name."""
+
+    def judged(call: Callable[[Any], Any]) -> str:
+        return fault_of(Call(0, Site("f", call, {"value": 1}), {"value": 2}, {"value": "2"}))
+
+    def refuse(error: Exception) -> Callable[[Any], Any]:
+        def call(value: Any) -> Any:
+            raise error
+
+        return call
+
+    def warn(value: Any) -> Any:
+        return np.log(np.zeros(1))
+
+    assert judged(lambda value: value) == ""
+    assert judged(refuse(InvalidArgument("value", 2, "must be 1"))) == ""
+    assert judged(refuse(LDPError("no method for it"))) == ""
+    assert "ValueError" in judged(refuse(ValueError("bare")))
+    assert "KeyError" in judged(refuse(KeyError("bare")))
+    assert "RuntimeWarning" in judged(warn)
+    assert "no argument is named" in judged(refuse(InvalidArgument("x", 2, "must be 1")))
+
+
+def test_what_hangs_is_ended() -> None:
+    def forever() -> None:
+        while True:
+            pass
+
+    with pytest.raises(Hung), bounded(0.05):
+        forever()

@@ -1,0 +1,267 @@
+"""Score and Pearson tests of independence: identities, references, size, controls that must fail.
+
+Sizes of 2000 surveys have a Monte Carlo standard error of .0049; they may differ from .05 by four.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+import statsmodels.api as sm
+from scipy import stats
+from shared.association_laws import (
+    COLUMNS,
+    REPS,
+    ROWS,
+    Array,
+    estimate,
+    krr,
+    near,
+    one_hot,
+    random_table,
+    rejects,
+    surveys,
+)
+
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.tables.cross_moments import CrossMoments, Whitening
+from ldpstats.inference.tables.independence import pearson, score, smallest_expected
+
+
+def likelihoods(counts: Array, Q: Array) -> Array:
+    """Score features of each output, at the marginal fit that reproduces the frequencies."""
+    return np.asarray((Q / (counts / counts.sum())).T)
+
+
+# ---- score and Pearson
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 4.0])
+def test_score_of_krr_is_pearson_of_reports(epsilon: float) -> None:
+    table = random_table(1, (3, 4))
+    ax = likelihoods(table.sum(axis=1), krr(3, epsilon))
+    by = likelihoods(table.sum(axis=0), krr(4, epsilon))
+    reference = stats.chi2_contingency(table, correction=False)
+    for features in ((np.eye(3), np.eye(4)), (ax - 1, by - 1), (ax, by)):
+        result = score([CrossMoments.of_table(table, *features)], expected_ranks=(2, 3))
+        # epsilon .01 has variances 1e-4 of the mean squares of likelihood ratios
+        assert result.statistic == pytest.approx(reference.statistic, rel=1e-9)
+        assert (result.df, result.ranks, result.note) == (reference.dof, (2, 3), "")
+        assert result.pvalue == pytest.approx(reference.pvalue, rel=1e-9)
+    statistic, df, note = pearson(table)
+    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
+    assert (df, note) == (6, "")
+    assert statistic == pytest.approx(sm.stats.Table(table).test_nominal_association().statistic)
+
+
+def test_moments_of_reports_and_of_their_table_agree() -> None:
+    table = random_table(2, (3, 2))
+    i, j = (np.repeat(index.ravel(), table.ravel()) for index in np.indices(table.shape))
+    ax, by = (
+        np.random.default_rng(1).normal(size=(3, 2)),
+        np.random.default_rng(2).normal(size=(2, 4)),
+    )
+    reports, counted = CrossMoments.of_reports(ax[i], by[j]), CrossMoments.of_table(table, ax, by)
+    assert reports.n == counted.n
+    for name in ("cross", "mean_x", "mean_y", "gram_x", "gram_y"):
+        assert getattr(reports, name) == pytest.approx(getattr(counted, name), abs=1e-12)
+    np.testing.assert_allclose(reports.covariance_x(), np.cov(ax[i].T, ddof=0), atol=1e-12)
+
+
+def bloom(rng: np.random.Generator, n: int) -> tuple[Array, Array]:
+    """Features of n dependent reports: correlated, of full rank 4 and of rank 3 of 5."""
+    a = rng.normal(size=(n, 4)) @ rng.normal(size=(4, 4)) + 1
+    b = (rng.normal(size=(n, 3)) + 0.1 * a[:, :3]) @ rng.normal(size=(3, 5))
+    return a, b
+
+
+def test_score_does_not_depend_on_the_basis_or_the_units_of_features() -> None:
+    rng = np.random.default_rng(3)
+    a, b = bloom(rng, 300)
+    first = score([CrossMoments.of_reports(a, b)])
+    assert first.df == 4 * 3
+    units = 10.0 ** np.array([-6, 0, 3, 6])
+    for x, y in (
+        (a * units, b),
+        (a @ rng.normal(size=(4, 4)), b @ rng.normal(size=(5, 5)) + 2),
+        (np.column_stack([a, a[:, 0] - a[:, 2], np.ones(300)]), b),
+    ):
+        other = score([CrossMoments.of_reports(x, y)])
+        assert other.df == first.df
+        assert other.statistic == pytest.approx(first.statistic, rel=1e-7)
+
+
+def brute_force(parts: Sequence[CrossMoments], corrected: bool = True) -> float:
+    """T as `score` defines it, with numpy's pseudo-inverse."""
+    n = sum(part.n for part in parts)
+    S, V = 0.0, 0.0
+    for part in parts:
+        pi = part.n / n
+        S = S + pi * part.covariance().ravel()
+        w = pi * part.n / (part.n - 1) * (n - 1) / n if corrected else pi
+        V = V + w * np.kron(part.covariance_x(), part.covariance_y())
+    return float(n * S @ np.linalg.pinv(V, rcond=1e-9, hermitian=True) @ S)
+
+
+def test_score_is_its_formula_in_one_and_in_several_strata() -> None:
+    rng = np.random.default_rng(4)
+    parts = [CrossMoments.of_reports(*bloom(rng, n)) for n in (40, 90, 300)]
+    for some in (parts, parts[:1], parts[1:]):
+        result = score(some)
+        assert result.statistic == pytest.approx(brute_force(some), rel=1e-8)
+    # in strata of many respondents the correction of the weights is nothing
+    large = [CrossMoments.of_reports(*bloom(rng, n)) for n in (20_000, 30_000)]
+    assert score(large).statistic == pytest.approx(brute_force(large, corrected=False), rel=1e-4)
+
+
+def test_strata_of_two_by_two_tables_are_cochran_mantel_haenszel() -> None:
+    strata = random_table(5, (6, 2, 2))
+    reference = sm.stats.StratifiedTable([t.astype(float) for t in strata])
+    cmh = reference.test_null_odds(correction=False)
+    result = score([one_hot(t) for t in strata])
+    n = strata.sum()
+    assert result.statistic * (n - 1) / n == pytest.approx(cmh.statistic, rel=1e-10)
+    assert result.df == 1
+    # a respondent alone in a stratum says nothing but that N is larger by one
+    alone = one_hot(np.array([[1, 0], [0, 0]]))
+    more = score([*(one_hot(t) for t in strata), alone])
+    assert more.statistic * n / (n + 1) == pytest.approx(cmh.statistic, rel=1e-10)
+
+
+def test_directions_that_vary_in_different_strata_only_are_not_counted() -> None:
+    full = random_table(6, (3, 3))
+    no_row, no_column = full.copy(), full.copy()
+    no_row[2], no_column[:, 2] = 0, 0
+    result = score([one_hot(no_row), one_hot(no_column)], expected_ranks=(2, 2))
+    assert (result.ranks, result.df) == ((2, 2), 3)
+    assert "df 3 instead of 4" in result.note
+    with pytest.raises(NotIdentified, match="wherever the second does"):
+        score([one_hot(np.array([[5, 5], [0, 0]])), one_hot(np.array([[5, 0], [5, 0]]))])
+
+
+def test_outputs_never_seen_lower_the_degrees_of_freedom() -> None:
+    table = random_table(7, (4, 4))
+    table[1], table[:, 3] = 0, 0
+    seen = np.delete(np.delete(table, 1, axis=0), 3, axis=1)
+    reference = stats.chi2_contingency(seen, correction=False)
+    statistic, df, note = pearson(table)
+    assert (df, note) == (4, "1 rows and 1 columns were never seen: df 4 instead of 9")
+    assert statistic == pytest.approx(reference.statistic, rel=1e-12)
+    assert smallest_expected(table) == pytest.approx(reference.expected_freq.min(), rel=1e-12)
+    shares = [(table.sum(axis=axis) + 1) / (table.sum() + 4) for axis in (1, 0)]
+    ax, by = ((krr(4, 1.0) / (m @ krr(4, 1.0))).T for m in shares)
+    for features in ((np.eye(4), np.eye(4)), (ax, by)):
+        result = score([CrossMoments.of_table(table, *features)], expected_ranks=(3, 3))
+        assert result.statistic == pytest.approx(reference.statistic, rel=1e-9)
+        assert (result.df, result.ranks) == (4, (2, 2))
+        assert "df 4 instead of 9" in result.note
+
+
+@pytest.mark.parametrize("table", [[[5, 6], [0, 0]], [[5, 0], [6, 0]], [[5]]])
+def test_a_constant_variable_is_refused(table: list[list[int]]) -> None:
+    counts = np.array(table)
+    with pytest.raises(NotIdentified, match="do not vary"):
+        pearson(counts)
+    # 1/3 is no binary fraction: the variance is rounding, not 0
+    part = CrossMoments.of_table(
+        counts, np.eye(len(counts)) / 3 + 0.1, np.eye(counts.shape[1]) / 3 + 0.1
+    )
+    with pytest.raises(NotIdentified, match="do not vary"):
+        score([part])
+
+
+def test_bad_moments_are_refused() -> None:
+    good = one_hot(random_table(8, (2, 3)))
+    fields = {name: getattr(good, name) for name in good.__dataclass_fields__}
+    for name, value in (
+        ("n", 0),
+        ("mean_x", np.ones(3)),
+        ("gram_y", np.ones((2, 2))),
+        ("cross", np.full((2, 3), np.nan)),
+    ):
+        with pytest.raises(InvalidArgument, match=name):
+            CrossMoments(**{**fields, name: value})
+    with pytest.raises(InvalidArgument, match="same features"):
+        score([good, one_hot(random_table(8, (3, 3)))])
+    with pytest.raises(InvalidArgument, match="same features"):
+        score([])
+    with pytest.raises(InvalidArgument, match="one per respondent"):
+        CrossMoments.of_reports(np.ones((3, 1)), np.ones((4, 1)))
+    with pytest.raises(InvalidArgument, match="shape"):
+        CrossMoments.of_table([[1, 2]], np.eye(2), np.eye(2))
+    for bad in ([[0.5, 1.0]], [[-1, 2]], [[0, 0]], [1, 2]):
+        with pytest.raises(InvalidArgument, match="table"):
+            pearson(bad)
+
+
+def test_more_products_of_features_than_can_be_whitened_are_refused() -> None:
+    labels = np.eye(80)[np.repeat(np.arange(80), 2)]
+    part = CrossMoments.of_reports(labels, labels[::-1])
+    assert score([part]).df == 79**2
+    with pytest.raises(NotAvailable, match="merge categories"):
+        score([part, part])
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
+def test_size_of_score_and_a_naive_test(epsilon: float) -> None:
+    channels = [krr(3, epsilon), krr(4, epsilon)]
+    P = np.outer(ROWS, COLUMNS)
+    drawn = list(surveys(P, channels, 10_000, REPS, seed=1))
+    results = [score([one_hot(t)]) for t in drawn]
+    assert near(np.mean([r.pvalue < 0.05 for r in results]))
+
+    def naive(table: Array) -> tuple[float, int]:
+        """Pearson's formula on n times the estimate, as if those were counts."""
+        counts = 10_000 * estimate(table, channels)[0]
+        gap = counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / 10_000
+        return float(np.sum(gap**2 / (10_000 * P))), 6
+
+    assert rejects(naive(t) for t in drawn) > (0.9 if epsilon < 2 else 0.3)
+
+
+def test_size_in_shared_strata_and_of_ignoring_them() -> None:
+    """One half answers with epsilon .5, the other with epsilon 3: both variables, the same half."""
+    groups = [(krr(3, e), krr(4, e)) for e in (0.5, 3.0)]
+    P = np.outer(ROWS, COLUMNS)
+    drawn = zip(*(surveys(P, g, 5000, 1000, seed=s) for s, g in enumerate(groups)), strict=True)
+    within, ignoring, shared = [], [], []
+    for pair in drawn:
+        parts = [
+            CrossMoments.of_table(t, (g[0] / (ROWS @ g[0])).T - 1, (g[1] / (COLUMNS @ g[1])).T - 1)
+            for t, g in zip(pair, groups, strict=True)
+        ]
+        within.append(score(parts, expected_ranks=(2, 3)).pvalue)
+        ignoring.append(score([one_hot(pair[0] + pair[1])]).pvalue)
+        shared.append(score([one_hot(t) for t in pair]).pvalue)
+    assert near(np.mean(np.less(within, 0.05)), 1000)
+    assert near(np.mean(np.less(shared, 0.05)), 1000)
+    assert np.mean(np.less(ignoring, 0.05)) > 0.2
+
+
+@pytest.mark.slow
+def test_size_in_many_small_strata(replications: Callable[[int], int]) -> None:
+    """64 cohorts of 10; without the correction of the weights the size is about .065."""
+    R = replications(2000)
+    rng = np.random.default_rng(9)
+    p = rng.dirichlet(np.full(3, 3.0), size=64)
+    q = rng.dirichlet(np.full(4, 3.0), size=64)
+    law = np.einsum("ci,cj->cij", p, q).reshape(64, 12)
+    pvalues = [
+        score([one_hot(t) for t in rng.multinomial(10, law).reshape(64, 3, 4)]).pvalue
+        for _ in range(R)
+    ]
+    assert near(np.mean(np.less(pvalues, 0.05)), R)
+
+
+# ---- the statistic of FPE16
+
+
+def test_the_coordinates_are_white() -> None:
+    rng = np.random.default_rng(18)
+    parts = [CrossMoments.of_reports(*bloom(rng, n)) for n in (50, 80)]
+    space = Whitening.of(parts[:1])
+    np.testing.assert_allclose(space.x @ parts[0].covariance_x() @ space.x.T, np.eye(4), atol=1e-9)
+    np.testing.assert_allclose(space.y @ parts[0].covariance_y() @ space.y.T, np.eye(3), atol=1e-9)
+    assert Whitening.of(parts).df == 4 * 5  # each stratum has 3 of the 5 directions, not the same

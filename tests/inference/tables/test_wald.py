@@ -1,0 +1,283 @@
+"""Wald tests of tables, and the statistic of FPE16: Jacobians, references, size, and controls."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import pytest
+from shared.association_laws import (
+    COLUMNS,
+    REPS,
+    ROWS,
+    Array,
+    estimate,
+    krr,
+    near,
+    one_hot,
+    random_table,
+    rejects,
+    surveys,
+)
+
+from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.inference.information import tangent_inverse
+from ldpstats.inference.tables import wald as tables
+from ldpstats.inference.tables.independence import pearson, score
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.problems.covariance import Covariance, multinomial
+
+WIDE = np.arange(1, 31) ** -0.7 / np.sum(np.arange(1, 31) ** -0.7)
+FIVE = np.array([0.35, 0.25, 0.18, 0.13, 0.09])
+
+
+# ---- Wald tests
+
+
+def jacobian(f: Callable[[Array], Array], p: Array) -> Array:
+    """By central differences; the functions are polynomials or smooth, the error is about 1e-9."""
+    h = 1e-5
+    steps = h * np.eye(p.size).reshape(p.size, *p.shape)
+    return np.column_stack([(f(p + s) - f(p - s)) / (2 * h) for s in steps])
+
+
+def delta(f: Callable[[Array], Array], p: Array, V: Covariance) -> float:
+    g, G = f(p), jacobian(f, p)
+    return float(g @ np.linalg.solve(V.transform(G), g))
+
+
+def any_covariance(size: int, seed: int) -> Covariance:
+    A = np.random.default_rng(seed).normal(size=(size, size))
+    return Covariance.dense(A @ A.T / size**3)
+
+
+def product_gap(p: Array) -> Array:
+    """t P - r c' of every layer of a table, without the last row and column."""
+    r, c, t = p.sum(axis=1, keepdims=True), p.sum(axis=0, keepdims=True), p.sum(axis=(0, 1))
+    return np.moveaxis(t * p - r * c, -1, 0)[:, :-1, :-1].ravel()
+
+
+def log_odds_differences(p: Array) -> Array:
+    logs = np.log(p)
+    odds = logs[:-1, :-1] + logs[-1:, -1:] - logs[:-1, -1:] - logs[-1:, :-1]
+    return np.asarray(odds[..., :-1] - odds[..., -1:]).ravel()
+
+
+def test_wald_statistics_match_brute_force() -> None:
+    rng = np.random.default_rng(15)
+    P = rng.normal(0.1, 0.1, size=(3, 4))  # neither positive nor of sum one
+    V = any_covariance(12, 1)
+    statistic, df = tables.wald_independence(P, V)
+    assert df == 6
+    assert statistic == pytest.approx(delta(lambda x: product_gap(x[..., None]), P, V), rel=1e-6)
+    p = rng.normal(0.1, 0.1, size=(3, 2, 4))
+    V = any_covariance(24, 2)
+    statistic, df, _ = tables.conditional_independence(p, V)
+    assert df == 8
+    assert statistic == pytest.approx(delta(product_gap, p, V), rel=1e-6)
+    p = rng.uniform(0.03, 0.06, size=(3, 2, 4))
+    V = any_covariance(24, 2).scaled(1e-4)
+    statistic, df = tables.homogeneity(p, V)
+    assert df == 6
+    assert statistic == pytest.approx(delta(log_odds_differences, p, V), rel=1e-5)
+
+
+def test_wald_statistics_do_not_depend_on_the_order_of_categories() -> None:
+    p = np.random.default_rng(16).uniform(0.02, 0.06, size=(3, 3, 3))
+    V = any_covariance(27, 3).scaled(1e-4)
+    order = np.ix_([2, 0, 1], [1, 2, 0], [2, 1, 0])
+    index = np.arange(27).reshape(p.shape)[order].ravel()
+    moved, W = p[order], V.take(index)
+    for test in (tables.conditional_independence, tables.homogeneity):
+        assert test(moved, W)[0] == pytest.approx(test(p, V)[0], rel=1e-8)
+    flat, moved_flat = p.sum(axis=2), moved.sum(axis=2)
+    V2, W2 = (Covariance.dense(c.transform(np.kron(np.eye(9), np.ones(3)))) for c in (V, W))
+    assert tables.wald_independence(moved_flat, W2)[0] == pytest.approx(
+        tables.wald_independence(flat, V2)[0], rel=1e-8
+    )
+
+
+def conditional_law(rows: Array, columns: Array, levels: Array, tilt: float) -> Array:
+    """X and Y given Z with one log odds ratio, `tilt` per step, at every level of Z."""
+    steps = np.outer(np.arange(rows.shape[1]), np.arange(columns.shape[1]))
+    law = np.einsum("ki,kj,ij->kij", rows, columns, np.exp(tilt * steps))
+    law /= law.sum(axis=(1, 2), keepdims=True)
+    return np.asarray(np.einsum("kij,k->ijk", law, levels))
+
+
+ROWS_Z = np.array([[0.4, 0.35, 0.25], [0.25, 0.35, 0.4]])
+COLUMNS_Z = np.array([[0.3, 0.4, 0.3], [0.4, 0.35, 0.25]])
+LEVELS = np.array([0.55, 0.45])
+
+
+def test_wald_of_exact_answers() -> None:
+    """Classical statistics, where nothing was privatised."""
+    table = random_table(17, (2, 2, 2), low=20)
+    n = table.sum()
+    p = table / n
+    V = multinomial(p.ravel(), n)
+    log_odds = np.log(p[0, 0] * p[1, 1] / (p[0, 1] * p[1, 0]))
+    classical = (log_odds[0] - log_odds[1]) ** 2 / np.sum(1 / table)
+    assert tables.homogeneity(p, V)[0] == pytest.approx(classical, rel=1e-10)
+    # given Z, the layers are independent samples, so that their statistics add up; with gaps of
+    # relative size h, up to terms of that size
+    h = 1e-4
+    p = conditional_law(ROWS_Z[:, :2], COLUMNS_Z[:, :2], LEVELS, h)
+    layers = [
+        tables.wald_independence(q / q.sum(), multinomial((q / q.sum()).ravel(), n * q.sum()))[0]
+        for q in (p[..., 0], p[..., 1])
+    ]
+    statistic, _, _ = tables.conditional_independence(p, multinomial(p.ravel(), n))
+    assert statistic == pytest.approx(sum(layers), rel=10 * h)
+
+
+def test_linear_wald_is_the_score_test_up_to_its_covariance() -> None:
+    """With the covariance of the null, Wald's statistic on the inverted table is Pearson's."""
+    channels = [krr(3, 1.0), krr(4, 1.0)]
+    table = next(surveys(np.outer(ROWS, COLUMNS), channels, 5000, 1, seed=7))
+    P, _ = estimate(table, channels)
+    fitted = np.outer(table.sum(axis=1), table.sum(axis=0)) / table.sum()
+    _, null = estimate(fitted, channels)
+    # the Jacobian at P differs from that at the null by O(|d|), and so does the statistic
+    assert tables.wald_independence(P, null)[0] == pytest.approx(pearson(table)[0], rel=0.05)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_size_of_wald_independence_and_of_a_wrong_covariance(epsilon: float) -> None:
+    channels = [krr(3, epsilon), krr(4, epsilon)]
+    found = [
+        estimate(t, channels)
+        for t in surveys(np.outer(ROWS, COLUMNS), channels, 10_000, REPS, seed=8)
+    ]
+    assert near(rejects(tables.wald_independence(P, V) for P, V in found))
+    naive = multinomial(np.outer(ROWS, COLUMNS).ravel(), 10_000)  # as if nothing were privatised
+    assert rejects(tables.wald_independence(P, naive) for P, _ in found) > 0.7
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [10_000, 100_000])
+@pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
+@pytest.mark.parametrize("margins", [(ROWS, COLUMNS), (FIVE, FIVE), (WIDE, np.array([0.8, 0.2]))])
+def test_size_of_linear_wald(
+    margins: tuple[Array, Array], epsilon: float, n: int, replications: Callable[[int], int]
+) -> None:
+    """Within .0125 of .05, with three Monte Carlo standard errors; 30 x 2 at epsilon 4 has .056."""
+    R = replications(5000)
+    channels = [krr(len(m), epsilon) for m in margins]
+    found = (estimate(t, channels) for t in surveys(np.outer(*margins), channels, n, R, seed=9))
+    size = rejects(tables.wald_independence(P, V) for P, V in found)
+    assert abs(size - 0.05) < 0.0125 + (3 * np.sqrt(0.05 * 0.95 / R) if R < 5000 else 0)
+
+
+def test_size_of_conditional_independence_and_its_controls() -> None:
+    channels = [krr(3, 1.0), krr(3, 1.0), krr(2, 1.0)]
+    steep = np.array([[0.8, 0.15, 0.05], [0.05, 0.15, 0.8]])
+    P = conditional_law(steep, steep, LEVELS, 0.0)
+    pvalues, noisy = [], []
+    for t in surveys(P, channels, 20_000, 1000, seed=10):
+        statistic, df, note = tables.conditional_independence(*estimate(t, channels))
+        assert (df, note) == (8, "")
+        pvalues.append(chi2_pvalue(statistic, df))
+        noisy.append(score([one_hot(t[..., k]) for k in range(2)]).pvalue)
+    assert near(np.mean(np.less(pvalues, 0.05)), 1000)
+    # given the report of Z, reports of X and Y are dependent: Z' says little of Z
+    assert np.mean(np.less(noisy, 0.05)) > 0.9
+
+
+def test_levels_without_mass_are_noted() -> None:
+    channels = [krr(2, 1.0), krr(2, 1.0), krr(3, 1.0)]
+    P = conditional_law(np.full((3, 2), 0.5), np.full((3, 2), 0.5), np.array([0.6, 0.4, 0.0]), 0.0)
+    results = [
+        tables.conditional_independence(*estimate(t, channels))
+        for t in surveys(P, channels, 10_000, 500, seed=11)
+    ]
+    # P(z > 4) of a standard normal is 3e-5
+    assert all(note.startswith("1 of 3 levels") for _, _, note in results)
+    assert rejects((statistic, df) for statistic, df, _ in results) < 0.05
+
+
+def test_size_of_homogeneity_and_its_controls() -> None:
+    channels = [krr(3, 2.0), krr(3, 3.0), krr(2, 2.0)]
+    P = conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, 0.2)
+    found = [estimate(t, channels) for t in surveys(P, channels, 50_000, 1000, seed=12)]
+    assert near(rejects(tables.homogeneity(p, V) for p, V in found), 1000)
+    # X and Y are associated at each level, and that is no violation of homogeneity
+    assert rejects(tables.conditional_independence(p, V)[:2] for p, V in found[:200]) > 0.9
+    naive = multinomial(P.ravel(), 50_000)
+    assert rejects(tables.homogeneity(p, naive) for p, _ in found) > 0.5
+    other = np.stack(
+        [
+            conditional_law(ROWS_Z, COLUMNS_Z, LEVELS, tilt)[..., k]
+            for k, tilt in enumerate((0, 0.5))
+        ],
+        axis=-1,
+    )
+    power = [estimate(t, channels) for t in surveys(other, channels, 50_000, 200, seed=13)]
+    assert rejects(tables.homogeneity(p, V) for p, V in power) > 0.9
+
+
+def test_homogeneity_needs_cells_that_stand_out_of_the_noise() -> None:
+    p = np.full((2, 2, 2), 0.125)
+    V = multinomial(p.ravel(), 1000)
+    assert tables.homogeneity(p, V)[0] == pytest.approx(0, abs=1e-20)
+    p[0, 0, 1] = 4.1 * np.sqrt(V.variances()[0])
+    tables.homogeneity(p, V)
+    p[0, 0, 1] = 3.9 * np.sqrt(V.variances()[0])
+    with pytest.raises(NotAvailable, match="1 of 8 cells are below 4 standard errors"):
+        tables.homogeneity(p, V)
+
+
+def test_bad_tables_are_refused() -> None:
+    V = multinomial(np.full(8, 0.125), 100)
+    for call, remedy in (
+        (lambda: tables.wald_independence(np.ones((1, 8)) / 8, V), "two rows"),
+        (lambda: tables.wald_independence(np.ones((2, 3)) / 6, V), "as its covariance"),
+        (lambda: tables.wald_independence(np.full((2, 4), np.nan), V), "finite"),
+        (lambda: tables.conditional_independence(np.ones((2, 4)) / 8, V), "3 axes"),
+        (lambda: tables.homogeneity(np.ones((4, 2, 1)) / 8, V), "two levels"),
+        (lambda: tables.fpe16(np.ones((2, 4)) / 8, np.eye(4)), "as its covariance"),
+        (lambda: tables.wald_nonlinear([1.0], np.ones((2, 8)), V), "G="),
+    ):
+        with pytest.raises(InvalidArgument, match=remedy):
+            call()
+    # nothing is known to vary in the last category, so that d has a lower rank
+    known = np.array([[0.3, 0.2, 0.0], [0.2, 0.3, 0.0]])
+    with pytest.raises(NotIdentified, match="Merge"):
+        tables.wald_independence(known, multinomial(known.ravel(), 100))
+
+
+# ---- the statistic of FPE16
+
+
+def joint_information(table: Array, channels: Sequence[Array], p: Array) -> Array:
+    """Observed information, without the constraint, of reports in a table."""
+    Q = np.kron(*channels)
+    return np.asarray((Q * (table.ravel() / (p.ravel() @ Q) ** 2)) @ Q.T)
+
+
+def test_fpe16_uses_either_generalised_inverse() -> None:
+    """At an MLE in the interior, J and a pseudo-inverse of J^-1 - p p'/n give the same T."""
+    channels = [krr(3, 2.0), krr(4, 2.0)]
+    table = next(surveys(np.outer(ROWS, COLUMNS), channels, 20_000, 1, seed=14))
+    p, _ = estimate(table, channels)
+    assert p.min() > 0  # and is then the MLE
+    J = joint_information(table, channels, p)
+    statistic, df = tables.fpe16(p, J)
+    gap = (p - np.outer(p.sum(axis=1), p.sum(axis=0))).ravel()
+    pseudo = np.linalg.pinv(tangent_inverse(J, p.ravel(), table.sum()).matrix(), hermitian=True)
+    assert statistic == pytest.approx(gap @ pseudo @ gap, rel=1e-8)
+    assert df == 6
+    # it rests on the covariance of the alternative, Pearson's on that of the null
+    assert statistic == pytest.approx(pearson(table)[0], rel=0.1)
+
+
+def test_fpe16_warns_of_zeros_and_refuses_singular_information() -> None:
+    p = np.array([[0.5, 0.0], [0.2, 0.3]])
+    with pytest.warns(BoundaryWarning, match="1 of 4 cells are zero.*score"):
+        tables.fpe16(p, np.eye(4))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        tables.fpe16(np.full((2, 2), 0.25), np.eye(4))
+    with pytest.raises(NotIdentified, match="singular"):
+        tables.fpe16(np.full((2, 2), 0.25), np.ones((4, 4)))

@@ -1,0 +1,20 @@
+"""File systems that tests of files run on."""
+
+from __future__ import annotations
+
+import errno
+import os
+from typing import Any
+
+import pytest
+
+
+def no_links(*paths: Any) -> None:
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.fixture(params=["links", "no links"])
+def links(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """File systems with hard links, and without."""
+    if request.param == "no links":
+        monkeypatch.setattr(os, "link", no_links)

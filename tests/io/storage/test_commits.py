@@ -1,0 +1,352 @@
+"""Files that appear complete, together or not at all."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.written_tables import mode, names
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.io.storage import commits, interrupts, locks
+
+JOBS = ("nurse", "teacher", "driver")
+KRR = ldp.KRR(JOBS, epsilon=1.0)
+
+ENVIRONMENT = os.environ | {"PYTHONPATH": str(Path(ldp.__file__).parents[1])}
+
+
+# -- one file --------------------------------------------------------------------------------------
+
+
+def test_the_second_to_make_a_new_file_is_refused(links: None, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    with pytest.raises(ldp.InvalidArgument, match="already exists"), io.replacing(path) as later:
+        later.write_text("later")
+        with io.replacing(path) as temporary:
+            temporary.write_text("first")
+    assert path.read_text() == "first" and names(tmp_path) == ["a"]
+
+
+def test_a_file_that_appeared_meanwhile_is_overwritten_on_request(
+    links: None, tmp_path: Path
+) -> None:
+    path = tmp_path / "a"
+    with io.replacing(path, force=True) as temporary:
+        temporary.write_text("mine")
+        path.write_text("theirs")
+    assert path.read_text() == "mine" and names(tmp_path) == ["a"]
+
+
+def test_threads_that_make_one_new_file(links: None, tmp_path: Path) -> None:
+    """One of eight gets it, all others are refused, and its data are whole: 50 times."""
+    for i in range(50):
+        won: list[int] = []
+        path, start = tmp_path / f"a{i}", threading.Barrier(8)
+
+        def make(number: int, path: Path, won: list[int], start: threading.Barrier) -> None:
+            start.wait()
+            try:
+                with io.replacing(path) as temporary:
+                    temporary.write_text(str(number) * 1000)
+            except ldp.InvalidArgument as error:
+                assert "already exists" in str(error)
+            else:
+                won.append(number)
+
+        threads = [threading.Thread(target=make, args=(n, path, won, start)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1 and path.read_text() == str(won[0]) * 1000
+    assert names(tmp_path) == sorted(f"a{i}" for i in range(50)) and not interrupts._unfinished
+
+
+def test_a_name_as_long_as_names_can_be(tmp_path: Path) -> None:
+    path = tmp_path / ("a" * 251 + ".csv")
+    io.write_reports(KRR.privatize(JOBS, np.random.default_rng(1)), path)
+    assert names(tmp_path) == [path.name]
+
+
+def test_data_are_on_the_disk_before_the_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    kinds = {True: "folder", False: "file"}
+
+    def told(name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            what = kinds[stat.S_ISDIR(os.fstat(given[0]).st_mode)] if name == "fsync" else ""
+            done.append(f"{name} {what}".strip())
+            return real(*given)
+
+        return call
+
+    for name in ("fsync", "link", "replace"):
+        monkeypatch.setattr(os, name, told(name, getattr(os, name)))
+    for force, renamed in ((False, "link"), (True, "replace")):
+        with io.replacing(tmp_path / "a", force) as temporary:
+            temporary.write_text("new")
+        assert done == ["fsync file", renamed, "fsync folder"]
+        done.clear()
+
+
+@pytest.mark.parametrize("name", ["fsync", "open"])
+@pytest.mark.parametrize("force", [False, True])
+def test_a_full_disk_leaves_nothing(
+    force: bool, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.csv"
+    if force:
+        path.write_text("old")
+
+    def full(*given: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, name, full)
+    with pytest.raises(ldp.InvalidArgument, match=r"a\.csv.*cannot be written \(No space left"):
+        io.write_reports(KRR.privatize(JOBS, np.random.default_rng(1)), path, force=force)
+    monkeypatch.undo()
+    assert names(tmp_path) == (["a.csv"] if force else [])
+    assert not force or path.read_text() == "old"
+
+
+def test_a_file_system_that_cannot_flush(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cannot(*given: Any) -> None:
+        raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
+
+    monkeypatch.setattr(os, "fsync", cannot)
+    with io.replacing(tmp_path / "a") as temporary:
+        temporary.write_text("new")
+    assert (tmp_path / "a").read_text() == "new"
+
+
+def test_words_of_others_are_not_shown(tmp_path: Path) -> None:
+    """An OSError without a number is somebody else's, and may quote an answer."""
+    with pytest.raises(ldp.InvalidArgument, match=r"cannot be written \(OSError\)") as caught:
+        with io.replacing(tmp_path / "a"):
+            raise OSError("zebra")
+    assert "zebra" not in str(caught.value) and names(tmp_path) == []
+
+
+def test_a_folder_that_vanishes(tmp_path: Path) -> None:
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    says = r"cannot be written \(No such file"
+    with pytest.raises(ldp.InvalidArgument, match=says), io.replacing(folder / "a"):
+        shutil.rmtree(folder)
+    with pytest.raises(ldp.InvalidArgument, match=says), io.replacing(folder / "a"):
+        pass
+    assert names(tmp_path) == [] and not interrupts._unfinished
+
+
+# -- several files ---------------------------------------------------------------------------------
+
+
+def test_files_appear_together(links: None, tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    b.write_text("old")
+    with io.replacing_all([a, b], force=True) as temporary:
+        for path in temporary:
+            path.write_text("new")
+        assert not a.exists() and b.read_text() == "old"
+    assert a.read_text() == b.read_text() == "new" and names(tmp_path) == ["a", "b"]
+
+
+@pytest.mark.parametrize("there", [(), (0,), (1,), (0, 1, 2), (2,), (0, 2)])
+@pytest.mark.parametrize("fails", [0, 1, 2])
+def test_files_appear_together_or_not_at_all(
+    fails: int, there: tuple[int, ...], links: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / name for name in "abc"]
+    for i in there:
+        paths[i].write_text(f"old {i}")
+        paths[i].chmod(0o640)
+    real = commits._Target.place
+
+    def place(self: Any, keep: bool) -> None:
+        if self.path == str(paths[fails]):
+            raise OSError(errno.EIO, "Input/output error")
+        real(self, keep)
+
+    monkeypatch.setattr(commits._Target, "place", place)
+    says = rf"{paths[fails].name}'.*cannot be written \(Input/output"
+    with pytest.raises(ldp.InvalidArgument, match=says):
+        with io.replacing_all(paths, force=True) as temporary:
+            for path in temporary:
+                path.write_text("new")
+    assert names(tmp_path) == [paths[i].name for i in there]
+    assert all(paths[i].read_text() == f"old {i}" and mode(paths[i]) == 0o640 for i in there)
+
+
+@pytest.mark.parametrize("at", range(1, 7))
+@pytest.mark.parametrize("error", [OSError(errno.EIO, "fault"), KeyboardInterrupt()])
+def test_a_fault_at_any_step_of_the_commit(
+    error: BaseException, at: int, links: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whichever of the calls that name files fails, all files are the old ones, or all the new."""
+    paths = [tmp_path / name for name in "abc"]
+    for path in paths[:2]:
+        path.write_text("old")
+    before, calls = {"a": "old", "b": "old"}, 0
+
+    def counted(real: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*given: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            if calls == at:
+                raise error
+            return real(*given)
+
+        return call
+
+    for name in ("link", "rename", "replace"):
+        monkeypatch.setattr(os, name, counted(getattr(os, name)))
+    try:
+        with io.replacing_all(paths, force=True) as temporary:
+            for path in temporary:
+                path.write_text("new")
+    except (ldp.InvalidArgument, KeyboardInterrupt):
+        assert {path.name: path.read_text() for path in tmp_path.iterdir()} == before
+    else:
+        assert calls < at or isinstance(error, OSError)
+        assert [path.read_text() for path in paths] == ["new"] * 3
+    monkeypatch.undo()
+    assert set(names(tmp_path)) in ({"a", "b"}, {"a", "b", "c"})
+
+
+def test_the_second_file_of_another_program_undoes_the_first(links: None, tmp_path: Path) -> None:
+    a, b = tmp_path / "a", tmp_path / "b"
+    with pytest.raises(ldp.InvalidArgument, match=r"b'.*already exists"):
+        with io.replacing_all([a, b]):
+            b.write_text("theirs")
+    assert names(tmp_path) == ["b"] and b.read_text() == "theirs"
+
+
+def test_what_cannot_be_restored_is_not_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path in paths:
+        path.write_text("old")
+    real, calls = os.replace, 0
+
+    def once(*given: Any) -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 1:
+            raise OSError(errno.EIO, "Input/output error")
+        real(*given)
+
+    monkeypatch.setattr(os, "replace", once)
+    with pytest.raises(ldp.InvalidArgument, match=r"a'.*cannot be restored.*what it held is in"):
+        with io.replacing_all(paths, force=True):
+            pass
+    (kept,) = tmp_path.glob(".ldpstats-*.old")
+    assert kept.read_text() == "old"
+
+
+def test_threads_that_overwrite_the_same_files(links: None, tmp_path: Path) -> None:
+    """Of two at once, all files are those of one: 100 times."""
+    paths = [tmp_path / "folder" / "a", tmp_path / "b"]
+    paths[0].parent.mkdir()
+
+    def write(text: str, start: threading.Barrier) -> None:
+        with io.replacing_all(paths if text == "x" else paths[::-1], force=True) as temporary:
+            for path in temporary:
+                path.write_text(text)
+            start.wait()
+
+    for _ in range(100):
+        start = threading.Barrier(2)
+        threads = [threading.Thread(target=write, args=(text, start)) for text in "xy"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert paths[0].read_text() == paths[1].read_text()
+    assert names(tmp_path) == ["b", "folder"]
+
+
+OVERWRITE = """
+import sys
+from ldpstats.io import replacing_all
+for text in sys.stdin:
+    with replacing_all(["a", "b"], force=True) as temporary:
+        for path in temporary:
+            path.write_text(text)
+        print("ready", flush=True)
+        sys.stdin.readline()
+    print("done", flush=True)
+"""
+
+
+def test_programs_that_overwrite_the_same_files(tmp_path: Path) -> None:
+    """Of two at once, all files are those of one: 100 times."""
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    command, where = [sys.executable, "-c", OVERWRITE], {"cwd": tmp_path, "env": ENVIRONMENT}
+    with ExitStack() as stack:
+        programs: list[subprocess.Popen[str]] = [
+            stack.enter_context(subprocess.Popen(command, **pipes, **where)) for _ in range(2)
+        ]
+        told = [program.stdin for program in programs]
+        for i in range(100):
+            for line, answer in ((f"{i} %d\n", "ready\n"), ("go\n", "done\n")):
+                for number, pipe in enumerate(told):
+                    pipe.write(line.replace("%d", str(number)))
+                    pipe.flush()
+                assert [program.stdout.readline() for program in programs] == [answer] * 2
+            assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+        for pipe in told:
+            pipe.close()
+    assert names(tmp_path) == ["a", "b"]
+
+
+def test_one_directory_of_two_names_is_locked_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "sleep", lambda seconds: pytest.fail("waits for itself"))
+    with locks.alone_in([str(tmp_path), f"{tmp_path}/.", str(tmp_path / "none")]):
+        pass
+    with locks.alone_in([str(tmp_path)]):  # nobody has it
+        pass
+
+
+def test_somebody_else_who_keeps_the_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with ``flock FOLDER ldpstats ...``, where waiting would have no end."""
+    monkeypatch.setattr(locks, "_PATIENCE", 0.0)
+    handle = os.open(tmp_path, os.O_RDONLY)
+    fcntl.flock(handle, fcntl.LOCK_EX)
+    with io.replacing(tmp_path / "a") as temporary:
+        temporary.write_text("new")
+    os.close(handle)
+    assert names(tmp_path) == ["a"]
+
+
+def test_one_file_twice(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "a")
+    with pytest.raises(ldp.InvalidArgument, match="is given twice"):
+        with io.replacing_all([tmp_path / "a", tmp_path / "link"]):
+            pass
+    for paths in ("ab", Path("a"), None, 3):
+        with pytest.raises(ldp.InvalidArgument, match="paths="):
+            with io.replacing_all(paths):  # type: ignore[arg-type]
+                pass
+    assert names(tmp_path) == ["link"]

@@ -1,0 +1,219 @@
+"""Malformed mechanisms, specifications and answers: each error names the argument."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.bad_values import Refusal, refuses
+
+import ldpstats as ldp
+from ldpstats.errors import UnknownCategory
+
+JOBS = ("nurse", "teacher", "driver")
+KRR = ldp.KRR(JOBS, epsilon=1.0)
+NUMBERED = ldp.KRR(3, epsilon=1.0)
+WIDE = ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])
+SPEC = KRR.to_dict()
+
+
+def rng() -> np.random.Generator:
+    return np.random.default_rng(1)
+
+
+BAD = [
+    # -- mechanisms
+    *refuses(
+        "epsilon",
+        lambda v: ldp.KRR(3, v),
+        {
+            "epsilon zero": 0,
+            "epsilon negative": -1.0,
+            "epsilon nan": np.nan,
+            "epsilon infinite": np.inf,
+            "epsilon bool": True,
+            "epsilon text": "1",
+            "epsilon none": None,
+            "epsilon list": [1.0],
+            "epsilon complex": 1j,
+            "epsilon beyond floats": 10**400,
+        },
+    ),
+    *refuses("epsilon", ldp.Warner, {"warner epsilon": -0.5}),
+    *refuses("epsilon", lambda v: ldp.KRAPPOR(3, v), {"rappor epsilon": np.nan}),
+    *refuses(
+        "theta",
+        lambda v: ldp.KRAPPOR(3, 1.0, theta=v),
+        {"theta zero": 0, "theta one": 1.0, "theta nan": np.nan, "theta text": "0.5"},
+    ),
+    *refuses("p_truth", lambda v: ldp.ForcedResponse(p_truth=v, p_yes=0.5), {"no truth": 0}),
+    *refuses(
+        "p_truth + p_yes",
+        lambda v: ldp.ForcedResponse(p_truth=0.8, p_yes=v),
+        {"more than one": 0.3},
+    ),
+    *refuses(
+        "p_yes", lambda v: ldp.ForcedResponse(p_truth=0.5, p_yes=v), {"forced negative": -0.1}
+    ),
+    *refuses(
+        "p", lambda v: ldp.UnrelatedQuestion(p=v, prevalence=0.5), {"question never asked": 0}
+    ),
+    *refuses(
+        "prevalence", lambda v: ldp.UnrelatedQuestion(p=0.5, prevalence=v), {"prevalence": 1.5}
+    ),
+    *refuses("p", lambda v: ldp.Mangat(p=v), {"mangat one": 1.0}),
+    *refuses(
+        "categories",
+        lambda v: ldp.KRR(v, 1.0),
+        {
+            "duplicated label": ("a", "b", "a"),
+            "labels of equal text": (1, "1"),
+            "a set of labels": {"a", "b"},
+            "a dict of labels": {"a": 1, "b": 2},
+            "one label": ("a",),
+            "no label": (),
+            "one category": 1,
+            "negative k": -3,
+            "fractional k": 2.5,
+            "k beyond integers": 10**30,
+            "a string of labels": "abc",
+            "missing label": ("a", None),
+            "nan label": (1.0, np.nan),
+            "nested labels": (("a",), ("b",)),
+        },
+    ),
+    *refuses("Q[0]", ldp.CustomMechanism, {"Q rows": [[0.5, 0.4], [0.5, 0.5]]}),
+    *refuses("Q[1]", ldp.CustomMechanism, {"Q transposed": np.array([[0.9, 0.1], [0.5, 0.5]]).T}),
+    *refuses("Q[0, 1]", ldp.CustomMechanism, {"Q negative": [[1.1, -0.1], [0.5, 0.5]]}),
+    *refuses("Q[0, 0]", ldp.CustomMechanism, {"Q nan": [[np.nan, 1], [0.5, 0.5]]}),
+    *refuses(
+        "Q",
+        ldp.CustomMechanism,
+        {
+            "Q a vector": [0.5, 0.5],
+            "Q one row": [[0.5, 0.5]],
+            "Q ragged": [[0.5, 0.5], [1.0]],
+            "Q text": [["a", "b"], ["c", "d"]],
+            "Q beyond floats": [[10**400, 0], [0, 1]],
+        },
+    ),
+    *refuses(
+        "categories",
+        lambda v: ldp.CustomMechanism(WIDE.Q, v),
+        {"too few categories": ("a",), "too many categories": JOBS},
+    ),
+    *refuses("outputs", lambda v: ldp.CustomMechanism(WIDE.Q, outputs=v), {"too few outputs": 2}),
+    *refuses(
+        "shares",
+        lambda v: ldp.channels.Stacked([KRR.channel()] * 2, v),
+        {"channel shares": np.array([1.0, 1.0])},
+    ),
+    # -- specifications
+    *refuses(
+        "specification",
+        ldp.mechanism_from_dict,
+        {
+            "not an object": [1],
+            "no format": {"mechanism": "KRR"},
+            "unknown field": SPEC | {"x": 1},
+            "missing field": {k: v for k, v in SPEC.items() if k != "epsilon"},
+        },
+    ),
+    *refuses("version", ldp.mechanism_from_dict, {"later version": SPEC | {"version": 2}}),
+    *refuses("mechanism", ldp.mechanism_from_dict, {"no such kind": SPEC | {"mechanism": "X"}}),
+    *refuses("mechanism", ldp.Warner.from_dict, {"another kind": SPEC}),
+    *refuses("categories", ldp.mechanism_from_dict, {"null labels": SPEC | {"categories": None}}),
+    *refuses("epsilon", ldp.mechanism_from_dict, {"null epsilon": SPEC | {"epsilon": None}}),
+    # -- values
+    *refuses(
+        "values[1]",
+        lambda v: KRR.privatize(v, rng()),
+        {"unknown category": ["nurse", "cook"]},
+        UnknownCategory,
+    ),
+    *refuses(
+        "values[1]",
+        lambda v: KRR.privatize(v, rng()),
+        {"missing answer": ["nurse", None], "pandas missing": pd.Series(["nurse", pd.NA])},
+    ),
+    *refuses(
+        "values[1]",
+        lambda v: NUMBERED.privatize(v, rng()),
+        {"nan answer": [0.0, np.nan], "masked": np.ma.masked_equal([0, 1], 1)},
+    ),
+    *refuses(
+        "values[1]",
+        lambda v: NUMBERED.privatize(v, rng()),
+        {
+            "code too large": np.array([0, 3]),
+            "code negative": np.array([0, -1]),
+            "fractional code": [0.0, 0.5],
+        },
+        UnknownCategory,
+    ),
+    *refuses(
+        "values[0]",
+        lambda v: NUMBERED.privatize(v, rng()),
+        {
+            "text for a code": ["0"],
+            "bool for a code": [True, False],
+            "bool object": np.array([True], dtype=object),
+        },
+        UnknownCategory,
+    ),
+    *refuses(
+        "values[0]", lambda v: KRR.privatize(v, rng()), {"code for text": [0, 1]}, UnknownCategory
+    ),
+    *refuses(
+        "values",
+        lambda v: NUMBERED.privatize(v, rng()),
+        {"a matrix of values": np.zeros((2, 2), int), "bytes": np.array([b"0"])},
+    ),
+    *refuses(
+        "values",
+        lambda v: KRR.privatize(v, rng()),
+        {
+            "a table of values": pd.DataFrame({"x": JOBS}),
+            "a set of values": set(JOBS),
+            "unhashable values": [["nurse"], ["driver"]],
+            "lists in a Series": pd.Series([["nurse"], []]),
+            "ragged values": [["nurse"], ["driver", "nurse"]],
+        },
+    ),
+    *refuses(
+        "missing", lambda v: KRR.privatize(["nurse"], rng(), missing=v), {"no such policy": "drop"}
+    ),
+    *refuses(
+        "rng",
+        lambda v: KRR.privatize(["nurse"], v),
+        {"a seed": 1, "no generator": None, "old generator": np.random.RandomState(1)},
+    ),
+    *refuses(
+        "value=", lambda v: KRR.client().report(v), {"client, unknown": "cook"}, UnknownCategory
+    ),
+    *refuses("value=", lambda v: KRR.client().report(v), {"client, missing": None}),
+    *refuses("entropy", lambda v: KRR.client(entropy=v), {"entropy no function": b"123"}),
+    *refuses(
+        "entropy", lambda v: KRR.client(v).report("nurse"), {"entropy too short": lambda n: b""}
+    ),
+    *refuses(
+        "p",
+        lambda v: KRR.draw(v, 10, rng()),
+        {
+            "draw from no law": [0.5, 0.6, 0.2],
+            "draw, wrong length": [0.5, 0.5],
+            "draw, negative": [1.5, -0.5, 0.0],
+        },
+    ),
+    *refuses(
+        "n",
+        lambda v: KRR.draw([0.5, 0.3, 0.2], v, rng()),
+        {"draw nobody": -1, "draw half a person": 1.5},
+    ),
+    *refuses("rng", lambda v: KRR.draw([0.5, 0.3, 0.2], 10, v), {"draw with a seed": 1}),
+]
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_refused(case: Refusal) -> None:
+    case.check()

@@ -1,0 +1,345 @@
+"""What the plots of joint tables draw, and that all of it is inside the figure."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from matplotlib.collections import LineCollection, PatchCollection
+from matplotlib.colors import to_hex
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.models.association.plots import plot_heat_map, plot_mosaic
+
+Array = npt.NDArray[Any]
+
+LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200)
+GREY = "#e0e0e0"
+
+
+def a_table(k1: int, k2: int, rows: Any = None, columns: Any = None) -> pd.DataFrame:
+    p = np.random.default_rng([k1, k2]).dirichlet(np.full(k1 * k2, 2.0)).reshape(k1, k2)
+    index = pd.Index(rows or [f"row {i}" for i in range(k1)], name="occupation")
+    return pd.DataFrame(p, index, pd.Index(columns or [f"c{j}" for j in range(k2)], name="affairs"))
+
+
+TABLE = pd.DataFrame(
+    [[0.25, 0.15, 0.1], [0.2, 0.29, 0.01]],
+    pd.Index(["a", "b"], name="X1"),
+    pd.Index(["u", "v", "w"], name="Y1"),
+)
+LOW, HIGH = (TABLE - 0.02).clip(lower=0.0), TABLE + 0.02
+Z = np.array([[3.0, -3.0, 1.9], [-9.0, 9.0, -1.9]])
+
+
+def drawn(ax: Any) -> Any:
+    ax.figure.canvas.draw()  # where matplotlib would warn
+    return ax.figure.canvas.get_renderer()
+
+
+def inside_the_figure(ax: Any) -> None:
+    renderer = drawn(ax)
+    for axes in ax.figure.axes:
+        extent = axes.get_tightbbox(renderer)  # with labels, title and texts
+        assert extent.x0 >= -1 and extent.x1 <= ax.figure.bbox.width + 1
+        assert extent.y0 >= -1 and extent.y1 <= ax.figure.bbox.height + 1
+
+
+def tile_colours(ax: Any) -> list[str]:
+    return [to_hex(tile.get_facecolor()) for tile in ax.patches]
+
+
+def heat_colours(ax: Any) -> list[str]:
+    drawn(ax)
+    return [to_hex(colour) for colour in ax.collections[0].get_facecolor()]
+
+
+def hatched(ax: Any) -> int:
+    found = [c for c in ax.collections if isinstance(c, PatchCollection)]
+    assert all(collection.get_hatch() for collection in found)
+    return sum(len(collection.get_paths()) for collection in found)
+
+
+# ---- heat maps
+
+
+def test_a_heat_map_writes_estimates_and_intervals() -> None:
+    ax = plot_heat_map(TABLE, LOW, HIGH, title="joint")
+    assert [text.get_text() for text in ax.texts] == [
+        f"{p:.3f}\n[{low:.3f}, {high:.3f}]"
+        for p, low, high in zip(*(t.to_numpy().flat for t in (TABLE, LOW, HIGH)), strict=True)
+    ]
+    assert [text.get_position() for text in ax.texts][:4] == [
+        (0.5, 0.5), (1.5, 0.5), (2.5, 0.5), (0.5, 1.5)
+    ]  # fmt: skip
+    assert ax.get_ylim() == (2.0, 0.0)  # the first row on top
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["u", "v", "w"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
+    assert ax.get_ylabel() == "X1" and ax.get_title() == "joint"
+    assert ax.figure.axes[1].get_ylabel() == "frequency"
+    inside_the_figure(ax)
+
+
+def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
+    ax = plot_heat_map(TABLE, LOW, HIGH)
+    assert hatched(ax) == 1
+    assert ax.get_xlabel() == "Y1\nhatched: the interval contains 0"
+    # of a negative estimate too
+    ax = plot_heat_map(TABLE - 0.02, LOW - 0.02, HIGH - 0.02)
+    assert hatched(ax) == 1 and ax.texts[-1].get_text().startswith("-0.010")
+    ax = plot_heat_map(TABLE, TABLE - 0.005, HIGH)
+    assert hatched(ax) == 0 and ax.get_xlabel() == "Y1"
+
+
+def test_the_largest_frequency_is_the_darkest() -> None:
+    colours = heat_colours(plot_heat_map(TABLE, LOW, HIGH))
+    light = [sum(int(colour[i : i + 2], 16) for i in (1, 3, 5)) for colour in colours]
+    np.testing.assert_array_equal(np.argsort(light), np.argsort(-TABLE.to_numpy().ravel()))
+
+
+def test_departures_within_their_noise_are_grey() -> None:
+    ax = plot_heat_map(TABLE, LOW, HIGH, independence=Z)
+    colours = heat_colours(ax)
+    assert [colour == GREY for colour in colours] == [False, False, True, False, False, True]
+    red, blue = (int(colours[0][1:3], 16), int(colours[0][5:], 16))
+    assert red > blue  # more than independence gives
+    assert len(set(colours)) == 5  # 3 and 9 standard errors differ, and their signs
+    assert hatched(ax) == 0
+    assert "departure from independence" in ax.figure.axes[1].get_ylabel()
+
+
+@pytest.mark.parametrize("limit", [1.96, 4.0, 8.0])
+def test_bands_are_symmetric(limit: float) -> None:
+    for sign in (1, -1):
+        z = sign * np.array([[limit - 0.001, limit + 0.001, 0.0]] * 2)
+        within, beyond, grey = heat_colours(plot_heat_map(TABLE, LOW, HIGH, independence=z))[:3]
+        assert within != beyond and grey == GREY and (within == GREY) == (limit == 1.96)
+
+
+def test_text_is_left_out_where_it_does_not_fit() -> None:
+    table = a_table(30, 30)
+    ax = plot_heat_map(table, table * 0.9, table * 1.1)
+    assert len(ax.texts) == 0
+    inside_the_figure(ax)
+    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(2.4, 1.6))[1])
+    assert ax.texts[0].get_text() == "0.250"  # the intervals go first
+    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(0.9, 0.8))[1])
+    assert len(ax.texts) == 0
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (30, 2), (2, 30), (8, 8), (1, 1)])
+def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
+    table = a_table(*shape)
+    ax = plot_heat_map(table, table * 0.9, table * 1.1)
+    renderer = drawn(ax)
+    inside_the_figure(ax)
+    assert len(ax.texts) in (0, table.size) and (ax.texts or table.size > 12)
+    for text in ax.texts:
+        extent = text.get_window_extent(renderer)
+        x, y = text.get_position()
+        cell = ax.transData.transform([(x - 0.5, y + 0.5), (x + 0.5, y - 0.5)])
+        assert cell[0, 0] <= extent.x0 and extent.x1 <= cell[1, 0]
+        assert cell[0, 1] <= extent.y0 and extent.y1 <= cell[1, 1]
+
+
+def test_digits_follow_the_noise() -> None:
+    ax = plot_heat_map(TABLE, TABLE - 2e-5, TABLE + 2e-5)
+    assert ax.texts[0].get_text() == "0.250000\n[0.249980, 0.250020]"
+    ax = plot_heat_map(TABLE, TABLE, TABLE)
+    assert ax.texts[0].get_text() == "0.250\n[0.250, 0.250]"
+
+
+# ---- mosaics
+
+
+def test_tiles_of_a_mosaic_have_the_area_of_their_cell() -> None:
+    ax = plot_mosaic(TABLE, TABLE * 0.9, HIGH, title="joint")
+    assert len(ax.patches) == 6 and hatched(ax) == 0
+    areas = [tile.get_width() * tile.get_height() for tile in ax.patches]
+    np.testing.assert_allclose(areas, TABLE.to_numpy().ravel(), rtol=1e-12)
+    for first in (0, 3):  # the tiles of a column stand on one another
+        below = [tile.get_y() for tile in ax.patches[first : first + 3]]
+        above = [tile.get_y() + tile.get_height() for tile in ax.patches[first : first + 3]]
+        np.testing.assert_allclose([0.0, *above], [*below, 1.0], atol=1e-12)
+    assert len(set(tile_colours(ax))) == 3  # the categories of Y
+    assert ax.get_xlabel() == "X1" and ax.get_ylabel() == "Y1" and ax.get_title() == "joint"
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "b"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["u", "v", "w"]
+    inside_the_figure(ax)
+
+
+def test_a_mosaic_is_coloured_by_departures() -> None:
+    ax = plot_mosaic(TABLE, LOW, HIGH, z=Z)
+    assert [c == GREY for c in tile_colours(ax)] == [False, False, True, False, False, True]
+    assert hatched(ax) == 1 and "hatched" in ax.get_xlabel()
+    assert "departure from independence" in ax.figure.axes[1].get_ylabel()
+    assert tile_colours(ax) == heat_colours(plot_heat_map(TABLE, LOW, HIGH, independence=Z))
+
+
+def test_bars_are_the_intervals_of_the_boundaries() -> None:
+    cumulative = (TABLE.div(TABLE.sum(axis=1), axis=0)).cumsum(axis=1).to_numpy()[:, :-1]
+    ax = plot_mosaic(TABLE, LOW, HIGH, cum_lower=cumulative - 0.05, cum_upper=cumulative + 0.03)
+    lines = [c for c in ax.collections if isinstance(c, LineCollection)]
+    upright = [s for c in lines for s in c.get_segments() if s[0, 0] == s[1, 0]]
+    caps = [s for c in lines for s in c.get_segments() if s[0, 1] == s[1, 1]]
+    assert len(upright) == 4 and len(caps) == 8
+    ends = np.array([[s[:, 1].min(), s[:, 1].max()] for s in upright])
+    np.testing.assert_allclose(ends[:, 0], cumulative.ravel() - 0.05)
+    np.testing.assert_allclose(ends[:, 1], cumulative.ravel() + 0.03)
+    at = np.array([s[0, 0] for s in upright])
+    for tile, x in zip((ax.patches[0], ax.patches[0], *[ax.patches[3]] * 2), at, strict=True):
+        assert tile.get_x() < x < tile.get_x() + tile.get_width()
+    assert len(set(at)) == 4  # side by side
+    assert "bars: intervals" in ax.get_xlabel()
+
+
+def test_a_row_of_zeros_is_named_not_drawn() -> None:
+    table = TABLE.copy()
+    table.loc["b"] = 0.0
+    table /= table.to_numpy().sum()
+    bars = np.full((2, 2), 0.5)
+    ax = plot_mosaic(table, LOW, HIGH, z=Z, cum_lower=bars - 0.1, cum_upper=bars + 0.1)
+    assert len(ax.patches) == 3
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a"]
+    assert ax.get_xlabel().endswith("of frequency 0, not shown: b")
+    inside_the_figure(ax)
+    table = table.loc[["b", "a"]]  # as the first too
+    ax = plot_mosaic(table, LOW, HIGH, z=Z)
+    assert len(ax.patches) == 3 and ax.patches[0].get_x() == 0.0
+    plot_heat_map(table, LOW, HIGH)
+
+
+@pytest.mark.parametrize("shape", [(3, 4), (30, 2), (2, 30), (30, 30), (1, 1), (4, 1)])
+def test_mosaics_of_any_shape(shape: tuple[int, int]) -> None:
+    table = a_table(*shape)
+    bars = table.div(table.sum(axis=1), axis=0).cumsum(axis=1).to_numpy()[:, :-1]
+    ax = plot_mosaic(
+        table, table * 0.9, table * 1.1, z=np.zeros(shape), cum_lower=bars, cum_upper=bars
+    )
+    inside_the_figure(ax)
+    assert len(ax.patches) == table.size
+    assert ax.bbox.height > 0.4 * ax.figure.bbox.height
+
+
+def test_labels_of_small_tiles_do_not_overlap() -> None:
+    table = pd.DataFrame([[0.485, 0.005, 0.005, 0.005], [0.2, 0.1, 0.1, 0.1]])
+    ax = plot_mosaic(table, table * 0.9, table * 1.1)
+    renderer = drawn(ax)
+    boxes = [label.get_window_extent(renderer) for label in ax.get_yticklabels()]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["0", "1", "2", "3"]
+    for above, below in itertools.pairwise(boxes):
+        assert above.y0 >= below.y1 - 1
+
+
+def test_labels_of_narrow_columns_do_not_overlap() -> None:
+    share = 0.75 ** np.arange(25)
+    table = pd.DataFrame(np.outer(share / share.sum(), [0.6, 0.4]), [f"row {i}" for i in range(25)])
+    ax = plot_mosaic(table, table * 0.9, table * 1.1)
+    renderer = drawn(ax)
+    written = [label for label in ax.get_xticklabels() if label.get_text()]
+    assert 5 < len(written) < 25
+    boxes = [label.get_window_extent(renderer) for label in written]
+    for before, after in itertools.pairwise(boxes):
+        assert before.x1 <= after.x0 + 2
+    assert len(ax.patches) == 50
+
+
+# ---- both
+
+
+@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
+def test_long_labels_are_shortened_and_inside_the_figure(plot: Any) -> None:
+    table = a_table(3, 4, LONG, ["$a$ and $b$", "a rather long name of a category", "c", "d & e"])
+    table.index.name = "a variable whose name is a whole sentence"
+    ax = plot(table, table * 0.9, table * 1.1, title="word " * 30)
+    inside_the_figure(ax)
+    shown = [t.get_text() for t in (*ax.get_xticklabels(), *ax.get_yticklabels())]
+    assert len(shown) == 7 and max(map(len, shown)) <= 26
+    assert not any("\n" in text or "\t" in text for text in shown)
+    assert not any(re.search(r"(?<!\\)\$", text) for text in shown)  # no mathematics
+    assert ax.bbox.width > 0.4 * ax.figure.bbox.width
+    assert ax.bbox.height > 0.3 * ax.figure.bbox.height
+
+
+@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
+def test_labels_of_the_same_ends_are_told_apart(plot: Any) -> None:
+    names = [f"a-rather-long-{i}-name.example.org" for i in range(3)]
+    table = a_table(3, 2, names)
+    ax = plot(table, table * 0.9, table * 1.1)
+    labels = ax.get_yticklabels() if plot is plot_heat_map else ax.get_xticklabels()
+    assert len({text.get_text() for text in labels}) == 3
+
+
+@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
+def test_axes_of_the_callers_own_keep_their_figure(plot: Any) -> None:
+    figure, ax = plt.subplots(figsize=(4.0, 3.0))
+    assert plot(TABLE, LOW, HIGH, ax=ax) is ax
+    assert figure.get_size_inches().tolist() == [4.0, 3.0]
+
+
+@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
+def test_variables_without_names(plot: Any) -> None:
+    table = TABLE.rename_axis(index=None, columns=None)
+    ax = plot(table, LOW, HIGH)
+    assert {ax.get_xlabel()[0], ax.get_ylabel()} == {"X", "Y"}
+
+
+@pytest.mark.parametrize("plot", [plot_heat_map, plot_mosaic])
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"table": TABLE.to_numpy()}, "table"),
+        ({"table": TABLE.iloc[:0]}, "table"),
+        ({"table": TABLE.replace(0.01, np.nan)}, "table.*finite"),
+        ({"lower": LOW.iloc[:1]}, "lower.*shape"),
+        ({"upper": "high"}, "upper"),
+        ({"lower": HIGH, "upper": LOW}, "must not exceed"),
+        ({"ax": 1}, "ax="),
+    ],
+)
+def test_refusals(plot: Any, change: dict[str, Any], match: str) -> None:
+    arguments = {"table": TABLE, "lower": LOW, "upper": HIGH} | change
+    with pytest.raises(InvalidArgument, match=match):
+        plot(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("change", "match"),
+    [
+        ({"table": TABLE - 0.02}, "simplex"),
+        ({"table": TABLE * 0.9}, "simplex"),
+        ({"z": Z[:1]}, "z="),
+        ({"cum_lower": np.zeros((2, 2))}, "cum_upper"),
+        ({"cum_lower": np.zeros((2, 3)), "cum_upper": np.ones((2, 3))}, "cum_lower"),
+    ],
+)
+def test_refusals_of_mosaics(change: dict[str, Any], match: str) -> None:
+    arguments = {"table": TABLE, "lower": LOW, "upper": HIGH} | change
+    with pytest.raises(InvalidArgument, match=match):
+        plot_mosaic(**arguments)
+
+
+def test_departures_must_be_numbers() -> None:
+    with pytest.raises(InvalidArgument, match="independence"):
+        plot_heat_map(TABLE, LOW, HIGH, independence=Z * np.nan)
+
+
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+@pytest.mark.parametrize("size", [(10.0, 4.0), (8.0, 5.0)])
+def test_axes_in_a_grid_keep_apart(layout: Any, size: tuple[float, float]) -> None:
+    """What stands right of a mosaic, its colour bar and the next axes do not overlap."""
+    figure, (first, second) = plt.subplots(1, 2, figsize=size, layout=layout)
+    plot_mosaic(TABLE, LOW, HIGH, ax=first, z=Z)
+    plot_heat_map(TABLE, LOW, HIGH, ax=second)
+    drawn(first)
+    scale, bar = first.child_axes[0], figure.axes[2]
+    assert scale.get_ylabel() == "cumulative conditional frequency"
+    assert scale.get_tightbbox().x1 <= bar.get_tightbbox().x0
+    assert bar.get_tightbbox().x1 <= second.bbox.x0
+    assert first.bbox.width > 0.2 * figure.bbox.width / 2

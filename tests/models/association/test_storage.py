@@ -1,0 +1,125 @@
+"""Results of joint tables that are stored, copied, and asked without their reports."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.variable_products import survey, taken
+
+import ldpstats as ldp
+from ldpstats.errors import NotAvailable
+from ldpstats.models.association.model import JOINT_ESTIMATORS
+
+STORED = sorted(set(JOINT_ESTIMATORS) - {"cvxpy"})
+
+
+@pytest.mark.parametrize("method", STORED)
+def test_json_keeps_everything(method: str) -> None:
+    x, y = survey()
+    results = ldp.AssociationModel(x, y, names=("p q", "r:s")).fit(method)
+    again = ldp.AssociationResults.from_json(results.to_json())
+    assert again.to_json() == results.to_json()
+    assert again.model is None
+    pd.testing.assert_frame_equal(again.table, results.table)
+    pd.testing.assert_frame_equal(again.linear_table, results.linear_table)
+    pd.testing.assert_frame_equal(again.linear_cov, results.linear_cov)
+    pd.testing.assert_frame_equal(again.cov_params(), results.cov_params())
+    pd.testing.assert_frame_equal(again.summary_frame(), results.summary_frame())
+    pd.testing.assert_frame_equal(again.conditional(), results.conditional())
+    for name, frame in results.margins().items():
+        pd.testing.assert_frame_equal(again.margins()[name], frame)
+    assert again.test_independence() == results.test_independence()
+    assert again.cramers_v() == results.cramers_v()
+    assert str(again.summary()) == str(results.summary())
+
+
+def test_results_of_a_file_say_what_they_lack() -> None:
+    x, y = survey()
+    model = ldp.AssociationModel(x, y)
+    results = model.fit()
+    again = ldp.AssociationResults.from_json(results.to_json())
+    for method in ("lr", "pearson", "bootstrap", "fpe16"):
+        with pytest.raises(NotAvailable, match="model="):
+            again.test_independence(method)
+    with pytest.raises(NotAvailable, match="model="):
+        again.test_independence(rng=np.random.default_rng(1), n_permutations=9)
+    with pytest.raises(NotAvailable, match="model="):
+        again.test_trend()
+    for method in ("lr", "wald", "fpe16"):
+        assert again.test_independence(method, model=model) == results.test_independence(method)
+    assert again.test_trend(model=model) == results.test_trend()
+
+
+def test_wald_test_of_a_file_needs_no_reports() -> None:
+    # of labels the unconstrained estimate and its covariance are all that it takes, and are stored
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
+    again = ldp.AssociationResults.from_json(results.to_json())
+    assert again.test_independence("wald") == results.test_independence("wald")
+    # that of candidates does not sum to one: the test takes better features of the reports
+    orr, rng = ldp.ORR(n_outputs=8, n_cohorts=16, epsilon=3.0), np.random.default_rng(0)
+    words = orr.privatize(rng.choice(["u", "v"], len(x.y)), rng)
+    results = ldp.AssociationModel(x, words, candidates=(None, ["u", "v"])).fit()
+    again = ldp.AssociationResults.from_json(results.to_json())
+    with pytest.raises(ldp.NotAvailable, match="model=model"):
+        again.test_independence("wald")
+    assert again.test_independence("wald", model=results.model).df == 2
+
+
+def test_copies_and_pickles_leave_the_reports_behind() -> None:
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
+    assert results.model is not None
+    for twin in (pickle.loads(pickle.dumps(results)), copy.copy(results), copy.deepcopy(results)):
+        assert twin.model is None
+        assert twin.to_json() == results.to_json()
+    assert results.model is not None
+
+
+def test_same_seed_same_summary() -> None:
+    texts = []
+    for _ in range(2):
+        x, y = survey(seed=11)
+        texts.append(str(ldp.AssociationModel(x, y).fit().summary()))
+    assert texts[0] == texts[1]
+    assert "x : y" in texts[0] or "Joint distribution of x and y" in texts[0]
+
+
+def test_large_tables_of_one_stratum_keep_their_standard_errors() -> None:
+    k = 50  # 2,500 cells
+    krr = ldp.KRR(k, epsilon=5.0)
+    rng = np.random.default_rng(1)
+    v = rng.integers(0, k, 5000)
+    model = ldp.AssociationModel(krr.privatize(v, rng), krr.privatize((v * 7) % k, rng))
+    results = model.fit("inversion")
+    assert results.table.shape == (k, k)
+    assert not results.linear_bse.isna().any()
+    assert "were not computed" not in str(results.summary())
+    test = results.test_independence("pearson")
+    assert test.pvalue < 1e-12
+    again = ldp.AssociationResults.from_json(results.to_json())
+    np.testing.assert_array_equal(again.linear_bse, results.linear_bse)
+
+
+def test_results_of_a_file_refuse_another_model() -> None:
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
+    again = ldp.AssociationResults.from_json(results.to_json())
+    other = ldp.AssociationModel(*survey(seed=77, n=300))
+    with pytest.raises(ldp.errors.LDPError, match="model"):
+        again.test_independence("lr", model=other)
+    with pytest.raises(ldp.errors.LDPError, match="model"):
+        again.test_independence("lr", model="x")
+
+
+def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> None:
+    x, y = survey()
+    results = ldp.AssociationModel(x, y).fit()
+    other = ldp.AssociationModel(x, taken(y, np.random.default_rng(0).permutation(len(y.y))))
+    for method in ("pearson", "lr", "score"):
+        with pytest.raises(ldp.InvalidArgument, match="other data"):
+            results.test_independence(method, model=other)

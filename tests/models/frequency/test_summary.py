@@ -1,0 +1,155 @@
+"""Summaries show every label and every estimate, whatever they are."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.iolib.summary import Summary
+from statsmodels.iolib.table import SimpleTable
+
+import ldpstats as ldp
+
+SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
+LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
+
+
+def fitted(labels: Any, counts: list[int], method: str | None = None) -> ldp.FrequencyResults:
+    return ldp.FrequencyModel(ldp.KRR(labels, epsilon=1.0).counts(counts)).fit(method)
+
+
+def unescaped(latex: str) -> set[str]:
+    """Special characters that LaTeX would not print: what is left after commands and markup."""
+    text = re.sub(r"(?m)^%\\caption.*$|^\\(begin|end)\{[a-z]+\}(\{[lcr]+\})?$", "", latex)
+    text = re.sub(r"\\(textbackslash|textasciicircum|textasciitilde|text(less|greater|bar))\{\}",
+                  "", text)  # fmt: skip
+    text = re.sub(r"\\[%_&#${}\\]", "", text)
+    text = re.sub(r"\\(textbf|toprule|midrule|bottomrule|newline)\b", "", text)
+    text = text.replace(" & ", " ")  # between cells
+    depth = text.count("{") - text.count("}")
+    return set(re.findall(r"[%_&#$^~\\<>|]", text)) | ({"{"} if depth else set())
+
+
+def test_latex_prints_every_character() -> None:
+    summary = fitted(SPECIAL, [500, 100, 100, 100, 100, 100]).summary()
+    latex = summary.as_latex()
+    assert unescaped(latex) == set()
+    assert r"\textbf{x\textasciicircum{}2}" in latex
+    assert r"\textbf{50\% \& more}" in latex  # escaped once
+    assert r"\textbf{\textbackslash{}input\{x\}\textasciitilde{}}" in latex
+    assert r"\textbf{\$x\$\textbar{}y}" in latex
+    assert r"95\% exact" in latex  # notes
+    assert summary._repr_latex_() == latex
+
+
+def test_the_check_of_latex_sees_what_statsmodels_leaves_alone() -> None:
+    summary = Summary()
+    summary.tables = [SimpleTable([["1"]], headers=["p"], stubs=["x^2"])]
+    summary.add_extra_txt(["95% of a_b"])
+    assert unescaped(summary.as_latex()) == {"^", "%", "_"}
+
+
+def test_html_holds_labels_and_notes_as_text() -> None:
+    summary = fitted(SPECIAL, [500, 100, 100, 100, 100, 100]).summary()
+    assert isinstance(summary, Summary)
+    page = summary.as_html()
+    assert "<script>" not in page and "&lt;script&gt;alert(1)&lt;/script&gt;" in page
+    assert "50% &amp; more" in page and "&amp;amp;" not in page
+    assert "p &gt; 0" in page  # a note
+    assert set(re.findall(r"</?(\w+)", page)) == {"table", "caption", "tr", "th", "td", "br"}
+    assert summary._repr_html_() == page
+    assert "<script>alert(1)</script>" in summary.as_text()  # text stays as it is
+
+
+def lines_of_tables(text: str) -> list[str]:
+    lines = text.split("\n\n")[0].split("\n")
+    return lines[1:]  # without the title
+
+
+def surveys() -> dict[str, ldp.FrequencyResults]:
+    exact = ldp.CustomMechanism(np.eye(3)).counts([570, 320, 110])
+    noisy = ldp.KRR(3, epsilon=1.0).counts([420, 330, 250])
+    many = ldp.KRR(3, epsilon=1.0).counts([4 * 10**15, 3 * 10**15, 2 * 10**15])
+    return {
+        "short": fitted(("a", "b", "c"), [420, 330, 250]),
+        "long labels": fitted(LONG, [420, 330, 250, 300]),
+        "infinite epsilon": ldp.FrequencyModel(exact).fit(),
+        "constrained": ldp.FrequencyModel(noisy).fit(constraints=lambda p: [p[0] == 0.4]),
+        "several": ldp.FrequencyModel([noisy, exact]).fit(),
+        "many reports": ldp.FrequencyModel(many).fit("inversion"),
+    }
+
+
+@pytest.mark.parametrize("name", list(surveys()))
+def test_header_and_table_have_one_width(name: str) -> None:
+    lines = lines_of_tables(surveys()[name].summary().as_text())
+    assert len({len(line) for line in lines}) == 1
+
+
+def test_the_table_is_widened_to_a_long_header() -> None:
+    results = replace(surveys()["short"], sources=("M" * 120,))
+    lines = lines_of_tables(results.summary().as_text())
+    assert len({len(line) for line in lines}) == 1 and len(lines[0]) > 120
+
+
+def test_labels_are_shown_on_one_line_and_shortened() -> None:
+    text = surveys()["long labels"].summary().as_text()
+    assert "\nwrapped and tabbed  " in text and "\t" not in text
+    assert f"\n{'x' * 25}...{'x' * 12} " in text
+    assert max(map(len, text.split("\n"))) < 125
+
+
+def test_header_says_what_was_fitted() -> None:
+    found = {name: results.summary().as_text() for name, results in surveys().items()}
+    assert re.search(r"Estimator: +mle, constrained  ", found["constrained"])
+    assert re.search(r"Estimator: +mle  ", found["short"])
+    assert "Epsilon (nats):" in found["short"] and "Epsilon, largest:" not in found["short"]
+    assert "Epsilon, largest:" in found["several"] and "Epsilon (nats):" not in found["several"]
+    assert "CustomMechanism(k=3, epsilon=inf)" in found["several"]
+
+
+BOUNDARY = "on the boundary"
+INTERIOR = "hold in the interior only"
+
+
+@pytest.mark.parametrize(
+    ("method", "expected"),
+    [
+        ("mle", (True, False)),
+        ("em", (True, False)),
+        ("cvxpy", (True, False)),
+        ("inversion", (False, False)),
+        *((m, (True, True)) for m in ("normalized", "projected", "thresholded", "nnls")),
+        ("composite", (True, True)),
+    ],
+)
+def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None:
+    results = replace(fitted(("a", "b", "c"), [1140, 480, 380]), method=method)
+    assert results.on_boundary
+    text = results.summary().as_text()
+    assert (BOUNDARY in text, INTERIOR in text) == expected
+    interior = replace(surveys()["short"], method=method).summary().as_text()
+    assert BOUNDARY not in interior and INTERIOR not in interior
+
+
+def test_intervals_cut_to_a_point_are_named() -> None:
+    below, above = "interval of b, c lay below 0;", "interval of a lay above 1;"
+    with pytest.warns(ldp.MisfitWarning):
+        results = fitted(("a", "b", "c"), [720, 80, 20])
+    text = results.summary().as_text()
+    assert below in " ".join(text.split()) and above in " ".join(text.split())
+    ends = results.conf_int()
+    assert (ends.lower < ends.upper).all()
+    np.testing.assert_array_equal(ends.lower[["b", "c"]], 0.0)
+    assert ends.upper["a"] == 1.0
+    for counts in ([420, 330, 250], [580, 210, 210]):
+        text = fitted(("a", "b", "c"), counts).summary().as_text()
+        assert below not in text and above not in text
+
+
+def test_the_largest_of_boolean_labels_is_shown() -> None:
+    text = fitted((True, False), [300, 700]).summary(max_rows=1).as_text()
+    assert "\nFalse " in text and "\nTrue " not in text
