@@ -175,7 +175,7 @@ class Client(SingleDevice):
     def privatize(self, values: object, missing: str = "raise") -> Any:
         """Privatise several answers; each spends a report.
 
-        So does a missing answer that is counted, since it is told. For the answers of many
+        So does a missing answer that is counted, since the count shows it. For the answers of many
         respondents use `Mechanism.collector`.
         """
         return self._drawn(values, missing)

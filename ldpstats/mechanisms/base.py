@@ -169,7 +169,7 @@ class Mechanism(Instrument[Client, Collector]):
         UnknownCategory
             For a value that is not one of `categories`.
         InvalidArgument
-            For missing values (unless counted) or an `rng` that is no Generator.
+            For missing values (unless counted) or an `rng` that is not a Generator.
 
         Examples
         --------
@@ -230,7 +230,7 @@ class Mechanism(Instrument[Client, Collector]):
         Raises
         ------
         InvalidArgument
-            For p that is no distribution, or n that is no whole number.
+            If p is not a distribution, or n is not a whole number.
 
         Examples
         --------

@@ -71,7 +71,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     InvalidArgument
         Where `keep` holds all categories, none, or one twice, or `other` is among them.
     UnknownCategory
-        Where `keep` holds what is no category.
+        If `keep` holds an unknown category.
     NotAvailable
         Where lumping is not exact, so that reports of "Other" have no known law: for hashed
         answers, and channels whose lumped categories remain different.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,8 @@ class AnswerHash:
     n_cohorts: int
     n_owned: int
     n_cells: int
+    is_known: ClassVar[bool] = True
+    is_compiled: ClassVar[bool] = True  # whether the kernels compute it
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         """Cells of strings before repetitions are marked, shape (C, S, h)."""
@@ -46,11 +48,13 @@ class AnswerHash:
 class MD5Hash(AnswerHash):
     """The hash of google/rappor's Python client."""
 
+    is_compiled = False
+
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         return md5_cells(labels, self.n_cohorts, self.n_owned, self.n_cells, name)
 
     def own(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        hash_strings("values", strings)  # refuses what is no UTF-8 string, in its place
+        hash_strings("values", strings)  # names the first entry that is not a UTF-8 string
         own = np.empty((len(strings), self.n_owned), dtype=np.int64)
         by_cohort = np.argsort(cohort, kind="stable")
         ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
@@ -67,6 +71,8 @@ class UnknownHash(AnswerHash):
     """A hash that only the clients know."""
 
     mechanism: str
+    is_known = False
+    is_compiled = False
 
     def table(self, name: str, labels: pd.Index[Any]) -> Array:
         raise self._refusal()

@@ -54,7 +54,7 @@ class CandidateMap:
     Raises
     ------
     InvalidArgument
-        For labels that are no distinct strings, and cells of another shape, or no integers.
+        If the labels are not distinct strings, or the cells have another shape or are not integers.
 
     Examples
     --------
@@ -261,8 +261,8 @@ class Hashed(Mechanism):
         UnknownCategory
             For a value that is not in the alphabet, if there is one.
         InvalidArgument
-            For missing values (unless counted), an `rng` that is no Generator, or cohorts that are
-            too many, too few or do not exist.
+            For missing values (unless counted), an `rng` that is not a Generator, or cohorts
+            that are too many, too few or do not exist.
 
         Examples
         --------

@@ -107,7 +107,7 @@ class RAPPORClient(SingleDevice):
         Raises
         ------
         InvalidArgument
-            For a value that is no string, over an open alphabet.
+            If the value is not a string, over an open alphabet.
         UnknownCategory
             For a value that is not in the alphabet.
         BudgetSpent
@@ -169,7 +169,7 @@ class RAPPORClient(SingleDevice):
         Raises
         ------
         InvalidArgument
-            For a document that is no such state, or that 0.1.0 wrote.
+            If the document is not such a state, or 0.1.0 wrote it.
         MechanismMismatch
             For the state of a client with other parameters.
         """

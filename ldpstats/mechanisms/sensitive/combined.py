@@ -63,7 +63,7 @@ def withhold(reports: Reports, sensitive: Any = None, label: Any = "withheld") -
 
     Notes
     -----
-    Categories that are not sensitive are told apart by the reports that are withheld and by no
+    Categories that are not sensitive differ only in the reports that are withheld and in no
     others: with two or more, a fit raises `NotIdentified` unless another source in the same list
     tells them apart.
 

@@ -217,7 +217,7 @@ class PUM(Specified):
             For an unknown tag, arrays of another length, or a respondent with one category under
             two tags.
         UnknownCategory
-            For a value that is no category.
+            For an unknown category.
         """
         codes = np.array(encode("values", values, self.categories)[0])
         k, owned = len(self.categories), np.full(codes.size, -1)
@@ -409,7 +409,7 @@ def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[
     except Exception:  # any: its message may show what was given
         pass
     # raised out here, where that exception is no context of it
-    raise InvalidArgument("tags", tag, "was given something that is none of the categories")
+    raise InvalidArgument("tags", tag, "was given an unknown category")
 
 
 def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:

@@ -49,7 +49,7 @@ class URAP(Mechanism):
         Privacy of one report, in nats.
     theta : float, optional
         P(own bit = 1) of a sensitive category, in (0, 1); ``e^{eps/2} / (1 + e^{eps/2})`` by
-        default. `utility.best_theta` finds the one with the smallest expected loss.
+        default. `planning.best_theta` finds the one with the smallest expected loss.
 
     Raises
     ------
@@ -63,7 +63,7 @@ class URAP(Mechanism):
     -----
     A report is kept as the bits of the sensitive categories, packed, and the number of the revealed
     category after them (0 for none): see `Reports.y`. Counts of revealed answers are plain numbers;
-    the noise that came with them says nothing of the answer, and only its sums are kept, for the
+    the noise around them does not depend on the answer, and only its sums are kept, for the
     linear estimate. As text, in files, a report has a bit for each category, in category order.
 
     Examples
@@ -117,7 +117,7 @@ class URAP(Mechanism):
             return 0.0
         if self.theta is None:
             return float(np.exp(-self.epsilon / 2))
-        return float(1.0 - self.theta + self.theta * np.exp(-self.epsilon))  # told may be near one
+        return float(1.0 - self.theta + self.theta * np.exp(-self.epsilon))
 
     @property
     def told(self) -> float:
@@ -185,7 +185,7 @@ class URAP(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         S = self._at.size
         own, other, told = self._thresholds()
-        # what is not sensitive owns one more bit, set where the answer is revealed
+        # the others own one more bit, which is set where the answer is revealed
         place = np.full(self.k, S)
         place[self._at] = np.arange(S)
         number = np.zeros(self.k, dtype=np.int64)

@@ -51,7 +51,7 @@ class GramLayout:
     Raises
     ------
     InvalidArgument
-        For a length that is no multiple of the gram, or of one gram alone; an alphabet with a
+        For a length that is not a multiple of the gram, or is one gram; an alphabet with a
         character twice, with the pad, or without an order; a step that leaves characters out.
 
     Examples

@@ -78,7 +78,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     split : sequence of three numbers, optional
         Shares of epsilon that the string, the first and the second gram get; they add up to one,
         those of the grams are equal. A third each by default, as in FPE16;
-        `utility.plan_dictionary` recommends better ones.
+        `planning.plan_dictionary` recommends better ones.
     gram_mechanism : Mechanism or {"best", "krr", "oue", "orr", "rappor"}, optional
         How grams are privatised: over all grams or, hashed, over any strings. By default "best",
         see `ldpstats.models.dictionary.mechanisms.gram_mechanism`.
@@ -97,8 +97,8 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     Raises
     ------
     InvalidArgument
-        For a length that is no multiple of the gram, an alphabet with the pad, budgets that do not
-        add up, or mechanisms that cannot carry grams or strings.
+        For a length that is not a multiple of the gram, an alphabet with the pad, budgets that do
+        not add up, or mechanisms that cannot carry grams or strings.
 
     Examples
     --------

@@ -11,7 +11,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.kernels import hashing as hash_kernels
-from ldpstats.models.dictionary.search import evidence, owners, pairs, screening
+from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
 from ldpstats.models.dictionary.search import paths as search
 from ldpstats.models.dictionary.search.owners import OwnedCells
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
@@ -150,19 +150,19 @@ def test_grams_are_not_lost_by_leaving_out_scans(
     reports, counts = survey_of(mechanism, seed)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     scans: list[int] = []
-    scan = screening._scan
+    scan = hashed_grams._scan
 
     def counted(positions: Any, *others: Any) -> None:
         scans.append(len(positions))
         scan(positions, *others)
 
-    monkeypatch.setattr(screening, "_scan", counted)
+    monkeypatch.setattr(hashed_grams, "_scan", counted)
     few = screen(*given)
-    assert sum(scans) < 3 * screening._SCANS  # three positions
+    assert sum(scans) < 3 * hashed_grams._SCANS  # three positions
     scans.clear()
-    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: False)
+    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: False)
     every = screen(*given)
-    assert scans == [3] * screening._SCANS
+    assert scans == [3] * hashed_grams._SCANS
     for one, other in zip(few, every, strict=True):
         assert one.grams.tolist() == other.grams.tolist()
         assert np.abs(one.z - other.z).max() < CLOSE
@@ -172,7 +172,7 @@ def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> Non
     reports, counts = survey_of(GRAMS[1], seed=1)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     every = screen(*given)
-    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: True)
+    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: True)
     one = screen(*given)
     assert [kept.grams.tolist() for kept in one] != [kept.grams.tolist() for kept in every]
 
@@ -180,9 +180,9 @@ def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_frequent_gram_that_turns_out_not_to_be_is_still_looked_at() -> None:
     reports, counts = survey_of(GRAMS[0])
     mechanism, layout = reports.survey.gram_mechanism, reports.survey.layout
-    position = screening._Position.of(mechanism, counts[0], layout)
+    position = hashed_grams._Position.of(mechanism, counts[0], layout)
     position.heavy = np.array(["hh", "ab"])  # "hh" is in no string, "ab" in half of them
-    screening._scan([position], layout, 4.0, 100)
+    hashed_grams._scan([position], layout, 4.0, 100)
     assert {"hh", "ab"} <= set(position.grams.tolist())
 
 
