@@ -117,6 +117,7 @@ class URAP(Mechanism):
             return 0.0
         if self.theta is None:
             return float(np.exp(-self.epsilon / 2))
+        # `told` may be near one
         return float(1.0 - self.theta + self.theta * np.exp(-self.epsilon))
 
     @property

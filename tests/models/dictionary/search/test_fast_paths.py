@@ -11,6 +11,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.kernels import hashing as hash_kernels
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
 from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
 from ldpstats.models.dictionary.search import paths as search
 from ldpstats.models.dictionary.search.owners import OwnedCells
@@ -89,7 +90,7 @@ def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: object) -> None:
         raise AssertionError("cells were stored")
 
-    monkeypatch.setattr(ldp.ORR, "hashes", refuse)
+    monkeypatch.setattr(AnswerHash, "table", refuse)
     fused = OwnedCells(mechanism, strings).sums(v)
     expected = [HashDesign(stored, 6).owners(values.reshape(-1)) for values in v]
     assert np.abs(fused - expected).max() < CLOSE
