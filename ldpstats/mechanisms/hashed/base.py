@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,7 +12,6 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import (
-    as_array,
     counts_vector,
     one_of,
     positive_integer,
@@ -25,6 +23,7 @@ from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, Permutations, listed_cells
+from ldpstats.mechanisms.hashed.candidates import CandidateMap, candidate_labels
 from ldpstats.mechanisms.hashed.hashing import distinct_cells, mix64
 from ldpstats.problems.hash_design import HashDesign, undetermined
 from ldpstats.problems.hashed.cohorts import CohortSource, Noise
@@ -33,50 +32,11 @@ from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["CandidateMap", "CellLaw", "Hashed"]
+__all__ = ["CellLaw", "Hashed"]
 
 Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateMap:
-    """Candidates whose cells are given, not computed: for reports of clients with another hash.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        S distinct candidates.
-    cells : array of int, shape (C, S, h)
-        Cells (labels, or bits from 0) that each candidate owns in each cohort.
-
-    Raises
-    ------
-    InvalidArgument
-        If the labels are not distinct strings, or the cells have another shape or are not integers.
-
-    Examples
-    --------
-    >>> candidates = CandidateMap(("a", "b"), np.array([[[0, 1], [2, 3]]]))
-    >>> len(candidates.labels)
-    2
-    """
-
-    labels: Any
-    cells: Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", candidate_labels(self.labels))
-        size = len(self.labels)
-        cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
-        if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
-            raise InvalidArgument(
-                "cells",
-                f"array of {cells.dtype}, shape {cells.shape}",
-                f"must be integers, of shape (C, {size}, h)",
-            )
-        object.__setattr__(self, "cells", cells)
 
 
 @dataclass(frozen=True)
@@ -99,25 +59,6 @@ class CellLaw:
     def mean(self) -> float:
         """For an answer that hashes anywhere."""
         return self.low + (self.high - self.low) * self.shared
-
-
-def candidate_labels(candidates: object) -> pd.Index[Any]:
-    """Check a list of candidates: distinct strings, at least one."""
-    if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
-        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
-    if isinstance(candidates, Iterator):  # they are looked at more than once
-        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
-    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
-        candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
-    labels = as_labels("candidates", candidates, least=1)
-    for i, label in enumerate(labels.tolist()):
-        if not isinstance(label, str):
-            raise InvalidArgument(
-                f"candidates[{i}]",
-                label,
-                "must be a string, as the answers of an open alphabet are",
-            )
-    return labels
 
 
 class Hashed(Mechanism):

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +15,17 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.channels.combined import Mapped
-from ldpstats.clients.budget import Budget, opened_budget
-from ldpstats.clients.device import Device, plain
-from ldpstats.clients.secrecy import HIDDEN, bare, secretive
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.secrecy import bare
 from ldpstats.clients.specification import Specified, check_fingerprint, check_format
-from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.reports.single import Reports
-from ldpstats.sampling.words import Words, simulation_words
+from ldpstats.sampling.words import simulation_words
 
-__all__ = ["PUM", "PUMClient"]
+__all__ = ["PUM"]
 
 Array = npt.NDArray[Any]
 
@@ -330,73 +330,6 @@ class PUM(Specified):
 
     def __str__(self) -> str:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
-
-
-class PUMClient(Device):
-    """One respondent's device under a `PUM`: keeps her own categories to itself.
-
-    Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
-    representation, message, traceback or specification, and the object refuses to be copied or
-    pickled. A category that is neither sensitive for all nor one of her own is not protected. The
-    client makes as many reports as it was allowed, one by default; together they are
-    `total_epsilon` private.
-    """
-
-    __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")
-
-    mechanism: URR | URAP
-
-    def __init__(
-        self,
-        common: URR | URAP,
-        preprocessor: npt.NDArray[np.int64],
-        k: int,
-        words: Words,
-        budget: Budget,
-    ) -> None:
-        secret = preprocessor.copy()
-
-        def report(code: int) -> Any:
-            # by its code: a label would be looked up again, in a time that depends on its type
-            return plain(
-                common.report_labels(Reports(common.sample(secret[[code]], words), common))[0]
-            )
-
-        self.mechanism = common
-        self._answers = common.categories[:k]
-        self._budget = budget
-        self._report = report
-
-    def _epsilon(self) -> float:
-        return float(self.mechanism.epsilon)
-
-    @secretive
-    def report(self, value: object) -> Any:
-        """One privatised report: plain Python that `json.dumps` takes.
-
-        Raises
-        ------
-        UnknownCategory
-            If the value is not one of the categories of true answers.
-        BudgetSpent
-            If no report is left.
-        """
-        return self._budget.spend(lambda: self._report(self._code(value)), lambda _: 1)
-
-    def _code(self, value: object) -> int:
-        """Position of an answer; messages do not show it."""
-        try:
-            return int(encode("value", [value], self._answers)[0][0])
-        except InvalidArgument:
-            pass
-        remedy = f"is none of the {len(self._answers)} categories of answers"
-        raise UnknownCategory("value", HIDDEN, remedy)
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotAvailable(
-            "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
-            "secret; make it anew on her device"
-        )
 
 
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:

@@ -13,7 +13,7 @@ import pandas as pd
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.answer_hash import listed_cells
-from ldpstats.mechanisms.hashed.base import CandidateMap
+from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.search.screening import ScreenedGrams
