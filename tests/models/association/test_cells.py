@@ -187,7 +187,7 @@ def test_a_rare_cell_has_a_skewed_interval(epsilon: float, k: int, p: float, bef
     low, high = results.conf_int(clip=False).iloc[0]
     estimate = results.linear_params.iloc[0]
     assert high - estimate > 1.3 * (estimate - low)  # a Wald interval is symmetric
-    assert "FEW REPORTS: 1 of" in str(results.summary())
+    assert "WARNING: 1 of" in str(results.summary())
     assert "(0 : 0:" in str(results.summary())
     assert results.smallest_expected > 10.0  # under independence there are many
     np.testing.assert_allclose(
@@ -208,7 +208,7 @@ def test_effective_reports_of_labels_are_about_those_of_the_combination() -> Non
 
 def test_nothing_is_said_of_cells_with_many_reports() -> None:
     results = fitted((ldp.KRR(3, epsilon=4.0),) * 2, np.full((3, 3), 1 / 9), 2000, 2)
-    assert "FEW REPORTS" not in str(results.summary())
+    assert "fewer than ten reports" not in str(results.summary())
     assert "score intervals with skewness" in str(results.summary())
 
 
@@ -239,7 +239,7 @@ def test_estimates_outside_their_intervals_are_named() -> None:
         results = fitted((krr, krr), dominant(5, 5), 400, seed)
         ends, p = results.conf_int(0.5), results.params
         outside = int(np.sum((p < ends["lower"] - 1e-9) | (p > ends["upper"] + 1e-9)))
-        note = f"NOTE: {outside} of 25 intervals do not hold the maximum likelihood estimate"
+        note = f"NOTE: {outside} of 25 intervals do not contain the maximum likelihood estimate"
         assert (note in str(results.summary(alpha=0.5))) == (outside > 0)
         said += outside
     assert said > 0

@@ -45,7 +45,7 @@ def test_lasso_estimates_the_selected_and_tests_all() -> None:
     np.testing.assert_allclose(results.params.iloc[at], alone.params, rtol=0, atol=1e-12)
     V = results.linear_cov / results.dispersion
     np.testing.assert_allclose(V, alone.linear_cov / alone.dispersion, rtol=1e-9)
-    assert "Post-selection" in str(results.summary())
+    assert "had been chosen in advance" in str(results.summary())
     assert np.isnan(np.delete(results.conf_int().to_numpy(), at, axis=0)).all()
     assert results.t_test("w0 = w1").pvalue < 0.05
     with pytest.raises(ldp.NotAvailable, match="not selected"):

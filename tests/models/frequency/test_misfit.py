@@ -66,7 +66,7 @@ def test_associations_warn_by_variable() -> None:
     with pytest.warns(ldp.MisfitWarning, match="^job: goodness of fit") as caught:
         results = model.fit()
     assert len(caught) == 1 and caught[0].filename == __file__
-    assert "DOUBTFUL: the reports of job" in results.summary().as_text()
+    assert "WARNING: the reports of job contradict" in results.summary().as_text()
     assert "reports of paid" not in results.summary().as_text()
 
 
