@@ -30,7 +30,12 @@ class Procedure:
 
     draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
     message: Callable[[Any], Any]  # what is sent for one report, in plain Python
-    epsilon: float  # of one report, in nats; inf where no category is sensitive
+    spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of one report, in nats; inf where no category is sensitive."""
+        return self.spent()
 
 
 @dataclass(frozen=True)

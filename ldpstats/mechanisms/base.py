@@ -191,10 +191,12 @@ class Mechanism(Instrument[Client, Collector]):
 
     @property
     def procedure(self) -> Procedure:
-        spent = self.epsilon
+        return Procedure(self._report, self._message, self._spent)
+
+    def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
-            spent = float("inf")
-        return Procedure(self._report, self._message, spent)
+            return float("inf")
+        return self.epsilon
 
     def _most_cohorts(self) -> int:
         return self.n_cohorts

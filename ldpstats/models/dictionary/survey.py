@@ -227,8 +227,11 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 
     @property
     def procedure(self) -> Procedure:
+        return Procedure(self._report, self._message, self._spent)
+
+    def _spent(self) -> float:
         assert self.epsilon is not None
-        return Procedure(self._report, self._message, self.epsilon)
+        return self.epsilon
 
     def _most_cohorts(self) -> int:
         return max(mechanism.n_cohorts for mechanism in self.mechanisms)
