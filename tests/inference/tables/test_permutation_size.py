@@ -27,7 +27,7 @@ from ldpstats.inference.tables.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.models.association.independence import score_test
+from ldpstats.models.association.score import score_test
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.simplex import project_simplex
 
@@ -123,7 +123,7 @@ def pvalues(models: Iterator[ldp.AssociationModel]) -> dict[str, list[float]]:
     """p-values of independence and of trend, and those of the chi-square and the normal law."""
     found: dict[str, list[float]] = {"score": [], "chi-square": [], "trend": [], "normal": []}
     for model in models:
-        features = score_test(model, None)
+        features = score_test(model.evidence, None)
         found["score"].append(features.pvalue)
         found["chi-square"].append(float(chi2_pvalue(features.statistic, features.df)))
         trend = model.test_trend(*(np.arange(k) for k in model.sizes))
@@ -204,7 +204,7 @@ def test_size_of_mutual_independence(replications: Callable[[int], int]) -> None
     rng, found, plain = np.random.default_rng(23), [], []
     for _ in range(replications(2500)):
         reports = [ldp.KRR(len(p), 4.0).privatize(answers(p, 200, rng), rng) for p in laws]
-        test = score_test(ldp.AssociationModel(*reports), None)
+        test = score_test(ldp.AssociationModel(*reports).evidence, None)
         found.append(test.pvalue)
         plain.append(float(chi2_pvalue(test.statistic, test.df)))
     assert_held(found)
