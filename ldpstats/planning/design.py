@@ -74,8 +74,8 @@ def expected_loss(
     NotIdentified
         Where the design cannot tell the candidates apart.
     InvalidArgument
-        For p that is no distribution over the candidates, n that is no positive integer, or what is
-        no mechanism.
+        If p is not a distribution over the candidates, n is not a positive integer, or the
+        mechanism is not one.
 
     Examples
     --------

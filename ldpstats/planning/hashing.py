@@ -64,7 +64,7 @@ def collision_probability(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> fl
     Raises
     ------
     InvalidArgument
-        For numbers that are no positive integers, or fewer than 2 cells.
+        If a number is not a positive integer, or there are fewer than 2 cells.
 
     Examples
     --------
@@ -194,7 +194,7 @@ def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
     more hashes differ in size where hashes name the same bit, and all ``k C`` bits count.
 
     The frequencies of S candidates are determined only if S is at most this rank. Over an open
-    alphabet the share of the answers that are no candidates is one more unknown, and with one hash
+    alphabet the share of the answers outside the list is one more unknown, and with one hash
     it takes one equation: S + 1 must be at most the rank. Random hashes reach the rank or nearly.
 
     Parameters

@@ -138,8 +138,8 @@ def urap_worst_distribution(
 
     It is uniform on the N categories that are not sensitive, at the default theta, up to
     epsilon = 2 ln(N/2 + 1) for the l2 and up to 2 arsinh(N/2), which is more, for the l1 loss.
-    Beyond, where MK19 says nothing, it gives the sensitive categories a share. Proposition 8 asks
-    for at least as many other as sensitive categories, which is not needed.
+    Beyond, a case that MK19 leaves out, it gives the sensitive categories a share. Proposition
+    8 asks for at least as many other as sensitive categories, which is not needed.
 
     Parameters
     ----------
