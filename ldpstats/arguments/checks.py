@@ -39,7 +39,7 @@ _MOST_REPLICATES = 10_000_000
 
 
 def real_number(name: str, value: object, remedy: str) -> float:
-    """Return a real number, infinity and NaN included, as a float; text and truth are none."""
+    """Return a real number, infinity and NaN included, as a float; refuse text and booleans."""
     # numpy's durations count as integers
     if isinstance(value, bool | np.timedelta64) or not isinstance(value, Real | Decimal):
         raise InvalidArgument(name, value, remedy)
@@ -50,10 +50,7 @@ def real_number(name: str, value: object, remedy: str) -> float:
 
 
 def positive_epsilon(name: str, value: object) -> float:
-    """Return an epsilon as a float, in the range in which channels are exact in double precision.
-
-    Below it no report says anything, above it no report protects anything.
-    """
+    """Return an epsilon in the range for which channels are exact in double precision."""
     low, high = EPSILON_RANGE
     remedy = f"must be a number from {low:g} to {high:g} (in nats), for example 1.0"
     number = real_number(name, value, remedy)
@@ -86,7 +83,7 @@ def probability(name: str, value: object, *, zero: bool = True, one: bool = True
 
 
 def level(alpha: object) -> float:
-    """Return a significance level in (0, 1), of which a half is still a number."""
+    """Return a significance level in (0, 1), of which small fractions do not underflow."""
     remedy = "must lie strictly between 0 and 1, for example 0.05"
     number = real_number("alpha", alpha, remedy)
     if not _LEAST_LEVEL <= number < 1.0:
@@ -107,7 +104,7 @@ def positive_integer(name: str, value: object, least: int = 1) -> int:
 
 
 def replicates(name: str, value: object, least: int = 1) -> int:
-    """Return how often something is drawn at random: not so often that it would take for ever."""
+    """Return a number of random draws, bounded so that the work ends."""
     number = positive_integer(name, value, least)
     if number > _MOST_REPLICATES:
         raise InvalidArgument(name, value, f"must be at most {_MOST_REPLICATES}")
@@ -133,7 +130,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
 
 
 def listed(name: str, value: object, remedy: str) -> list[Any]:
-    """Return the elements of an ordered collection that is no text; anything else is refused."""
+    """Return the elements of an ordered collection other than text; refuse anything else."""
     unordered = isinstance(value, str | bytes | set | frozenset | Mapping)
     if unordered or not isinstance(value, Iterable):
         raise InvalidArgument(name, value, remedy)
@@ -144,10 +141,7 @@ def listed(name: str, value: object, remedy: str) -> list[Any]:
 
 
 def as_array(name: str, value: object, remedy: str) -> Array:
-    """Return an array of a caller's argument; what cannot be made one is refused.
-
-    So is a masked entry, which would count as if it were not masked.
-    """
+    """Return an argument as an array; refuse what cannot become one, and masked entries."""
     if isinstance(value, np.ma.MaskedArray) and np.ma.is_masked(value):
         raise InvalidArgument(name, value, f"must not be masked: {remedy}")
     try:
@@ -159,7 +153,7 @@ def as_array(name: str, value: object, remedy: str) -> Array:
 def numbers(
     name: str, value: object, remedy: str, shape: tuple[int, ...] | None = None
 ) -> npt.NDArray[np.float64]:
-    """Return real numbers as float64, of a shape if one is given; text is no number."""
+    """Return real numbers as float64, of the given shape if any; refuse text."""
     array = as_array(name, value, remedy)
     if shape is not None and array.shape != shape:
         raise InvalidArgument(name, f"array of shape {array.shape}", remedy)
@@ -195,11 +189,9 @@ def counts_vector(name: str, value: object, shape: tuple[int, ...]) -> npt.NDArr
 
 
 def reports_in_all(name: str, n: Array) -> int:
-    """Return the sum of non-negative counts; refused from 2**53 on, where sums are not exact.
-
-    Whole numbers in int64 would wrap around at 2**63.
-    """
-    total = float(np.sum(n, dtype=np.float64))  # exact below 2**53, and no smaller than it above
+    """Return the sum of non-negative counts; refuse 2**53 or more, where sums are not exact."""
+    # in float64, as int64 wraps around at 2**63: exact below 2**53, and at least 2**53 above
+    total = float(np.sum(n, dtype=np.float64))
     if total >= 2.0**53:
         remedy = "must be fewer than 2**53 reports in all, beyond which sums are not exact"
         raise InvalidArgument(name, int(total), remedy)

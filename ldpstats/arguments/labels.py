@@ -130,7 +130,7 @@ def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
     try:
         return series.isna().to_numpy()
     except (ArithmeticError, TypeError):  # a signalling NaN, bytes without a type
-        remedy = "holds what is neither a label nor missing"
+        remedy = "holds a value that is neither a label nor missing"
         raise InvalidArgument(name, series.tolist(), remedy) from None
 
 
@@ -233,16 +233,16 @@ def _codes(present: pd.Series[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int
         return np.where((values >= 0) & (values < len(labels)), values, -1).astype(np.int64)
     if labels.dtype == object:
         return _positions(pd.Index(present, dtype=object), labels)
-    if present.dtype == bool:  # True is no label 1
+    if present.dtype == bool:  # True is not the label 1
         return np.full(len(present), -1, dtype=np.int64)
     return _positions(pd.Index(present), labels)
 
 
 def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
-    """Positions of values among `labels`, -1 for those that are none of them."""
+    """Positions of values among `labels`, -1 where absent."""
     if not isinstance(labels, pd.RangeIndex) or len(labels) <= _MANY_LABELS:
         return np.asarray(labels.get_indexer(values)).astype(np.int64)
-    # pandas would list all labels to look for these: it is to look among a few of them
+    # pandas would list all labels: look among the few that are near instead
     k, numbers = len(labels), (int, float, np.integer, np.floating)
     inside = (v for v in values.tolist() if isinstance(v, numbers) and 0 <= v < k)
     near = np.array(sorted({int(v) for v in inside}), dtype=np.int64)
@@ -256,10 +256,9 @@ def _preview(labels: pd.Index[Any]) -> str:
 
 
 def align(name: str, values: object, labels: pd.Index[Any], absent: float | None = None) -> Any:
-    """Put a Series in the order of `labels`; leave anything else as it is.
+    """Put a Series in the order of `labels`, absent ones filled; leave anything else as it is.
 
-    Labels that the Series lacks get the value `absent`; None refuses that. Values that are missing
-    from a Series that has their label stay missing, for the caller to refuse.
+    Labels may be absent only if `absent` is given. Missing values stay, for the caller to refuse.
     """
     if not isinstance(values, pd.Series):
         return values
@@ -270,7 +269,7 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         raise InvalidArgument(
             name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
         )
-    if not pd.api.types.is_numeric_dtype(values.dtype):  # what cannot be filled with a number
+    if not pd.api.types.is_numeric_dtype(values.dtype):  # cannot be filled with a number
         values = pd.Series(values.to_numpy(), index=given, dtype=object)
     # only what is absent is filled: a missing value that was given stays missing
     found = values.set_axis(given.astype(object)).reindex(labels.astype(object), fill_value=absent)

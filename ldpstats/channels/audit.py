@@ -13,7 +13,7 @@ from ldpstats.channels.certificate import Guarded, as_channel
 
 __all__ = ["Audit", "epsilon"]
 
-_NO_PRIVACY = "\n  WARNING: no privacy; some report tells an answer that should be protected"
+_NO_PRIVACY = "\n  WARNING: no privacy: some report reveals an answer that should be protected"
 
 
 @dataclass(frozen=True)
@@ -29,14 +29,13 @@ class Audit:
     channel : float
         Largest log ratio of two entries in a column of Q, in double precision.
     sampler : float
-        The same of the law that the sampler's 64-bit integer thresholds realise exactly. It is
-        rounded towards more privacy where the mechanism has a threshold, so it does not exceed
-        the declared value by more than double rounding.
+        The same for the exact law of the sampler's 64-bit integer thresholds. Thresholds are
+        rounded towards more privacy, so it exceeds the declared value by rounding error at most.
     lifetime : float, optional
         For a mechanism whose client remembers, epsilon of all reports of one answer together.
     sensitive : tuple of int, optional
-        Number of sensitive categories and of all, where only the former are protected: all values
-        are then those of utility-optimised LDP (see `uldp`).
+        Numbers of sensitive and of all categories, if only the former are protected; all values are
+        then those of utility-optimised LDP (see `uldp`).
 
     Examples
     --------
@@ -62,7 +61,7 @@ class Audit:
 
     @property
     def private(self) -> bool:
-        """Whether all that should be protected is: epsilon is finite, and of some category."""
+        """Whether epsilon is finite and protects at least one category."""
         return bool(np.isfinite(self.declared)) and (
             self.sensitive is None or self.sensitive[0] > 0
         )

@@ -20,16 +20,11 @@ _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as f
 
 @dataclass(frozen=True, eq=False)
 class OutputClasses:
-    """Reports, or classes of reports that tell categories apart alike.
+    """Reports, or classes of reports that distinguish categories equally well; arrays (c,).
 
-    Parameters
-    ----------
-    log_ratio : array, shape (c,)
-        Largest ``ln Q[x, y] / Q[x', y]`` over x and x', in nats; inf where one is impossible.
-    sole : array of int, shape (c,)
-        The category that alone can make the report; -1 where more than one can, or none.
-    size : array, shape (c,)
-        Number of reports in the class; 0 for a report that no category can make.
+    `log_ratio` is the largest ``ln Q[x, y] / Q[x', y]`` over x and x', in nats; inf where one is
+    impossible. `sole` is the category that alone can make the report; -1 where several or none can.
+    `size` is the number of reports in the class; 0 for a report that no category can make.
     """
 
     log_ratio: Array
@@ -46,7 +41,7 @@ class OutputClasses:
 
 
 def n_patterns(n_bits: int) -> float:
-    """Number of patterns of bits; inf where it is beyond floats."""
+    """Number of patterns of bits; inf where it overflows."""
     return 2.0**n_bits if n_bits < 1024 else np.inf
 
 
@@ -60,7 +55,7 @@ class Channel(ABC):
 
     @abstractmethod
     def _matrix(self) -> Array:
-        """The dense (k, l) matrix, once its size has been found acceptable."""
+        """The dense (k, l) matrix; `matrix` checks its size first."""
 
     @abstractmethod
     def rows(self, y: Any) -> Rows:
@@ -71,7 +66,7 @@ class Channel(ABC):
         """Largest ``ln Q[x, y] / Q[x', y]`` over x, x', y, in nats; inf where one is impossible."""
 
     def output_classes(self) -> OutputClasses:
-        """What each report, or class of reports, tells apart: see `ldpstats.privacy.uldp`."""
+        """What each report, or class of reports, distinguishes: see `privacy.uldp`."""
         Q = self.matrix()
         high, low = Q.max(axis=0), Q.min(axis=0)
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -112,9 +107,9 @@ class Channel(ABC):
         Raises
         ------
         NotAvailable
-            Where the possible reports can neither be listed nor be summed over.
+            If the possible reports can be neither listed nor summed over.
         InvalidArgument
-            Where a report that some category makes has probability zero under p.
+            If a possible report has probability zero under p.
         """
         Q, m = self._emitted(p)
         return np.asarray((Q / m) @ Q.T)

@@ -29,19 +29,11 @@ _LEFT, _RIGHT = 1e-17, 45.0  # where t d is as good as zero, and where exp(-t d)
 
 @dataclass(frozen=True, eq=False)
 class BitScores:
-    """The law of reports in which each category owns at most one bit.
+    """The law of reports in which each category owns at most one bit; arrays (k,).
 
-    Parameters
-    ----------
-    constant, gain : array, shape (k,)
-        Likelihood ``constant_x + gain_x y_x`` of a report under category x, over that of noise;
-        both at least zero. The gain is zero for a category that owns no bit.
-    noise, own : array, shape (k,)
-        P(bit x = 1) where x is not the category, and where it is; zero for no bit.
-
-    Examples
-    --------
-    With one bit a report the mean over both patterns is quickly written out:
+    ``constant_x + gain_x y_x >= 0`` is the likelihood of a report under category x, over that of
+    noise. `noise` and `own` are P(bit x = 1) where x is not the category, and where it is. A
+    category without a bit has gain, noise and own zero. With one bit a report:
 
     >>> scores = BitScores(*np.array([[0.5, 1.0], [2.0, 0.0], [0.25, 0.0], [0.625, 0.0]]))
     >>> p = np.array([0.4, 0.6])

@@ -43,8 +43,8 @@ class ULDP:
     sensitive : array of bool, shape (k,)
         Which categories are sensitive.
     n_protected, n_invertible : float
-        Number of reports of either type, inf where beyond floats; a report that no category can
-        make is of neither.
+        Number of reports of either type, inf where it overflows; a report that no category can
+        make counts as neither.
     revealed : array of int, shape (l,), or None
         The category that each report reveals, -1 for protected reports and -2 for those that no
         category can make; None where reports are too many to list.
@@ -70,7 +70,7 @@ class ULDP:
 
     @property
     def holds(self) -> bool:
-        """Whether there is an epsilon at all."""
+        """Whether the guarantee holds with a finite epsilon."""
         return bool(np.isfinite(self.epsilon))
 
     @property
@@ -126,9 +126,9 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
     Raises
     ------
     InvalidArgument
-        For positions or labels that do not exist or repeat, or none where no mechanism is given.
+        If positions or labels do not exist or repeat, or are missing and Q is not a mechanism.
     NotAvailable
-        Where reports are too many to list, and the channel does not know which are alike.
+        If reports are too many to list, and the channel cannot group them into classes.
 
     Examples
     --------
@@ -159,13 +159,13 @@ def uldp(Q: Channel | Guarded | npt.ArrayLike, sensitive: Any = None) -> ULDP:
         sensitive=mask,
         n_protected=float(classes.size[protected].sum()),
         n_invertible=float(classes.size[invertible].sum()),
-        revealed=_types(classes.sole, protected, invertible) if listed else None,
+        revealed=np.select([invertible, protected], [classes.sole, -1], -2) if listed else None,
         reason=reason,
     )
 
 
 def as_channel(name: str, Q: Any) -> Channel:
-    """The channel of what may be a channel, a mechanism or an array."""
+    """Return the channel of a channel, a mechanism or an array."""
     if isinstance(Q, Channel):
         return Q
     if isinstance(Q, Guarded) and isinstance(channel := Q.channel(), Channel):
@@ -176,11 +176,6 @@ def as_channel(name: str, Q: Any) -> Channel:
         if name == "Q":
             raise
         raise InvalidArgument(name, Q, f"must be a channel, but {error}") from None
-
-
-def _types(sole: Array, protected: Array, invertible: Array) -> npt.NDArray[np.int64]:
-    """See `ULDP.revealed`."""
-    return np.select([invertible, protected], [sole, -1], -2).astype(np.int64)
 
 
 def _sensitive(sensitive: Any, Q: object, channel: Channel) -> npt.NDArray[np.bool_]:

@@ -57,7 +57,7 @@ class Mapped(Channel):
     def epsilon(self) -> float:
         if np.unique(self.codes).size < 2:
             return 0.0
-        # of structured channels, whose pairs are all alike, no matrix is needed
+        # where all pairs of categories are alike, no matrix is needed
         return (
             self.base.epsilon()
             if isinstance(self.base, Uniformised) and np.ndim(self.base.b) == 0

@@ -44,14 +44,14 @@ def sequential(first: Any, second: Any) -> Dense:
     Raises
     ------
     InvalidArgument
-        For what is no channel, a list of another length, or channels of other categories.
+        If an argument is not a channel, the list has another length, or the categories differ.
     NotAvailable
-        Where there are too many pairs to list.
+        If there are too many pairs to list.
 
     Notes
     -----
-    If the first report is invertible it has revealed the answer, and no second report can harm:
-    what counts is the channels that follow protected reports. For t reports, apply it t - 1 times.
+    An invertible first report has revealed the answer, so no second report can do harm: only the
+    channels that follow protected reports matter. For t reports, apply the function t - 1 times.
     An LDP mechanism protects all categories: its epsilon adds to that of a utility-optimised one,
     for every pair whose report of the latter is protected (MK19 Proposition 12).
 
@@ -63,7 +63,7 @@ def sequential(first: Any, second: Any) -> Dense:
     >>> round(uldp(twice, sensitive=[0, 1]).epsilon, 12)
     2.0
 
-    A second report with more noise after a protected first one, and without after the others:
+    A second report with more noise after a protected first one, and without noise otherwise:
 
     >>> after = [ldp.URR(3, {0, 1}, epsilon=0.5)] * 2 + [np.eye(3)]
     >>> round(uldp(sequential(urr, after), sensitive=[0, 1]).epsilon, 12)
@@ -91,8 +91,8 @@ def sequential(first: Any, second: Any) -> Dense:
     pairs = sum(channel.shape[1] for channel in after) * (1 if adaptive else l0)
     if k * pairs > _MOST_PAIRS:
         raise NotAvailable(
-            f"pairs of reports are too many to list for {k} categories; epsilons add up without "
-            "that, see compose(); lump categories to have the channel"
+            f"there are too many pairs of reports to list for {k} categories: add up epsilons with "
+            "compose(), or lump categories first"
         )
     blocks = [channel.matrix() for channel in after]
     if adaptive:
@@ -101,7 +101,7 @@ def sequential(first: Any, second: Any) -> Dense:
 
 
 def _several(second: object) -> bool:
-    """Whether it is a list of channels, not one channel written as a list of rows."""
+    """Whether `second` is a list of channels, not one channel written as a list of rows."""
     if isinstance(second, np.ndarray):
         return second.ndim == 3
     if not isinstance(second, list | tuple) or not second:
@@ -115,7 +115,7 @@ def _several(second: object) -> bool:
 
 
 def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
-    """Channel of reports that are processed further, if that keeps data types (Proposition 11).
+    """Channel of processed reports, if the processing keeps data types (MK19 Proposition 11).
 
     ``Q R``, where ``R[y, z]`` is the probability that report y becomes z. Utility-optimised LDP
     survives, with the same epsilon, where protected reports stay apart from those that reveal a
@@ -126,7 +126,7 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
     ----------
     Q : Channel, Mechanism or array, shape (k, l)
     R : array or Channel, shape (l, m)
-        Rows sum to one; may be of zeros and ones, for a processing that is not random.
+        Rows sum to one; zeros and ones for deterministic processing.
     sensitive : sequence, optional
         As for `uldp`.
 
@@ -138,24 +138,24 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
     Raises
     ------
     InvalidArgument
-        For R that does not keep data types or is no such matrix, and Q that does not provide
-        utility-optimised LDP in the first place.
+        If R is not such a matrix or mixes data types, or Q itself does not provide
+        utility-optimised LDP.
     NotAvailable
-        Where there are too many reports to list.
+        If there are too many reports to list.
 
     Notes
     -----
-    What remains under any R at all is the protection of protected reports: with y restricted to
-    them, ``sum_y Q[x, y] R[y, z] <= e^eps sum_y Q[x', y] R[y, z]`` for all x, x' and z. A sensitive
+    Protected reports stay protected under any R: with y restricted to them,
+    ``sum_y Q[x, y] R[y, z] <= e^eps sum_y Q[x', y] R[y, z]`` for all x, x' and z. A sensitive
     category makes no others, so ``(Q R)[x, z] <= e^eps (Q R)[x', z]`` for every sensitive x, all x'
-    and all z, whatever R is: one-sided LDP (MK19 Definition 6). No z speaks for a sensitive
-    category by more than epsilon. What R may undo is that none speaks against it by more, but for
-    those that reveal another answer.
+    and all z, whatever R is: one-sided LDP (MK19 Definition 6). No z favours a sensitive category
+    by a log ratio above epsilon. R may undo the converse, that only a report that reveals another
+    answer counts against a sensitive category by more than epsilon.
 
     Examples
     --------
-    Of three answers one is sensitive. To exchange the other two at random would leave reports that
-    neither reveal an answer nor could come from anyone:
+    One of three answers is sensitive. Exchanging the other two at random would give reports that
+    do not reveal an answer, yet cannot come from every category:
 
     >>> Q = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
     >>> post_process(Q, [[1, 0, 0], [0, 0.9, 0.1], [0, 0.1, 0.9]], sensitive=[0])
@@ -163,9 +163,9 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
         ...
     ldpstats.errors.InvalidArgument: R[:, 1]=[0.0, 0.9, 0.1]: mixes report 1 (reveals category 1)
     and report 2 (reveals category 2): data types must stay apart; uldp(Q @ R, sensitive) certifies
-    what is left without
+    the protection that remains
 
-    To split a protected report is harmless:
+    Splitting a protected report is harmless:
 
     >>> post_process(Q, [[0.5, 0.5, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]], sensitive=[0]).matrix()
     array([[0.5 , 0.5 , 0.  , 0.  ],
@@ -183,7 +183,7 @@ def post_process(Q: Any, R: Any, sensitive: Any = None) -> Dense:
 
 
 def _law_of_processing(R: Any, n_reports: int) -> Array:
-    """R as an array of rows that sum to one, one for each report."""
+    """R as an array with a row of probabilities for each report."""
     remedy = f"must have a row of probabilities, summing to one, for each of {n_reports} reports"
     given = R.matrix() if isinstance(R, Channel) else R
     law = numbers("R", given, remedy)
@@ -195,7 +195,7 @@ def _law_of_processing(R: Any, n_reports: int) -> Array:
 
 
 def _check_types(law: Array, certificate: ULDP) -> None:
-    """Refuse a processing that makes one report of those of different types."""
+    """Refuse processing that merges reports of different types."""
     assert certificate.revealed is not None
     possible = np.flatnonzero(certificate.revealed > -2)
     types, made = certificate.revealed[possible], law[possible] > 0.0
@@ -211,5 +211,5 @@ def _check_types(law: Array, certificate: ULDP) -> None:
             f"R[:, {z}]",
             law[:, z].tolist(),
             f"mixes {which[0]} and {which[1]}: data types must stay apart; "
-            "uldp(Q @ R, sensitive) certifies what is left without",
+            "uldp(Q @ R, sensitive) certifies the protection that remains",
         )

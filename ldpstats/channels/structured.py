@@ -132,7 +132,7 @@ class Uniformised(Channel):
 
     @property
     def replaced(self) -> float:
-        """P(the report is drawn from that law): the sum of b."""
+        """Probability that the report is drawn from that law: the sum of b."""
         return float(np.sum(self.noise()))
 
     def epsilon(self) -> float:
@@ -300,7 +300,7 @@ class Bits(Channel):
         down = max(-set_ratio, -clear_ratio)  # a bit that only x' owns
         if self.unary:
             return float(up + down)
-        owned = self._owned()  # bits that nobody owns tell nobody apart
+        owned = self._owned()  # other bits do not distinguish categories
         common = owned @ owned.T
         alone = owned.sum(axis=1)[:, None] - common
         # 0 * inf arises where neither category owns a bit alone: such a pair adds nothing

@@ -36,13 +36,13 @@ Estimate the joint distribution of two or more variables that the same responden
 privatised by its own mechanism, and test whether they are independent. Options that say "each" are
 given once for every variable, in the same order; "-" stands for none.
 
-INPUT holds a column of reports for each variable, a row is a respondent (or with --count several
-who gave the same reports). Or every variable has a table of its own, INPUT the first, which --with
-names; --id then names the column by which their rows are matched, whatever their order.
+INPUT has a column of reports for each variable; a row is one respondent, or with --count several
+who gave the same reports. Or each variable has its own table: INPUT is the first, --with names the
+others, and --id names the column that matches their rows, in any order.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")
-_NONE = "-"  # what is given for a variable that has none
+_NONE = "-"  # stands for no value
 
 
 def add_associate(commands: Any) -> None:
@@ -64,7 +64,7 @@ def add_associate(commands: Any) -> None:
     each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
     words = "text file, one a line: candidates, or the categories to keep where all are known"
     each("--candidates", "FILE", words)
-    add("--other", action="store_true", help='add a category "Other" for what is no candidate')
+    add("--other", action="store_true", help='add a category "Other" for all other answers')
     words = "table of the next variable (once for each but the first)"
     add("--with", dest="others", action="append", default=[], metavar="FILE", help=words)
     add("--id", metavar="COLUMN", help="column that identifies the respondents, in every table")
@@ -73,11 +73,9 @@ def add_associate(commands: Any) -> None:
     add("--method", metavar="NAME", help=f"estimator: {words}")
     words = f"test of independence: score (default), {', '.join(METHODS[1:])}"
     add("--test", choices=METHODS, metavar="NAME", help=words)
-    words = (
-        "of score, pearson: p-value by so many permutations (default: 999, where counts are few)"
-    )
+    words = "score, pearson: permutations for the p-value (default: 999 if counts are small)"
     add("--permutations", type=int, metavar="B", help=words)
-    words = "of bootstrap: surveys to simulate (default: 199)"
+    words = "bootstrap: surveys to simulate (default: 199)"
     add("--surveys", type=int, metavar="B", help=words)
     add("--seed", type=int, help="seed of permutations and simulated surveys, which need one")
     add_output(add, "1 - coverage of intervals", "cells", "the table")
@@ -150,8 +148,8 @@ def _paths(given: argparse.Namespace) -> list[str]:
         raise InvalidArgument(
             "--with",
             given.others,
-            f"must name {d - 1} tables, one for each variable but the first: a table of several "
-            "is named several times",
+            f"must name {d - 1} tables, one for each variable but the first: repeat a table that "
+            "holds several",
         )
     if given.id is None:
         remedy = "is needed: name the column that identifies the respondents in all tables"
@@ -172,7 +170,7 @@ def _columns(given: argparse.Namespace, paths: Sequence[str]) -> list[str]:
 
 
 def _names(given: argparse.Namespace, paths: Sequence[str], columns: list[str]) -> list[str]:
-    """The name of each variable: its column, its table, or a letter, what tells them apart."""
+    """The name of each variable: its column, its table or a letter, whichever is distinct."""
     names: list[str] = given.name or columns
     if given.others and not given.name and len(set(columns)) < len(columns):
         names = [Path(path).name.split(".")[0] or path for path in paths]
@@ -223,7 +221,9 @@ def _candidates(path: str | None, mechanism: ldp.Mechanism, name: str) -> list[A
     known = {str(label): label for label in mechanism.labels()}
     for number, text in enumerate(listed, start=1):
         if text not in known:
-            raise InvalidArgument(f"{path}, line {number}", text, f"is no category of {mechanism}")
+            raise InvalidArgument(
+                f"{path}, line {number}", text, f"is not a category of {mechanism}"
+            )
     return [known[text] for text in listed]
 
 
@@ -247,7 +247,7 @@ def _test(
     method: str | None,
     how: dict[str, Any],
 ) -> ldp.TestResult | None:
-    """The test that was asked for; the default one is left out where it cannot be made."""
+    """The test asked for; the default one is skipped, with a warning, where not available."""
     try:
         if method in (None, METHODS[0]) and not how:
             return results.test_independence()

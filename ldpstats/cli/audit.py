@@ -7,9 +7,7 @@ import json
 from typing import Any
 
 from ldpstats import io
-from ldpstats.cli.common import (
-    HOW,
-)
+from ldpstats.cli.common import HOW
 
 __all__ = ["add_audit"]
 

@@ -65,10 +65,7 @@ def distinct(*paths: str | None) -> None:
 
 @contextmanager
 def progress(what: str) -> Iterator[Callable[..., None] | None]:
-    """A bar on standard error for work of more than a second, on a terminal only.
-
-    It is moved on by the fraction that is done, and the name of the stage, where there are several.
-    """
+    """A bar on standard error, on a terminal only, after a second; moved by (fraction, stage)."""
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -88,7 +85,7 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
 
 
 def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> None:
-    """The options of every command that prints results; what its numbers and its plot are."""
+    """The options of every command that prints results."""
     add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
     add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
@@ -96,7 +93,7 @@ def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> Non
 
 
 def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
-    """Refuse options of `add_output` that cannot be, and to write a file that is `read`."""
+    """Check the options of `add_output`, and refuse to write a file that is `read`."""
     level(given.alpha)
     positive_integer("max_rows", given.max_rows)
     distinct(*read, given.json if given.json != "-" else None, given.plot)
@@ -106,10 +103,9 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
 
 @contextmanager
 def output_files(given: argparse.Namespace) -> Iterator[Callable[[str, Draw], None]]:
-    """Give the function that writes the files of --json and --plot, which appear at the end.
+    """Yield the function that writes --json and --plot, which appear together or not at all.
 
-    They appear together or not at all. They are taken before the work is done, so that a file that
-    exists is refused at once.
+    Their names are taken first, so that an existing file is refused before any work.
     """
     names = [name for name in (given.json, given.plot) if name and name != "-"]
     with io.replacing_all(names, given.force) as temporary:

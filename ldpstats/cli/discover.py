@@ -46,10 +46,9 @@ examples:
 
 _DISCOVER = """\
 Find the frequent strings of a dictionary that nobody listed, and estimate their frequencies. The
-reports of grams propose candidates, those of whole strings test them: the probability that any of
-the strings that are printed is held by nobody is at most --alpha. How many strings can be found
-depends on the number of reports and on epsilon; the notes under the table say how frequent they
-must be.
+reports of grams propose candidates, those of whole strings test them: the probability of printing
+even one string that nobody holds is at most --alpha. How many strings can be found depends on the
+number of reports and on epsilon; the notes under the table say how frequent they must be.
 
 INPUT is what ldpstats privatize --survey wrote, or a table with the same columns: start_1, gram_1,
 start_2, gram_2 and string.
@@ -61,12 +60,12 @@ examples:
   ldpstats discover reports.parquet --survey hosts.json --keep "[a-z0-9.-]+[.][a-z]{2,}" --json -
 """
 
-# the numbers of `DictionaryModel.fit` that are options: what they are parsed by, and their help
+# arguments of `DictionaryModel.fit` that are options: type and help
 _NUMBERS: dict[str, tuple[type, str]] = {
-    "false_grams": (float, "expected number of absent grams that are kept at a position"),
-    "max_grams": (int, "grams that are kept at a position, at most"),
-    "max_candidates": (int, "strings that are tested, at most"),
-    "width": (int, "beginnings of strings that the search follows, at most"),
+    "false_grams": (float, "expected number of absent grams kept at a position"),
+    "max_grams": (int, "most grams kept at a position"),
+    "max_candidates": (int, "most strings tested"),
+    "width": (int, "most partial strings that the search follows"),
 }
 
 _MOST_CHARACTERS = 1 << 16  # of a range
@@ -85,7 +84,7 @@ def add_survey(commands: Any) -> None:
     command.set_defaults(run=_survey)
     add = command.add_argument
     add("output", metavar="OUTPUT", help="specification to write (JSON)")
-    words = "characters of a string, a multiple of --gram: what is longer loses its end"
+    words = "characters of a string, a multiple of --gram; longer strings lose their end"
     add("--length", type=int, required=True, metavar="M", help=words)
     add("--gram", type=int, required=True, metavar="N", help="characters of a gram")
     words = "the characters of strings, such as a-z0-9.-"
@@ -134,7 +133,7 @@ def _characters(text: str) -> str:
 def _range(found: re.Match[str]) -> str:
     first, last = map(ord, found.groups())
     if not 0 <= last - first < _MOST_CHARACTERS:
-        remedy = "is no range upwards: write it as a-z; a hyphen that is a character stands last"
+        remedy = "is not a range upwards: write it as a-z; put a hyphen that is a character last"
         raise InvalidArgument("--alphabet", found[0], remedy)
     return "".join(map(chr, range(first, last + 1)))
 
@@ -159,13 +158,13 @@ def add_discover(commands: Any) -> None:
     add("--keep", metavar="REGEX", help=words)
     words = f"likelihood or cliques (default: {defaults['search']})"
     add("--search", metavar="NAME", default=defaults["search"], help=words)
-    words = "of the frequency of a pair of grams that is an edge: standard, fpe16 or a number"
+    words = "frequency from which a pair of grams is an edge: standard, fpe16 or a number"
     words += f" (default: {defaults['threshold']})"
     add("--threshold", default=defaults["threshold"], help=words)
     for name, (kind, words) in _NUMBERS.items():
         words += f" (default: {defaults[name]:g})"
         add(option(name), type=kind, default=defaults[name], metavar="N", help=words)
-    words = "probability of finding a string that is not there, and 1 - coverage of intervals"
+    words = "probability of finding any string that nobody holds, and 1 - coverage of intervals"
     add_output(add, words, "strings", "the strings or the graph of their grams")
     words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
     add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
@@ -189,8 +188,8 @@ def _discover(given: argparse.Namespace) -> int:
             raise InvalidArgument("input", given.input, "holds no report: nothing can be found")
         model = ldp.DictionaryModel(reports, keep=given.keep)
         with progress("discovering") as advance:
-            told = None if advance is None else lambda stage, fraction: advance(fraction, stage)
-            results = model.fit(**how, progress=told)
+            show = None if advance is None else lambda stage, fraction: advance(fraction, stage)
+            results = model.fit(**how, progress=show)
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)

@@ -25,19 +25,16 @@ from ldpstats.problems.hashed.moments import LARGEST_DENSE
 
 __all__ = ["add_fit"]
 
-
 _WIDTH = 76  # of a label in a list
 
-
 _CORRECTIONS = ("bonferroni", "holm", "bh")
-
 
 _FIT = """\
 Estimate how frequent each category is among the true answers, from privatised reports. The
 specification must be the one that made them: files that ldpstats wrote say which that is.
 Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
-that are there are listed under the table. With --params, INPUT is a file of google/rappor, counts
-or reports.
+detected are listed under the table. With --params, INPUT is a file of google/rappor, counts or
+reports.
 """
 
 
@@ -59,15 +56,9 @@ def add_fit(commands: Any) -> None:
     add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
     words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
     add("--method", help=f"estimator: {words}")
-    words = (
-        "list what is there, with errors controlled over all (default for candidates: bonferroni)"
-    )
-    add(
-        "--detect",
-        choices=_CORRECTIONS,
-        metavar="METHOD",
-        help=f"{words}; {', '.join(_CORRECTIONS)}",
-    )
+    words = "list the categories detected, corrected for multiple tests: "
+    words += f"{', '.join(_CORRECTIONS)} (default for candidates: {_CORRECTIONS[0]})"
+    add("--detect", choices=_CORRECTIONS, metavar="METHOD", help=words)
     words = "1 - coverage of intervals, and error rate of --detect"
     add_output(add, words, "categories", "the estimates")
     add_reading(add, "answers", "count and report them")
@@ -133,7 +124,7 @@ def _candidates(given: argparse.Namespace, mechanism: ldp.Mechanism) -> Any:
 
 
 def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -> None:
-    """Refuse, before reports are read, more hashed candidates than have standard errors at once."""
+    """Before reports are read, refuse more hashed candidates than a covariance can hold."""
     if method == "lasso" or not isinstance(mechanism, Hashed):
         return
     k = len(mechanism.labels(candidates))
@@ -160,7 +151,7 @@ def _counts(
 
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
-    """The categories that are there, one a line."""
+    """The categories detected, one a line."""
     from ldpstats.models.shared.tables import one_line
 
     if results.caution:

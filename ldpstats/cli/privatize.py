@@ -10,20 +10,14 @@ from typing import Any
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.common import (
-    HOW,
-    add_reading,
-    distinct,
-    option,
-    progress,
-)
+from ldpstats.cli.common import HOW, add_reading, distinct, option, progress
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.mechanisms import MECHANISMS
 
 __all__ = ["add_privatize"]
 
 
-# the options that are fields of a mechanism: what they are parsed by, and their help
+# options that are fields of a mechanism: type and help
 _PARAMETERS: dict[str, tuple[type, str]] = {
     "categories": (str, "labels separated by commas, or their number k for the labels 0 to k-1"),
     "alphabet": (str, "orr, orappor, rappor: all possible answers, as --categories (default: any)"),
@@ -66,20 +60,20 @@ def _fields(kind: type[ldp.Mechanism]) -> tuple[Field[Any], ...]:
 
 _PRIVATIZE = """\
 Privatise a column of answers, with the operating system's randomness. The true answers are never
-copied; of the other columns only those that --keep names are. Whoever holds INPUT sees every
-answer: privacy begins where this runs, best on the respondent's own device.
+copied; other columns are copied only if --keep names them. Whoever holds INPUT sees every answer:
+privacy begins where this runs, best on the respondent's own device.
 
 A row is one respondent, who reports once. Privatising the same answers again, or several rows of
 one respondent, spends epsilon each time. For RAPPOR, repeated reports of the same person need the
 client that remembers (RAPPOR.client in Python), not this command.
 
 Privatise several columns one by one, each with its own epsilon, and --keep a column that tells the
-respondents apart: ldpstats associate matches the tables by it. To have one table instead, privatise
-OUTPUT again, with --as for a name of the reports and --keep for those that were made before; until
-the last run, it holds the answers that are kept for the next one.
+respondents apart: ldpstats associate matches the tables by it. For one table instead, privatise
+OUTPUT again, naming the new reports with --as and keeping the earlier ones with --keep; until the
+last run, OUTPUT still holds the true answers that are kept for the next one.
 
 A CSV file OUTPUT has one more column, report_fingerprint: each row says which specification made
-it, so that no other is taken for it. With --write-spec, both files appear or none.
+it, so that no other is used by mistake. With --write-spec, either both files appear or neither.
 
 With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
 start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
@@ -95,7 +89,7 @@ _KNOWN_AS = {  # names that the field uses, and ours
 
 
 def _own_name(name: str) -> str:
-    """The name of a mechanism as it is; one that the field uses is refused with ours."""
+    """Return the name of a mechanism; for a name that the field uses, raise an error with ours."""
     if name.lower() in _KNOWN_AS:
         raise argparse.ArgumentTypeError(f"{name} is called {_KNOWN_AS[name.lower()]} here")
     return name
@@ -130,7 +124,7 @@ def add_privatize(commands: Any) -> None:
     add("--keep", action="append", default=[], metavar="COLUMN", help=words)
     words = "CSV: put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet "
     words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
-    words += "answers that --keep leaves for another run are refused there if any text is an answer"
+    words += "a later run refuses answers kept with --keep that have it, if any text is an answer"
     add("--spreadsheet-safe", action="store_true", help=words)
     add_reading(add, "answers", "write an empty report for each")
 
@@ -156,12 +150,12 @@ def _privatize(given: argparse.Namespace) -> int:
 
 
 def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
-    """The survey of --survey, which leaves nothing to choose."""
+    """The survey of --survey, which excludes options of a mechanism."""
     for name in ("spec", "mechanism", *_PARAMETERS, "write_spec", "name"):
         value = getattr(given, name)
         if value is not None:
             flag = "--as" if name == "name" else option(name)
-            raise InvalidArgument(flag, value, "goes without --survey only")
+            raise InvalidArgument(flag, value, "cannot be combined with --survey")
     return io.read_survey(given.survey)
 
 
@@ -170,7 +164,9 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
     options = {k: v for k in _PARAMETERS if (v := getattr(given, k)) is not None}
     if given.spec is not None:
         for name in (*options, *(n for n in ("mechanism", "write_spec") if getattr(given, n))):
-            raise InvalidArgument(option(name), getattr(given, name), "goes without --spec only")
+            raise InvalidArgument(
+                option(name), getattr(given, name), "cannot be combined with --spec"
+            )
         return io.read_mechanism(given.spec)
     if given.mechanism is None or given.write_spec is None:
         raise LDPError(
@@ -187,7 +183,9 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
         if name not in known:
             wanted = ", ".join(map(option, known))
             raise InvalidArgument(
-                option(name), options[name], f"is no option of {given.mechanism}: it has {wanted}"
+                option(name),
+                options[name],
+                f"is not an option of {given.mechanism}, which has {wanted}",
             )
     for name, needed in known.items():
         if needed and name not in options:
@@ -201,7 +199,7 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
 
 
 def _members(text: str, categories: int | list[str]) -> list[Any]:
-    """Labels separated by commas; numbers where the categories are 0 to k-1. There may be none."""
+    """Labels separated by commas, perhaps none; numbers if the categories are 0 to k-1."""
     if not text:
         return []
     labels = _split(text, "--sensitive")
@@ -221,4 +219,4 @@ def _split(text: str, flag: str) -> list[str]:
     try:
         return next(csv.reader([text], strict=True))
     except csv.Error as error:
-        raise InvalidArgument(flag, text, f"is no list of labels ({error})") from None
+        raise InvalidArgument(flag, text, f"is not a list of labels ({error})") from None

@@ -22,9 +22,7 @@ from typing import Any, NoReturn, TextIO
 import ldpstats as ldp
 from ldpstats.cli.associate import add_associate
 from ldpstats.cli.audit import add_audit
-from ldpstats.cli.common import (
-    HOW,
-)
+from ldpstats.cli.common import HOW
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
 from ldpstats.cli.privatize import add_privatize
@@ -112,7 +110,7 @@ def _complain(message: str, status: int) -> int:
 
 
 def _print_line(text: str) -> None:
-    """Print a line to standard error, cut if it is long; or to nobody, where nobody reads it."""
+    """Print a line to standard error, cut if it is long; ignore a reader that is gone."""
     if sys.stderr is None:  # print() would take standard output instead
         return
     try:
@@ -122,7 +120,7 @@ def _print_line(text: str) -> None:
 
 
 def _flushed() -> int:
-    """Write out standard output; the exit status where that cannot be done, 0 otherwise."""
+    """Flush standard output; return 0, or the exit status of a failure."""
     try:
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -140,7 +138,7 @@ def _unwritable(error: OSError) -> int:
 
 
 def _give_up(stream: TextIO) -> None:
-    """Send nowhere what a stream still holds: Python writes it on exit, and must not fail again."""
+    """Discard what a stream still holds, so that Python does not fail to write it on exit."""
     try:
         stream.flush()
     except OSError:
@@ -150,10 +148,7 @@ def _give_up(stream: TextIO) -> None:
 
 @contextmanager
 def _quiet_interruptions() -> Iterator[None]:
-    """Print nothing of a second interruption that meets the clean-up after the first.
-
-    Python prints it where it cannot be raised, as from a generator that is being closed.
-    """
+    """Silence a second interruption during clean-up, which Python prints if it cannot raise it."""
     before = sys.unraisablehook
 
     def hook(unraisable: sys.UnraisableHookArgs) -> None:
@@ -168,7 +163,7 @@ def _quiet_interruptions() -> Iterator[None]:
 
 
 def _fill_standard_streams() -> None:
-    """Open standard streams that are closed, or files to write would get their numbers."""
+    """Open closed standard streams, so that files to write do not get their numbers."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -191,7 +186,7 @@ def _show_warning(
 
 
 class _Parser(argparse.ArgumentParser):
-    """Raises what `main` prints on one line, where argparse would print its usage too."""
+    """Raise errors that `main` prints on one line; argparse would print its usage too."""
 
     def error(self, message: str) -> NoReturn:
         raise LDPError(f"{message} (see {self.prog} --help)")

@@ -13,18 +13,18 @@ guessed about a value:
 
 Files of google/rappor are described in `ldpstats.io.google.specification`.
 
-Reports in CSV have a column of fingerprints beside them, report_fingerprint for the column report
-and survey_fingerprint for the five columns of a dictionary survey: every row says which
-specification it was made with, and a row of another one is refused. Parquet stores the fingerprint
-once for each column. Files without fingerprints are read as well.
+In CSV, a column of fingerprints follows the reports: report_fingerprint for the column report and
+survey_fingerprint for the five columns of a dictionary survey. Every row says which specification
+made it, and a row of another one is refused. Parquet stores the fingerprint once for each column.
+Files without fingerprints are read as well.
 
 A file is written under a temporary name beside its target, flushed to the disk and renamed at the
 end; files that belong together are renamed together or not at all. So a failure leaves nothing
-half-written, and of two programs that make one new file the second is refused. A file that is
-overwritten keeps its permissions. (SIGKILL and crashes may leave a temporary file, whose name
-begins with ".ldpstats-".)
+half-written. If two programs make the same new file, the second is refused. An overwritten file
+keeps its permissions. (SIGKILL and crashes may leave a temporary file, whose name begins with
+".ldpstats-".)
 
-No error of `privatize_file` and `privatize_strings` shows what the file of answers holds.
+Errors of `privatize_file` and `privatize_strings` never show what the file of answers holds.
 """
 
 from __future__ import annotations

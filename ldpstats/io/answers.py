@@ -43,10 +43,7 @@ T = TypeVar("T")
 
 
 def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tuple[Any, Iterator[T]]:
-    """The mechanism or survey that made reports, which `maker` finds, and the chunks of them.
-
-    Refused are none, and those of several.
-    """
+    """The one mechanism or survey that made the reports, found by `maker`, and their chunks."""
 
     def checked(chunk: object) -> T:
         if not isinstance(chunk, kind):
@@ -59,7 +56,7 @@ def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tupl
         raise InvalidArgument("reports", reports, "must be reports, or chunks of them") from None
     first = next(chunks, None)
     if first is None:
-        raise InvalidArgument("reports", [], "are none: there is nothing to write")
+        raise InvalidArgument("reports", [], "there are none: nothing to write")
     made_by = maker(first)
 
     def of_one() -> Iterator[T]:
@@ -82,7 +79,7 @@ def filled(cells: Sequence[Any], absent: Array) -> pd.Series[Any]:
 
 
 def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -> None:
-    """Refuse labels of reports that a file cannot hold, or not tell apart."""
+    """Refuse labels of reports that a file cannot hold or distinguish."""
     if isinstance(mechanism, Enumerated):
         label_of(path, mechanism.outputs, ())
         if spreadsheet_safe:
@@ -94,30 +91,13 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
 
 @dataclass(frozen=True)
 class Answers:
-    """A column of true answers, and what goes into the table of reports with them.
+    """A column of true answers, and what goes into the table of reports with them."""
 
-    Parameters
-    ----------
-    kept : KeptColumns
-        The tables, the column of answers, and the columns that are copied.
-    labels : Index, optional
-        The possible answers; any text is one by default.
-    missing : {"raise", "count"}
-    na : sequence of str
-    specification : path-like, optional
-        The file of it that appears together with the table.
-
-    Raises
-    ------
-    InvalidArgument
-        For arguments of another kind, and to write to the file of answers.
-    """
-
-    kept: KeptColumns
-    labels: pd.Index[Any] | None
-    missing: str
+    kept: KeptColumns  # the tables, the column of answers, and the columns that are copied
+    labels: pd.Index[Any] | None  # the possible answers; None where any text is one
+    missing: str  # "raise" or "count"
     na: Sequence[str]
-    specification: FilePath | None
+    specification: FilePath | None  # where to write it, together with the table
 
     def __post_init__(self) -> None:
         one_of("missing", self.missing, ("raise", "count"))

@@ -23,7 +23,7 @@ def read_candidates(path: FilePath) -> list[str]:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, is empty, or has a blank line or a candidate twice.
+        If the file cannot be read, is empty, or has a blank line or a repeated candidate.
 
     Examples
     --------
@@ -43,7 +43,9 @@ def read_candidates(path: FilePath) -> list[str]:
             first = found.setdefault(candidate, number)
             if first != number:
                 raise InvalidArgument(
-                    f"{path}, line {number}", candidate, f"is the candidate of line {first} too"
+                    f"{path}, line {number}",
+                    candidate,
+                    f"is also the candidate of line {first}: remove one of the lines",
                 )
     if not found:
         raise refusal(path, "is empty: give candidates, one a line")

@@ -48,8 +48,8 @@ def read_counts(
     mechanism : Mechanism
         The mechanism that made the reports.
     column : str
-        Column of reports: output labels, or bits as text such as "0110", first bit first. Where
-        the mechanism has cohorts, and no column of them is named, reports are "cohort:report".
+        Column of reports: output labels, or bits as text such as "0110", first bit first. If the
+        mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
     count : str, optional
         Column of whole counts, where a row stands for several equal reports.
     cohort : str, optional
@@ -59,8 +59,8 @@ def read_counts(
     na : sequence of str
         Text that means a missing report too, for example ("NA",).
     bits : bool
-        Sum the bits instead of counting the patterns: that takes hardly any memory, and is all that
-        linear estimates need, but it determines no likelihood.
+        Sum the bits instead of counting the patterns: this takes little memory and suffices for
+        linear estimates, but does not give the likelihood.
     most_bytes : int
         Memory that distinct reports may fill.
     chunk_rows, advance
@@ -73,14 +73,14 @@ def read_counts(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read or is malformed, for missing or unknown reports, for counts
-        that are negative or fractional, and for cohorts that do not exist; the row is named, from 1
-        after the header.
+        If the file cannot be read or is malformed, reports are missing or unknown, counts are
+        negative or fractional, or cohorts do not exist. The row is named, from 1 after the header.
     MechanismMismatch
-        For a Parquet file of another mechanism's reports, and a row of any file with another one's
-        fingerprint in the column of fingerprints (report_fingerprint beside the column report).
+        If the Parquet file, or a row's fingerprint (in the column report_fingerprint for the column
+        report), is of another mechanism.
     NotAvailable
-        For `bits` with a mechanism that reports none, and for more reports than `most_bytes` hold.
+        If `bits` is True and the mechanism does not report bits, or the distinct reports take more
+        than `most_bytes`.
 
     Examples
     --------
@@ -97,11 +97,11 @@ def read_counts(
     if bits and not mechanism.n_bits:
         raise NotAvailable(f"{mechanism} does not report bits: count its reports without bits=True")
     if count == column:
-        raise InvalidArgument("count", count, "is the column of reports itself")
+        raise InvalidArgument("count", count, "is the column of reports")
     if count in reports.optional:
         raise InvalidArgument("count", count, "is the column of fingerprints: rename it")
     if cohort is not None and cohort == count:
-        raise InvalidArgument("cohort", cohort, "is the column of counts itself")
+        raise InvalidArgument("cohort", cohort, "is the column of counts")
     columns = [*reports.columns, *counted]
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
@@ -112,7 +112,7 @@ def read_counts(
         n = counts_of(path, count, frame, done)
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])
         part = Counts(found.y, n[~absent], mechanism, absent_n, found.cohort)
-        total.add(part.bit_counts() if bits else empty + part)  # added to none, equals are merged
+        total.add(part.bit_counts() if bits else empty + part)  # the sum merges equal reports
         done += len(frame)
     value: Counts | BitCounts = total.value()
     return value
@@ -128,19 +128,10 @@ def counts_of(
 
 
 class Sum:
-    """A running sum of counts.
+    """A running sum of counts, from `empty`, in at most `most_bytes` of memory.
 
-    Parts are added like the digits of a binary counter, equals to equals, so that no report is
-    copied more often than the logarithm of the number of chunks.
-
-    Parameters
-    ----------
-    empty : Counts, BitCounts or JointCounts
-        What the sum of no parts is.
-    most_bytes : int
-        Memory that the parts may fill.
-    remedy : str
-        What to do where that is not enough.
+    Parts of about the same size are merged, as in a binary counter: each report is copied about
+    log2(number of chunks) times.
     """
 
     def __init__(self, empty: Any, most_bytes: int, remedy: str) -> None:
@@ -163,7 +154,7 @@ class Sum:
 
 
 def refuse_more(size: int, most_bytes: int, remedy: str) -> None:
-    """Refuse reports that fill more memory than they may."""
+    """Refuse reports that fill more than `most_bytes` of memory."""
     if size > most_bytes:
         raise NotAvailable(
             f"the distinct reports fill more than {most_bytes} bytes of memory: {remedy}"

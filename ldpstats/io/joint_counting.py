@@ -61,12 +61,11 @@ def read_joint_counts(
         "cohort:report". Variables may share one.
     id : str, optional
         Column that identifies the respondents, in each table, compared as text (in CSV without the
-        apostrophe of spreadsheet_safe=). Rows are matched by it whatever their order, so that the
-        respondents' reports are all in memory.
+        apostrophe of spreadsheet_safe=). Rows may be in any order; all reports are held in memory.
     missing : {"raise", "count"}
-        Refuse missing reports and respondents who are not in every table; or leave respondents
-        without a report on every variable out of all of them, and count them: their number is the
-        `n_missing` of each element of `JointCounts.reports`.
+        Refuse missing reports and respondents who are not in every table; or leave out and count
+        respondents without a report on every variable: their number is the `n_missing` of each
+        element of `JointCounts.reports`.
     na : sequence of str
         Text that means a missing report too.
     most_bytes : int
@@ -81,13 +80,12 @@ def read_joint_counts(
     Raises
     ------
     InvalidArgument
-        As in `read_counts`; for a column that is named twice, tables without `id`, and identifiers
-        that are missing, repeat or, unless they are counted, are not in every table.
+        As in `read_counts`; also if a column is named twice, several tables come without `id`, or
+        identifiers are missing, repeat or, unless these are counted, are not in every table.
     MechanismMismatch
-        For a column of a Parquet file that stores another mechanism's fingerprint, and a row with
-        another one's in a column of fingerprints, as in `read_counts`.
+        As in `read_counts`.
     NotAvailable
-        For more reports than `most_bytes` hold.
+        If the distinct reports take more than `most_bytes`.
 
     Examples
     --------
@@ -111,7 +109,9 @@ def read_joint_counts(
     most_bytes = positive_integer("most_bytes", most_bytes)
     if id is not None:
         if count is not None:
-            raise InvalidArgument("count", count, "goes without id: a respondent is counted once")
+            raise InvalidArgument(
+                "count", count, "cannot be combined with id: a respondent is counted once"
+            )
         d = len(variables)
         tables = [
             _read_table(variable, id, most_bytes // d, chunk_rows, _share(advance, v, d))
@@ -119,7 +119,9 @@ def read_joint_counts(
         ]
         return _matched(tables, missing == "raise")
     if len({os.path.realpath(part.path) for part in variables}) > 1:
-        remedy = "is needed to match the respondents of several tables: name a column of them"
+        remedy = (
+            "is needed to match respondents across tables: name the column that identifies them"
+        )
         raise InvalidArgument("id", None, remedy)
     return _streamed(variables, count, most_bytes, chunk_rows, advance)
 
@@ -144,7 +146,7 @@ def _variables(
 
 
 def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None) -> None:
-    """Refuse a column with two roles, `other` being the one of counts or identifiers."""
+    """Refuse a column with two roles; `other` is that of counts or identifiers."""
     taken: set[tuple[str, str | None]] = set()
     for part in variables:
         key = (os.path.realpath(part.path), part.column)
@@ -153,9 +155,9 @@ def _check_roles(variables: Sequence[ReportColumn], name: str, other: str | None
         taken.add(key)
     for part in variables:
         if (os.path.realpath(part.path), part.cohort) in taken:
-            raise InvalidArgument("cohorts", part.cohort, "is a column of reports itself")
+            raise InvalidArgument("cohorts", part.cohort, "is a column of reports")
         if other is not None and names(name, [other])[0] in part.columns:
-            raise InvalidArgument(name, other, "is a column of reports or of cohorts itself")
+            raise InvalidArgument(name, other, "is a column of reports or of cohorts")
 
 
 def _share(advance: Advance | None, v: int, d: int) -> Advance | None:
@@ -193,7 +195,7 @@ def _streamed(
         kept = ~np.any([absent for _, absent in found], axis=0)
         lost = reports_in_all(f"{path}, column {count!r}", n[~kept])
         parts = [_taken(reports, kept[~absent], lost) for reports, absent in found]
-        # what shows that the reports match, though some were left out, are their rows in the file
+        # equal rows of the file show that the reports match, though some were left out
         rows = [np.flatnonzero(kept)] * len(parts)
         total.add(JointCounts(parts, n[kept], ids=rows).tally())
         done += len(frame)
@@ -206,22 +208,11 @@ def _streamed(
 
 @dataclass(frozen=True)
 class _Table:
-    """The reports of one variable, and the respondents of the rows that they are in.
+    """The reports of one variable, and the respondent of each row of its table."""
 
-    Parameters
-    ----------
-    where : str
-        The column of identifiers, in words.
-    ids : array of str, shape (n,)
-        The respondent of each row.
-    place : array of intp, shape (n,)
-        Position in `reports` of the row's report; -1 where there is none.
-    reports : Reports
-    """
-
-    where: str
-    ids: npt.NDArray[np.object_]
-    place: npt.NDArray[np.intp]
+    where: str  # the column of identifiers, in words
+    ids: npt.NDArray[np.object_]  # the respondent of each row, text, shape (n,)
+    place: npt.NDArray[np.intp]  # the row's report in `reports`, shape (n,); -1 where missing
     reports: Reports
 
 
@@ -279,7 +270,7 @@ def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
         row[own] = np.arange(own.size)
     if strict:
         _refuse_strangers(tables, everyone, rows)
-    # the last place stands for row -1, of the respondent who is not in the table
+    # the last place serves row -1, of respondents who are not in the table
     place = np.array([np.append(t.place, -1)[at] for t, at in zip(tables, rows, strict=True)])
     kept = (place >= 0).all(axis=0)
     lost = len(everyone) - int(kept.sum())
@@ -288,19 +279,19 @@ def _matched(tables: Sequence[_Table], strict: bool) -> JointCounts:
 
 
 def _refuse_twice(table: _Table, codes: Array) -> None:
-    """Raise an error that names the first row of a respondent whom an earlier row names too."""
+    """Refuse repeated respondents; the error names the first repetition."""
     again = np.flatnonzero(pd.Series(codes).duplicated())
     if again.size:
         first = int(np.argmax(codes == codes[again[0]]))
         raise InvalidArgument(
             f"{table.where}, row {again[0] + 1}",
             table.ids[again[0]],
-            f"is the respondent of row {first + 1} too: keep one report of each respondent",
+            f"is also the respondent of row {first + 1}: keep one report of each respondent",
         )
 
 
 def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) -> None:
-    """Raise an error that names the first respondent who is not in every table, if there is one."""
+    """Refuse respondents who are not in every table; the error names the first."""
     strangers = np.flatnonzero((rows < 0).any(axis=0))
     if not strangers.size:
         return
@@ -309,7 +300,7 @@ def _refuse_strangers(tables: Sequence[_Table], everyone: Array, rows: Array) ->
     raise InvalidArgument(
         f"{tables[has].where}, row {rows[has, who] + 1}",
         everyone[who],
-        f"is not in {tables[lacks].where}, and so for {strangers.size} respondents in all: leave "
-        "them out of all tables, or have them left out and counted with missing='count' "
+        f"is not in {tables[lacks].where} ({strangers.size} respondents are not in every table): "
+        "remove them from all tables, or leave them out and count them with missing='count' "
         "(--missing count)",
     )

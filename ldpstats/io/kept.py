@@ -28,33 +28,17 @@ __all__ = ["KeptColumns", "constant"]
 
 @dataclass(frozen=True)
 class KeptColumns:
-    """The columns of a table of answers that go into the table of reports as they are.
+    """The columns of a table of answers that are copied, unchanged, into the table of reports.
 
-    Earlier reports take their fingerprints along: a column of them, or what Parquet stores beside
-    the column of reports, which becomes a column in CSV.
-
-    Parameters
-    ----------
-    source, target : path-like
-    names : list of str
-    answers : str
-        The column of true answers, which is never copied.
-    own : list of str
-        The new columns of reports and of fingerprints.
-    spreadsheet_safe : bool
-
-    Raises
-    ------
-    InvalidArgument
-        For the column of true answers, names that are not distinct or those of new columns, and
-        columns that do not exist.
+    Earlier reports keep their fingerprints: a column, or what Parquet stores beside the reports,
+    which becomes a column in CSV.
     """
 
     source: FilePath
     target: FilePath
     names: list[str]
-    answers: str
-    own: Sequence[str]
+    answers: str  # the column of true answers, which is never copied
+    own: Sequence[str]  # the new columns, of reports and fingerprints
     spreadsheet_safe: bool = False
 
     def __post_init__(self) -> None:
@@ -69,27 +53,27 @@ class KeptColumns:
             raise InvalidArgument("keep", self.names, remedy)
         taken = sorted({*self.own} & {*self._fingerprints.values()})
         if taken:
-            remedy = "is the name of a new column and of the fingerprints of a column that is kept"
+            remedy = "is the name of a new column and of the fingerprints of a kept column"
             raise InvalidArgument("keep", taken[0], f"{remedy}: give the new one another name")
         every = [*self.names, *self.own]
         if self.spreadsheet_safe and len(set(map(guarded, every))) < len(every):
-            remedy = "are alike where an apostrophe is put before =, +, - and @: rename one"
+            remedy = "become equal when an apostrophe is put before =, +, - and @: rename one"
             raise InvalidArgument("keep", every, remedy)
 
     @cached_property
     def _fingerprints(self) -> dict[str, str]:
-        """The column of fingerprints of each column that is kept, whether or not there is one."""
+        """The name of the column of fingerprints of each kept column, whether or not it exists."""
         found = {name: fingerprint_column(name) for name in self.names}
         return found | ({"": SURVEY_FINGERPRINTS} if set(SURVEY_COLUMNS) & set(self.names) else {})
 
     @property
     def optional(self) -> list[str]:
-        """Columns to read where they are there."""
+        """Columns to read if they exist."""
         return [c for c in self._fingerprints.values() if c not in (*self.names, self.answers)]
 
     @cached_property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:
-        """What Parquet stores beside the columns, of the fingerprints; by name."""
+        """Fingerprints that Parquet stores beside the columns, by name of the column."""
         found: dict[str, Mapping[bytes, bytes]] = {}
         for name in self.names:
             stored = column_metadata(self.source, name, secret=True)
@@ -129,7 +113,7 @@ class KeptColumns:
             columns[column] = constant(digits, len(frame))
 
     def _refuse_guarded(self, column: pd.Series[Any], name: str, done: int) -> None:
-        """Refuse to take the apostrophes of `guarded` into Parquet, where none is looked for."""
+        """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
         if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
             return
         changed = [field is not None and unguarded(field) != field for field in column]
@@ -143,15 +127,15 @@ class KeptColumns:
             )
 
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
-        """Refuse to copy, unasked, a column that only has the name of one of fingerprints."""
+        """Refuse to copy, unasked, a column named like fingerprints that holds something else."""
         fields = objects(column)
         bad = [field not in (None, "") and not is_fingerprint(field) for field in fields]
         if any(bad):
             raise InvalidArgument(
                 f"{self.source}, column {name!r}, row {done + bad.index(True) + 1}",
                 HIDDEN,
-                "is no fingerprint, though the column has the name of those of a column that is "
-                "kept: rename it",
+                "is not a fingerprint, but the column is named like the fingerprints of a kept "
+                "column: rename it",
             )
 
 

@@ -54,17 +54,16 @@ def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
 
 
 def stored_text(stored: Mapping[bytes, bytes], key: bytes) -> str:
-    """What Parquet stores under a key beside a column, as text; empty if there is none."""
+    """What Parquet stores under a key beside a column, as text; empty if nothing."""
     return stored.get(key, b"").decode("ascii", "replace")  # it may be damaged
 
 
 def read_fingerprints(
     path: FilePath, frame: pd.DataFrame, column: str, na: Sequence[str], made_by: Any, done: int
 ) -> None:
-    """Refuse a chunk, `done` rows after the start, whose column of fingerprints tells another one.
+    """Refuse a chunk, `done` rows after the start, with another fingerprint in `column`, if any.
 
-    Nothing is refused where there is no such column. Missing fields, and those with text of `na`,
-    say nothing.
+    Missing fields and those with text of `na` are skipped.
     """
     if column in frame:
         fields = pd.Series(objects(frame[column]), dtype=object)
@@ -75,25 +74,7 @@ def read_fingerprints(
 
 @dataclass(frozen=True)
 class ReportColumn:
-    """A column of reports, chunks of which it reads.
-
-    Parameters
-    ----------
-    path : path-like
-    mechanism : Mechanism
-    column : str
-    cohort : str, optional
-        Column of cohorts.
-    missing : {"raise", "count"}
-    na : sequence of str
-
-    Raises
-    ------
-    InvalidArgument
-        For arguments of another kind, and a column of cohorts of a mechanism that has none.
-    MechanismMismatch
-        For a column of a Parquet file that stores another mechanism's fingerprint.
-    """
+    """Reader of a column of reports, with a column of cohorts or none."""
 
     path: FilePath
     mechanism: Mechanism
@@ -109,7 +90,7 @@ class ReportColumn:
         object.__setattr__(self, "na", names("na", self.na))
         if self.cohort is not None:
             if self.cohort == self.column:
-                raise InvalidArgument("cohort", self.cohort, "is the column of reports itself")
+                raise InvalidArgument("cohort", self.cohort, "is the column of reports")
             if not self.mechanism.n_cohorts:
                 remedy = f"must be left out: {self.mechanism} has no cohorts"
                 raise InvalidArgument("cohort", self.cohort, remedy)
@@ -173,7 +154,7 @@ class ReportColumn:
             raise InvalidArgument(
                 f"{where}, row {done + i + 1}",
                 int(groups[i]),
-                f"is no cohort: they are numbered from 0 to {self.mechanism.n_cohorts - 1}",
+                f"is not a cohort: cohorts are numbered from 0 to {self.mechanism.n_cohorts - 1}",
             )
         there: npt.NDArray[np.int64] = groups[~absent]
         return there

@@ -41,10 +41,10 @@ def write_reports(
     reports : Reports or iterable of Reports
         Chunks of one mechanism's reports. A respondent who gave no answer becomes an empty report.
     path : path-like
-        The mechanism's fingerprint goes with the reports: in a CSV file every row has it, in the
-        column `report_fingerprint`, that of a missing answer too; a Parquet file stores it once.
-        Keep the specification beside the file (`write_mechanism`): without it the reports cannot
-        be analysed.
+        The mechanism's fingerprint goes with the reports: a CSV file has it in every row, missing
+        answers included, in the column `report_fingerprint`; a Parquet file stores it once. Keep
+        the specification beside the file (`write_mechanism`): without it the reports cannot be
+        analysed.
     force : bool
         Whether an existing file may be overwritten.
     spreadsheet_safe : bool
@@ -54,10 +54,10 @@ def write_reports(
     Raises
     ------
     InvalidArgument
-        For a file that exists or cannot be written, for chunks that are no reports, or when there
-        are none; and for `spreadsheet_safe` with Parquet, or with labels that it makes alike.
+        If the file exists or cannot be written, there are no chunks, a chunk is not Reports, or
+        `spreadsheet_safe` is True for Parquet or makes two labels equal.
     MechanismMismatch
-        For chunks of several mechanisms.
+        If the chunks are of several mechanisms.
 
     Examples
     --------
@@ -110,13 +110,12 @@ def privatize_file(
     column : str
         Column of true categories.
     client : Collector
-        From `Mechanism.collector`; a `Client`, one respondent's, makes the reports that it may.
+        From `Mechanism.collector`. A respondent's `Client` makes as many reports as it may.
     name : str
-        What to call the column of reports. In a CSV file the column NAME_fingerprint follows it:
-        every row, also that of a missing answer, says which mechanism made it.
+        Name of the column of reports. In a CSV file the column NAME_fingerprint follows it: every
+        row, missing answers included, says which mechanism made it.
     keep : sequence of str
-        Other columns to copy beside it, as they are: reports, if they were privatised before, which
-        take their fingerprints along.
+        Other columns to copy beside it, unchanged. Reports made before keep their fingerprints.
     missing : {"raise", "count"}
         Refuse missing answers, or write an empty report for each, so the file still shows that the
         answer was missing.
@@ -125,12 +124,11 @@ def privatize_file(
     force : bool
         Whether existing files may be overwritten.
     specification : path-like, optional
-        Where to write the specification of the mechanism. It appears together with `target` or not
-        at all.
+        Where to write the specification of the mechanism; both files appear or neither.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula. `read_counts` takes "'-5" for the label -5. Do without it where
-        `keep` leaves answers for another run: with an open alphabet that run refuses them.
+        would run as a formula. `read_counts` takes "'-5" for the label -5. Not for answers that
+        `keep` leaves for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -142,13 +140,13 @@ def privatize_file(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for a file without answers, and for `keep` with the true column;
-        where any text is an answer, for one in CSV that `spreadsheet_safe` seems to have changed.
+        If a file cannot be read or written or is malformed, answers are missing and not counted,
+        there are no answers, or `keep` names the true column; with an open alphabet, if
+        `spreadsheet_safe` seems to have changed an answer in CSV.
     NotAvailable
-        For the client of a single respondent (`RAPPOR.client`).
+        If `client` serves a single respondent (`RAPPOR.client`).
     UnknownCategory
-        For an answer that is not one of the categories; the row is named, the answer is not.
+        If an answer is not one of the categories; the row is named, the answer is not shown.
 
     Examples
     --------
@@ -184,7 +182,7 @@ def privatize_file(
 
 
 def _remedy(labels: pd.Index[Any] | None) -> str:
-    """What to do about an answer that the mechanism refuses, which is not shown."""
+    """What to do about an answer that the mechanism refuses, without showing it."""
     if labels is None:
         return "must be text that has a UTF-8 form: convert it, or read it in its own encoding"
     shown = ", ".join(map(repr, labels[:5].tolist())) + (", ..." if len(labels) > 5 else "")
@@ -193,22 +191,14 @@ def _remedy(labels: pd.Index[Any] | None) -> str:
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns of a mechanism's reports in a file.
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-    path : path-like
-    name : str
-        Of the column of reports.
-    """
+    """The columns of a mechanism's reports in a file."""
 
     mechanism: Mechanism
     path: FilePath
-    name: str
+    name: str  # of the column of reports
 
     def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        """A chunk of reports, where a respondent is not `absent`, (n,); in CSV fingerprints too."""
+        """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
         found = {self.name: filled(self.mechanism.report_labels(reports).tolist(), absent)}
         if file_format(self.path) != ".parquet":
             digits = constant(self.mechanism.fingerprint, absent.size)

@@ -24,10 +24,7 @@ Named = Callable[[int | None], str]
 
 
 def without_answers(function: Callable[P, T]) -> Callable[P, T]:
-    """Let errors come out of a function bare, as `ldpstats.clients.secrecy.secretive` does.
-
-    Their words stay only where this package chose them. Those of others may quote an answer.
-    """
+    """Strip errors of a function, as `clients.secrecy.secretive` does; hide messages of others."""
 
     @wraps(function)
     def guarded(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -54,7 +51,7 @@ def _harmless(error: BaseException) -> BaseException:
 
 
 def privatized(client: Any, values: Array, named: Named, remedy: str) -> Any:
-    """What a client makes of answers; an error tells where the first is that it refuses."""
+    """Reports of answers by a client; an error names the row of the first that it refuses."""
     kind, place = InvalidArgument, None
     try:
         return client.privatize(values)

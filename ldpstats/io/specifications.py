@@ -44,7 +44,7 @@ def read_mechanism(path: FilePath) -> Mechanism:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, is not JSON, or specifies no mechanism of this release.
+        If the file cannot be read, is not JSON, or specifies no mechanism of this release.
 
     Examples
     --------
@@ -60,7 +60,7 @@ def read_mechanism(path: FilePath) -> Mechanism:
     try:
         return mechanism_from_dict(document)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is no specification of a mechanism ({error})") from None
+        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
 
 
 def json_document(path: FilePath) -> Any:
@@ -70,7 +70,7 @@ def json_document(path: FilePath) -> Any:
     try:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
-        raise refusal(path, f"is no specification ({error})") from None
+        raise refusal(path, f"is not a specification ({error})") from None
 
 
 def is_format(document: Any, name: str) -> bool:
@@ -98,7 +98,7 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
     Raises
     ------
     InvalidArgument
-        For what is no mechanism, and for a file that exists or cannot be written.
+        If `mechanism` is not a mechanism, or the file exists or cannot be written.
 
     Examples
     --------
@@ -110,7 +110,7 @@ def write_mechanism(mechanism: Mechanism, path: FilePath, *, force: bool = False
 
 
 def specification_text(made_by: Mechanism | DictionarySurvey) -> str:
-    """What the specification of a mechanism or survey holds as a file."""
+    """The text of a file with the specification of a mechanism or survey."""
     return json.dumps(made_by.to_dict(), indent=2) + "\n"
 
 
@@ -129,7 +129,7 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, is not JSON, or specifies no survey of this release.
+        If the file cannot be read, is not JSON, or specifies no survey of this release.
 
     Examples
     --------
@@ -146,7 +146,7 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     try:
         return DictionarySurvey.from_dict(document)
     except (ValueError, OverflowError, RecursionError) as error:
-        raise refusal(path, f"is no specification of a survey ({error})") from None
+        raise refusal(path, f"is not the specification of a survey ({error})") from None
 
 
 def is_survey(path: FilePath) -> bool:
@@ -155,7 +155,7 @@ def is_survey(path: FilePath) -> bool:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, or is not JSON.
+        If the file cannot be read or is not JSON.
 
     Examples
     --------
@@ -182,7 +182,7 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
     Raises
     ------
     InvalidArgument
-        For what is no survey, and for a file that exists or cannot be written.
+        If `survey` is not a survey, or the file exists or cannot be written.
 
     Examples
     --------
@@ -194,6 +194,6 @@ def write_survey(survey: DictionarySurvey, path: FilePath, *, force: bool = Fals
 
 
 def check_survey(survey: object) -> None:
-    """Refuse what is no survey."""
+    """Refuse anything but a survey."""
     if not isinstance(survey, DictionarySurvey):
         raise InvalidArgument("survey", survey, "must be a survey: DictionarySurvey(...)")

@@ -41,7 +41,7 @@ __all__ = [
 ]
 
 Advance = Callable[[float], None]
-"""Told, after each chunk, the fraction of the file that has been read."""
+"""Called after each chunk with the fraction of the file that has been read."""
 
 CHUNK_ROWS = 1 << 17
 
@@ -60,7 +60,7 @@ def file_format(path: FilePath) -> str:
 
 
 def names(name: str, given: object) -> list[str]:
-    """A sequence of text as a list; text alone would be taken for a sequence of characters."""
+    """A sequence of texts as a list; refuse a single text."""
     example = f", for example [{given!r}]" if isinstance(given, str) else ""
     found = listed(name, given, f"must be a list{example}")
     for text in found:
@@ -87,7 +87,7 @@ def read_column(
     chunk_rows : int
         Most rows a chunk.
     advance : callable, optional
-        Told, after each chunk, the fraction of the file that has been read.
+        Called after each chunk with the fraction of the file that has been read.
 
     Yields
     ------
@@ -97,7 +97,7 @@ def read_column(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, is malformed, or has no such column.
+        If the file cannot be read, is malformed, or has no such column.
 
     Examples
     --------
@@ -131,10 +131,10 @@ def table_chunks(
     optional: Sequence[str] = (),
     secret: bool = False,
 ) -> Iterator[pd.DataFrame]:
-    """Read several columns, and of the `optional` ones those that are there, in chunks.
+    """Read several columns, and the `optional` ones that exist, in chunks.
 
-    Of a `secret` table, one of true answers, no error shows what it holds: not even its first line,
-    which may be an answer where the header is missing.
+    For a `secret` table, of true answers, no error shows what it holds, the first line included: it
+    may be an answer if the header is missing.
     """
     chunk_rows = positive_integer("chunk_rows", chunk_rows)
     if advance is not None and not callable(advance):
@@ -157,7 +157,7 @@ class _Wanted:
     secret: bool
 
     def places(self, header: list[str]) -> dict[str, int]:
-        """Where the columns are that are wanted and there."""
+        """Positions of the wanted columns that exist."""
         there = [name for name in self.optional if _spelling(header, name) in header]
         every = dict.fromkeys([*self.columns, *there])
         return {name: _position(self.path, header, name, self.secret) for name in every}
@@ -188,7 +188,7 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
 def _by_column(
     rows: Iterator[list[str]], number: int, at: Mapping[str, int]
 ) -> dict[str, list[str | None]]:
-    """The next `number` rows, or fewer, as columns; none when there are no more rows."""
+    """The next `number` rows, or fewer, as columns; empty after the last row."""
     texts: dict[str, list[str | None]] = {}
     # in blocks too small to wake the garbage collector, which would take half of the time
     for start in range(0, number, 512):
@@ -201,7 +201,7 @@ def _by_column(
 
 
 def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Iterator[list[str]]:
-    """The rows, each with `width` fields; in a table of one column a blank line is an empty one."""
+    """The rows, each with `width` fields; a blank line is an empty field if `width` is one."""
     for number, row in enumerate(lines, start=1):
         if len(row) == width:
             yield row
@@ -231,7 +231,7 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
 
 
 def _spelling(header: list[str], column: str) -> str:
-    """How a column is written in a header: with an apostrophe, perhaps; see `guarded`."""
+    """How a column is written in a header, perhaps with an apostrophe; see `guarded`."""
     return guarded(column) if column not in header else column
 
 
@@ -307,7 +307,7 @@ def unguarded(text: str) -> str:
 
 
 def check_spreadsheet_safe(given: object, path: FilePath) -> bool:
-    """Refuse what is no truth value, and True for a file that is no CSV."""
+    """Refuse anything but a boolean, and True for Parquet."""
     if boolean("spreadsheet_safe", given) and file_format(path) == ".parquet":
         remedy = "is for CSV: spreadsheets run no formulas from a Parquet file; leave it out"
         raise InvalidArgument("spreadsheet_safe", given, remedy)
@@ -326,10 +326,7 @@ def csv_writer(path: Path, suffix: str) -> Iterator[Any]:
 
 
 class _Lines:
-    """Ends lines in a line feed alone, though csv.writer knows both characters.
-
-    It quotes a field with a line break only where its own line end has that character.
-    """
+    """Turn CRLF into LF: csv.writer quotes CR and LF only if its own line end has both."""
 
     def __init__(self, text: TextIOWrapper) -> None:
         self.text = text
@@ -354,7 +351,7 @@ def _write_csv(
 
 
 def _guarded_cell(cell: Any) -> Any:
-    """What stands for a value in a cell: numbers below zero begin with a risky character too."""
+    """The text of a cell, guarded; negative numbers begin with a risky character too."""
     return None if cell is None else guarded(str(cell))
 
 

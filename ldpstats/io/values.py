@@ -40,16 +40,13 @@ _INTEGER = re.compile("0|[1-9][0-9]{0,17}")
 
 
 def check_mechanism(mechanism: object) -> None:
-    """Refuse what is no mechanism, its class included."""
+    """Refuse anything but a mechanism, such as its class."""
     if not isinstance(mechanism, Mechanism):
         raise InvalidArgument("mechanism", mechanism, "must be a mechanism, such as KRR(...)")
 
 
 def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelOf | None:
-    """The function that turns text into the label of that text, and any other text into itself.
-
-    None where labels are text, and nothing has to be turned.
-    """
+    """The function from text to its label, or to itself; None if all labels are text."""
     if isinstance(labels, pd.RangeIndex):  # without a table of a million entries
         return lambda text: int(text) if _INTEGER.fullmatch(text) else text
     table = {str(label): label for label in labels}
@@ -69,21 +66,21 @@ def label_of(path: FilePath, labels: pd.Index[Any], na: Sequence[str]) -> LabelO
 
 
 def missing_texts(path: FilePath, na: Sequence[str], labels: Iterable[Any] = ()) -> list[str]:
-    """The text of `na` and, in CSV, what spreadsheet_safe= makes of it; a label is an answer."""
+    """The texts of `na` and, in CSV, their form with spreadsheet_safe=, unless that is a label."""
     risky = {guarded(text) for text in na if text.startswith(RISKY)}
     if not risky or file_format(path) == ".parquet":
         return list(na)
-    if not isinstance(labels, pd.RangeIndex):  # numbers from 0 on look like none of them
+    if not isinstance(labels, pd.RangeIndex):  # labels 0 .. k-1 look different
         risky -= {str(label) for label in labels}
     return [*na, *risky]
 
 
 def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], str]) -> None:
-    """Refuse answers of CSV that spreadsheet_safe= seems to have changed; where any text is one.
+    """Refuse texts, (n,), of CSV that spreadsheet_safe= seems to have changed; show none.
 
-    `named` tells what to call text i of `texts`, (n,), none of which is shown.
+    Only for open alphabets; `named` gives the name of text i.
     """
-    if file_format(path) == ".parquet":  # where it does not exist
+    if file_format(path) == ".parquet":  # which has no spreadsheet_safe=
         return
     changed = [unguarded(text) != text for text in texts]
     if any(changed):
@@ -97,13 +94,15 @@ def refuse_guarded(path: FilePath, texts: Array, named: Callable[[int | None], s
 
 
 def check_guarded(labels: pd.Index[Any]) -> None:
-    """Refuse labels of which one, when it is guarded against spreadsheets, looks like another."""
+    """Refuse labels if one, guarded against spreadsheets, looks like another."""
     if isinstance(labels, pd.RangeIndex):
         return
     texts = set(map(str, labels))
     for text in texts:
         if guarded(text) != text and guarded(text) in texts:
-            remedy = f"could not be told from the label {text!r}: leave spreadsheet_safe out"
+            remedy = (
+                f"could not be distinguished from the label {text!r}: leave spreadsheet_safe out"
+            )
             raise InvalidArgument("labels", guarded(text), remedy)
 
 
@@ -114,7 +113,7 @@ def present(
     na: Sequence[str],
     secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """The values that are there, their text turned into labels, and a mask of missing ones."""
+    """The values present, texts turned into labels, and a mask of missing ones."""
     column = _plain(where, column, secret)
     missing = column.isna().to_numpy(dtype=bool)
     if column.dtype != object:
@@ -154,10 +153,7 @@ def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Serie
 def whole_counts(
     where: str, column: pd.Series[Any], done: int, missing: npt.NDArray[np.bool_] | None = None
 ) -> npt.NDArray[np.int64]:
-    """A column of non-negative whole numbers, shape (n,).
-
-    `done` rows of the file came before; rows that are `missing`, (n,), are 0 whatever they hold.
-    """
+    """A column of non-negative whole numbers, (n,), `done` rows after the start; 0 if `missing`."""
 
     def number(value: Any) -> Any:
         if isinstance(value, str):
@@ -177,7 +173,7 @@ def whole_counts(
 def row_named(
     where: str, done: int, values: Array, missing: Array, remedy: str | None = None
 ) -> Iterator[None]:
-    """Let an error about ``anything[i]``, value i of `values`, name the row of the file instead."""
+    """Let an error about value i of `values` name the row of the file."""
     try:
         yield
     except InvalidArgument as error:
@@ -190,21 +186,20 @@ def row_named(
 
 
 def row_number(done: int, missing: Array, i: int) -> int:
-    """The row of value i among those that are there, after `done` rows of the file; from 1."""
+    """The row of the file, from 1, of value i among those present, after `done` rows."""
     return done + int(np.flatnonzero(~missing)[i]) + 1
 
 
 def answers_in(where: str, done: int, missing: Array) -> Callable[[int | None], str]:
-    """The function that names answer i of those that are there, or the column, given None."""
+    """The function that names the row of present answer i, or the column if i is None."""
     return lambda i: where if i is None else f"{where}, row {row_number(done, missing, i)}"
 
 
 def refuse_missing(where: str, done: int, missing: Array) -> None:
-    """Raise an error that names the row of the first missing value, if there is one."""
+    """Refuse missing values; the error names the row of the first."""
     if missing.any():
         raise InvalidArgument(
             f"{where}, row {done + int(np.argmax(missing)) + 1}",
             None,
-            "is missing: leave such rows out, or have them counted with missing='count' "
-            "(--missing count)",
+            "is missing: leave such rows out, or count them with missing='count' (--missing count)",
         )

@@ -19,8 +19,8 @@ __all__ = ["bloom_mix", "bloom_sums", "buckets", "gather", "normal", "pair_sums"
 def scatter(cells: Any, p: Any, out: Any) -> None:
     """Add p[i], shape (K,), to cell cells[c, i] of each cohort c.
 
-    `out` has the C m cells one after the other and one entry more: what has no cell falls on the
-    first entry of the next cohort, which is cleared afterwards.
+    `out` has shape (C m + 1,): what has no cell falls on the first entry of the next cohort, which
+    is cleared afterwards.
     """
     C, K = cells.shape
     m = out.size // C

@@ -147,7 +147,7 @@ def sha256_words(text: Any, offsets: Any, out: U64) -> None:
         for j in range(LANES):
             if owner[j] < 0:
                 if taken == out.shape[0]:
-                    continue  # an idle lane hashes what it holds, and nobody looks
+                    continue  # an idle lane hashes what it holds, unused
                 owner[j], block[j] = taken, 0
                 state[:, j] = _START
                 taken += 1

@@ -22,12 +22,12 @@ def compose(epsilons: Sequence[float]) -> float:
     Parameters
     ----------
     epsilons : sequence of float
-        In nats; zero for a report that says nothing, inf for one that protects nothing.
+        In nats; zero for a report without information, inf for one without protection.
 
     Raises
     ------
     InvalidArgument
-        For no sequence, or an epsilon that is negative, NaN or no number.
+        If `epsilons` is not a sequence, or one is negative, NaN or not a number.
 
     Examples
     --------
@@ -55,7 +55,7 @@ def split_budget(total: float, weights: Sequence[float]) -> tuple[float, ...]:
     Raises
     ------
     InvalidArgument
-        For a total or weights that are not positive and finite, or no weights.
+        If the total or a weight is not positive and finite, or there are no weights.
 
     Examples
     --------
@@ -88,7 +88,7 @@ def _sequence(name: str, values: object) -> list[Any]:
 
 
 def _number(value: object) -> float:
-    """The float, or NaN for what is no real number."""
+    """The value as a float; NaN if it is not a real number."""
     try:
         return real_number("", value, "")
     except InvalidArgument:

@@ -26,12 +26,12 @@ def fingerprint_column(reports: str) -> str:
 
 
 def is_fingerprint(text: object) -> bool:
-    """Whether a field holds what a fingerprint is written as."""
+    """Whether a field is written as a fingerprint: twelve hexadecimal digits."""
     return isinstance(text, str) and _DIGITS.fullmatch(text) is not None
 
 
 def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done: int = 0) -> None:
-    """Refuse rows of another mechanism or survey; fields that are missing or empty say nothing."""
+    """Refuse rows of another mechanism or survey; skip missing and empty fields."""
     try:
         codes, distinct = pd.factorize(pd.Series(values))
     except (TypeError, ValueError):  # lists, arrays
@@ -43,9 +43,7 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
         row = f"{where}, row {done + int(np.argmax(codes == code)) + 1}"
         if found == column:
             raise MechanismMismatch(f"{row}: is a second header line: remove it")
-        rewritten = (
-            "; this is no fingerprint, though: if a spreadsheet rewrote the column, empty it"
-        )
+        rewritten = "; this is not a fingerprint: if a spreadsheet rewrote the column, empty it"
         raise MechanismMismatch(
             f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
             f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
@@ -54,7 +52,7 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
 
 
 def _alike(found: object, own: str) -> bool:
-    """Whether a field holds a fingerprint, though a program may have taken it for a number."""
+    """Whether a field holds this fingerprint, perhaps rewritten as a number by a program."""
     if found == own:
         return True
     try:  # 001234567890 becomes 1234567890, and 12345678e012 becomes 1.2345678e19

@@ -43,9 +43,9 @@ class JointCounts:
     Raises
     ------
     InvalidArgument
-        For fewer than two variables, different numbers of reports, identifiers that differ or
-        repeat, answers that were left out of one variable (`n_missing`), after which reports no
-        longer match, and 2**53 respondents or more.
+        If there are fewer than two variables, numbers of reports differ, identifiers differ or
+        repeat, a variable lacks answers (`n_missing`) and no `ids` show that reports still match,
+        or there are 2**53 respondents or more.
 
     Notes
     -----
@@ -124,7 +124,7 @@ class JointCounts:
         Raises
         ------
         InvalidArgument
-            For another shape, or entries that are no counts.
+            If `table` has another shape or holds entries that are not counts.
 
         Examples
         --------
@@ -207,7 +207,7 @@ class JointCounts:
             return Counts(part.y, self.n, part.mechanism, part.n_missing, part.cohort), None
         code = _codes(part)
         total = np.bincount(code, weights=self.n, minlength=size).astype(np.int64)
-        # of combinations that were never seen nothing is kept
+        # keep only the reports that occur
         seen = np.flatnonzero(np.bincount(code, minlength=size))
         place = np.zeros(size, dtype=np.intp)
         place[seen] = np.arange(seen.size)
@@ -235,10 +235,9 @@ class JointCounts:
         return groups
 
     def strata(self) -> tuple[JointCounts, list[slice]]:
-        """Sort into groups within whom reports of different variables say nothing of each other.
+        """Groups in which reports of different variables are independent given the true values.
 
-        That is, but for the true values. One group, unless variables share cohorts: then one for
-        each combination of these.
+        One group, unless variables share cohorts: then one for each combination of cohorts.
         """
         groups = [group for group in self._cohort_groups() if len(group) > 1]
         if not groups:
@@ -259,10 +258,7 @@ class JointCounts:
     def simulated(
         self, p: Array, labels: Sequence[pd.Index[Any]], rng: np.random.Generator
     ) -> JointCounts:
-        """Reports of as many respondents whose true values have law p over the labels' cells.
-
-        Cohorts stay as they are.
-        """
+        """Simulated reports of `nobs` respondents, true values drawn from p; same cohorts."""
         sizes = [len(values) for values in labels]
         if not any(m.n_bits or m.n_cohorts for m in self.mechanisms):
             law = np.reshape(p, sizes)

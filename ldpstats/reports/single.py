@@ -33,9 +33,9 @@ Array = npt.NDArray[Any]
 _MOST_REPORTS = 1 << 53  # sums of weights are exact below
 _MOST_CELLS = 1 << 26  # labels of all cohorts that are counted in an array of 512 MB at most
 
-_MIXED = "patterns and sums of bits do not add up: use bit_counts() of the patterns first"
+_MIXED = "patterns cannot be added to sums of bits: use bit_counts() of the patterns first"
 _NO_LABELS = "reports of {} are bit patterns: use bit_counts() for their sums"
-_UNCOUNTED = "reports do not add up, their counts do: use reports.tally() first"
+_UNCOUNTED = "reports cannot be added, but their counts can: use reports.tally() first"
 
 
 class Source(Protocol):
@@ -84,8 +84,8 @@ class Reports:
     Raises
     ------
     InvalidArgument
-        For arrays of another shape or type than these, and codes or cohorts that do not exist.
-        Lists of whole numbers are made into arrays; floats are refused.
+        If an array has another shape or type, or holds codes or cohorts that do not exist. Lists of
+        whole numbers become arrays; floats are refused.
 
     Examples
     --------
@@ -128,7 +128,7 @@ class Reports:
         Raises
         ------
         NotAvailable
-            For ``bits=True`` on reports that are not bits.
+            If ``bits=True`` and the reports are not bits.
         """
         mechanism: Source = self.mechanism
         if not boolean("bits", bits):
@@ -156,13 +156,13 @@ class Counts:
     cohort : array of int64, shape (u,), or None
         Cohort of each distinct report, for mechanisms that have cohorts.
     noise : array of int64, shape (n_bits,), or None
-        Sums of bits that `y` no longer holds, because they say nothing about the answer: those
-        that accompany a revealed answer (`URAP`). Sums of all bits include them.
+        Sums of bits dropped from `y` because they carry no information on the answer: those beside
+        a revealed answer (`URAP`). Sums of all bits include them.
 
     Raises
     ------
     InvalidArgument
-        As for `Reports`, and for counts that are negative or no integers, or 2**53 or more in all.
+        As for `Reports`; or if counts are negative, not integers, or sum to 2**53 or more.
 
     Examples
     --------
@@ -269,24 +269,24 @@ class Counts:
         mechanism : Mechanism
             The mechanism that made the reports.
         report : str
-            Column of output labels; bit reports are strings such as "0110", category order. Where
-            the mechanism has cohorts, and no column of them is named, reports are "cohort:report".
+            Column of output labels; bit reports are strings such as "0110", in category order. If
+            the mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
         count : str, optional
             Column of whole counts.
         missing : {"raise", "count"}
-            Refuse rows without a report, or leave them out and add their number, by the column
-            `count` if given, to `n_missing`.
+            Refuse rows without a report, or leave them out and add them (or their `count`) to
+            `n_missing`.
         cohort : str, optional
             Column of cohorts, whole numbers from 0.
 
         Raises
         ------
         InvalidArgument
-            For no table, a column that does not exist, missing or unknown reports, or counts that
-            are negative or fractional.
+            If `frame` is not a table, a column does not exist, reports are missing or unknown, or
+            counts are negative or fractional.
         MechanismMismatch
-            For a row with another mechanism's fingerprint in the column of fingerprints, which is
-            called report_fingerprint beside the column report, if there is one.
+            If the table has a column of fingerprints (report_fingerprint for the column report) and
+            a row carries another mechanism's.
 
         Examples
         --------
@@ -345,8 +345,8 @@ class BitCounts:
     Raises
     ------
     InvalidArgument
-        For arrays of another shape, for entries that are negative, no integers, or more than there
-        are reports, for 2**53 reports or more, and for a mechanism that does not report bits.
+        If an array has another shape, entries are negative, not integers or above the number of
+        reports, there are 2**53 reports or more, or the mechanism does not report bits.
 
     Examples
     --------
@@ -397,11 +397,11 @@ class BitCounts:
         return int(self.reports.sum())
 
     def vector(self) -> NoReturn:
-        """Counts of all outputs; there are none of reports that are bit patterns."""
+        """Raise `NotAvailable`: sums of bits do not determine the counts of patterns."""
         raise NotAvailable(_NO_LABELS.format(self.mechanism))
 
     def bit_counts(self) -> BitCounts:
-        """These sums, as of `Counts`, so that either will do."""
+        """Return these sums, so that `Counts` and `BitCounts` serve alike."""
         return self
 
     def __add__(self, other: BitCounts | Counts | int) -> BitCounts:
@@ -437,21 +437,20 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
 
 
 def check_mechanism(name: str, mechanism: object) -> None:
-    """Refuse what is no mechanism, such as the class of one."""
+    """Refuse anything but a mechanism, such as its class."""
     known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
     if isinstance(mechanism, type) or not all(isinstance(size, int) for size in known):
         raise InvalidArgument(name, mechanism, "must be the mechanism of the reports")
 
 
 def _check_source(data: Reports | Counts | BitCounts) -> None:
-    """Refuse what is no mechanism, and no number of missing answers."""
-    mechanism = data.mechanism
-    check_mechanism("mechanism", mechanism)
+    """Check `mechanism` and `n_missing`."""
+    check_mechanism("mechanism", data.mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
 
 
 def _array(name: str, values: object) -> Array:
-    """An array of what may be lists; what it holds is not changed."""
+    """Return lists or an array as an array, entries unchanged."""
     if isinstance(values, np.ma.MaskedArray):
         raise InvalidArgument(name, values, "must not be masked: leave masked entries out")
     array = as_array(name, values, "must be an array: are rows of one length?")
@@ -460,10 +459,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _check_reports(data: Reports | Counts) -> None:
-    """Refuse codes out of range, packed reports of another width, and cohorts that do not fit.
-
-    Lists become arrays, and integers of any width int64.
-    """
+    """Check `y` and `cohort`; lists become arrays, and integers of any width int64."""
     _check_source(data)
     mechanism: Source = data.mechanism
     y = _array("y", data.y)
@@ -558,12 +554,12 @@ def _collapse(
 def _collapse_labels(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, n_outputs: int, n_cohorts: int
 ) -> tuple[Array, npt.NDArray[np.int64], Array | None]:
+    numbers = _cell_numbers(y, cohort, n_outputs)
     if n_outputs * n_cohorts > _MOST_CELLS:  # too many to count in an array
-        cells, group = np.unique(_cell_numbers(y, cohort, n_outputs), return_inverse=True)
+        cells, group = np.unique(numbers, return_inverse=True)
         total = np.bincount(group, weights=n, minlength=cells.size)
         cells, total = cells[total > 0], total[total > 0]
     else:
-        numbers = _cell_numbers(y, cohort, n_outputs)
         everything = np.bincount(numbers, weights=n, minlength=n_outputs * n_cohorts)
         cells = np.flatnonzero(everything)
         total = everything[cells]

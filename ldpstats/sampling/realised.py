@@ -51,8 +51,7 @@ def realised_epsilon_bits(p1: int, p0: int, hashes: int = 1) -> float:
 def realised_ratios(own: int, other: int) -> tuple[float, float]:
     """Return the largest log ratios of one bit for and against the answer that owns it, in nats.
 
-    A report of the bit can favour the owner by the first, and a stranger by the second; their sum
-    is `realised_epsilon_bits` of one hash.
+    Their sum is `realised_epsilon_bits` of one hash.
     """
     _check_threshold("own", own)
     _check_threshold("other", other)
@@ -79,7 +78,7 @@ def realised_epsilon_rows(rows: IntegerRows) -> float:
 
 
 def realised_epsilon_kept(keep: int, share: int, of: int) -> float:
-    """Return what a report tells for the value that it names where others are replaced, in nats.
+    """Return the log ratio in favour of the reported value where others are replaced, in nats.
 
     A value is kept with probability keep / 2**64, and replaced by a draw that is the value itself
     with probability share / of. The likelihood ratio of that value to any other is

@@ -135,7 +135,7 @@ def sample_bits(
     at, elsewhere = _by_threshold("p1", p1, n_bits), _by_threshold("p0", p0, n_bits)
     n, n_bytes = len(place), -(-n_bits // 8)
     out = np.empty((n, n_bytes), dtype=np.uint8)
-    # the chunks of a short array are so small that nothing in them calls for a kernel
+    # chunks of a short array are too small to call for a kernel
     step = max(1, (1 << 20 if n * n_bytes >= 8 * LARGE else 1 << 14) // n_bytes)
     for start in range(0, n, step):
         chunk = slice(start, start + step)
@@ -258,19 +258,8 @@ class IntegerRows:
 
     Only outputs of positive weight are kept, so no other can be drawn.
 
-    Attributes
-    ----------
-    outputs : tuple of (m_x,) int64
-        For each row x, its outputs of positive weight, increasing.
-    upper : tuple of (m_x,) uint64
-        For each row x, the largest word that gives each of these outputs: cumulative weight minus
-        one, so that the last is 2**64 - 1.
-
-    Examples
-    --------
-    >>> rows = integer_rows([[0.25, 0.0, 0.75]])
-    >>> rows.outputs[0], rows.upper[0] == [2**62 - 1, 2**64 - 1]
-    (array([0, 2]), array([ True,  True]))
+    `outputs` has the increasing outputs of each row x, shape (m_x,). `upper` has the largest word
+    that gives each of them: cumulative weight minus one, so that the last is 2**64 - 1.
     """
 
     outputs: tuple[I64, ...]
@@ -300,7 +289,7 @@ def _upper(row: npt.NDArray[np.float64]) -> U64:
     """Return the inclusive cumulative weights of a row of positive probabilities."""
     largest = int(np.argmax(row))
     row = row.copy()
-    row[largest] = 0  # its weight may be 2**64, which wraps to 0 below, as it should
+    row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
     weights = np.floor(np.ldexp(row, 64)).astype(np.uint64)
     weights = np.maximum(weights, np.uint64(1))
     weights[largest] = 0

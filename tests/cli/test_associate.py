@@ -331,7 +331,7 @@ def test_the_help_says_how_tables_come_together(capsys: pytest.CaptureFixture[st
     assert main(["associate", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "mle (default)" in text and "score (default), wald, lr" in text
-    assert "matched, whatever their order" in text
+    assert "matches their rows, in any order" in text
     assert main(["privatize", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "ldpstats associate matches the tables by it" in text and "--as COLUMN" in text
@@ -373,11 +373,11 @@ REFUSED: dict[str, tuple[str, str]] = {
     "the reports as identifiers": (f"{TABLES} {NAMED} --id report", "column of reports"),
     "identifiers that repeat": (
         f"job.csv --with twice.csv --spec job.json --spec late.json {NAMED} --id who",
-        "twice.csv, column 'who', row 601='r1': is the respondent of row",
+        "twice.csv, column 'who', row 601='r1': is also the respondent of row",
     ),
     "respondents that differ": (
         f"job.csv --with fewer.csv --spec job.json --spec late.json {NAMED} --id who",
-        "is not in fewer.csv, column 'who', and so for 590 respondents in all",
+        "is not in fewer.csv, column 'who' (590 respondents are not in every table)",
     ),
     "counts and identifiers": (f"reports.csv {ONE} {OTHER} --id who --count job", "is a column of"),
     "counts that are none": (f"reports.csv {ONE} {OTHER} --count who", "whole number"),
@@ -391,7 +391,7 @@ REFUSED: dict[str, tuple[str, str]] = {
     ),
     "no such category": (
         f"reports.csv {ONE} {OTHER} --candidates hosts.txt --candidates -",
-        "hosts.txt, line 1='a.com': is no category of KRR",
+        "hosts.txt, line 1='a.com': is not a category of KRR",
     ),
     "one candidate": (f"reports.csv {ONE} {HOST_} --candidates - --candidates one.txt", "host"),
     "no such method": (f"reports.csv {ONE} {OTHER} --method lasso", "--method='lasso'"),

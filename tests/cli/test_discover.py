@@ -81,7 +81,7 @@ def test_ranges_of_an_alphabet(text: str, characters: str) -> None:
 
 @pytest.mark.parametrize("text", ["z-a", "a-c9-0", "\x01-\U0010ffff"])
 def test_ranges_that_are_none(text: str) -> None:
-    with pytest.raises(ldp.InvalidArgument, match=r"--alphabet=.*is no range upwards"):
+    with pytest.raises(ldp.InvalidArgument, match=r"--alphabet=.*is not a range upwards"):
         cli_discover._characters(text)
 
 
@@ -159,7 +159,7 @@ def test_an_audit_of_a_survey(folder: Path, capsys: pytest.CaptureFixture[str]) 
     assert main(["audit", "survey.json", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == audit.to_dict()
     Path("broken.json").write_text('{"format": "ldpstats-dictionary-survey"}')
-    refused(["audit", "broken.json"], "is no specification of a survey", capsys)
+    refused(["audit", "broken.json"], "is not the specification of a survey", capsys)
 
 
 # -- privatize -------------------------------------------------------------------------------------
@@ -198,11 +198,11 @@ def test_missing_strings(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
 
 
 CHOICES = {
-    "a specification": ("--spec krr.json", "--spec='krr.json': goes without --survey only"),
-    "a mechanism": ("--mechanism krr", "--mechanism='krr': goes without"),
-    "epsilon": ("--epsilon 1", "--epsilon=1.0: goes without"),
-    "a specification to write": ("--write-spec new.json", "--write-spec='new.json': goes"),
-    "a name": ("--as noisy", "--as='noisy': goes without"),
+    "a specification": ("--spec krr.json", "--spec='krr.json': cannot be combined with --survey"),
+    "a mechanism": ("--mechanism krr", "--mechanism='krr': cannot be combined with"),
+    "epsilon": ("--epsilon 1", "--epsilon=1.0: cannot be combined with"),
+    "a specification to write": ("--write-spec new.json", "--write-spec='new.json': cannot be"),
+    "a name": ("--as noisy", "--as='noisy': cannot be combined with"),
     "the truth": ("--keep word", "never copied"),
     "its own name": ("--keep string", "none of the reports' own"),
     "no column": ("--keep age", "no such column"),

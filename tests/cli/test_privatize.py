@@ -85,7 +85,7 @@ def test_sensitive_answers_are_all_protected(answers: Path) -> None:
         ("urr", [], "--sensitive=None: is needed for urr"),
         ("urap", ["--sensitive", "cook"], "sensitive[0]='cook': is not among the 3 labels"),
         ("urr", ["--sensitive", "nurse,nurse"], "sensitive='nurse': the category occurs twice"),
-        ("krr", ["--sensitive", "nurse"], "--sensitive='nurse': is no option of krr"),
+        ("krr", ["--sensitive", "nurse"], "--sensitive='nurse': is not an option of krr"),
     ],
 )
 def test_sensitive_answers_that_do_not_exist(

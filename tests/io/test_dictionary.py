@@ -65,9 +65,9 @@ def test_a_survey_is_no_mechanism(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("", "is no specification"),
-        ("[1]", "is no specification of a survey.*must be an object"),
-        ("[" * 100_000, "is no specification"),
+        ("", "is not a specification"),
+        ("[1]", "is not the specification of a survey.*must be an object"),
+        ("[" * 100_000, "is not a specification"),
         ('{"format": "x", "format": "y"}', "repeats a field"),
         ('{"format": ["ldpstats-mechanism"]}', "must be an object"),
         ('{"format": "ldpstats-dictionary-survey"}', "version 1 and the fields"),
@@ -101,7 +101,7 @@ def test_other_documents_are_refused(text: str, says: str, tmp_path: Path) -> No
 def test_fields_that_cannot_be_are_refused(field: str, value: Any, tmp_path: Path) -> None:
     document = SURVEY.to_dict() | {field: value}
     (tmp_path / "s.json").write_text(json.dumps(document))
-    with pytest.raises(ldp.InvalidArgument, match=r"s\.json.*no specification of a survey"):
+    with pytest.raises(ldp.InvalidArgument, match=r"s\.json.*not the specification of a survey"):
         io.read_survey(tmp_path / "s.json")
 
 
@@ -214,14 +214,14 @@ def test_more_text_may_mean_missing(tmp_path: Path) -> None:
 
 GOOD = "0,ab,2,ca,1:3"
 BAD = {
-    "a start that is none": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is the start of no gram"),
+    "a start that is none": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is not the start of a gram"),
     "a start beyond the end": ("0,ab,6,ca,1:3", r"'start_2', row 6='6'.*start at 0, 2, 4"),
     "a start below zero": ("-2,ab,2,ca,1:3", r"'start_1', row 6='-2'"),
     "a start of text": ("0,ab,two,ca,1:3", r"'start_2', row 6='two'"),
     "a fractional start": ("0.5,ab,2,ca,1:3", r"'start_1', row 6='0.5'"),
     "a start in other digits": ("0,ab,٢,ca,1:3", r"'start_2', row 6='٢'"),
     "a start with a space": ("0,ab, 2,ca,1:3", r"'start_2', row 6=' 2'"),
-    "equal starts": ("2,ab,2,ca,1:3", r"'start_2', row 6=2: is the start of the other gram too"),
+    "equal starts": ("2,ab,2,ca,1:3", r"'start_2', row 6=2: is also the start of the other gram"),
     "no gram": ("0,zz,2,ca,1:3", r"'gram_1', row 6='zz'"),
     "a pad in front": ("0,ab,2, a,1:3", r"'gram_2', row 6=' a'"),
     "half a gram": ("0,ab,2,c,1:3", r"'gram_2', row 6='c'"),

@@ -357,7 +357,7 @@ def test_a_column_of_fingerprints_may_be_named(tmp_path: Path) -> None:
 def test_a_column_that_only_has_the_name_is_not_copied(tmp_path: Path) -> None:
     path, out = tmp_path / "a.csv", tmp_path / "r.csv"
     path.write_text("id,id_fingerprint,job\n1,,nurse\n2,left thumb,driver\n")
-    with pytest.raises(ldp.InvalidArgument, match=r"row 2=.*is no fingerprint") as caught:
+    with pytest.raises(ldp.InvalidArgument, match=r"row 2=.*is not a fingerprint") as caught:
         io.privatize_file(path, out, "job", ONE.collector(), keep=["id"])
     assert "thumb" not in str(caught.value) and not out.exists()
     path.write_text("id,id_fingerprint\n1,nurse\n2,driver\n")  # the true answers are never copied

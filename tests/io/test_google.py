@@ -348,7 +348,7 @@ BAD: list[tuple[str, str, tuple[str, ...]]] = [
     ("map", "a,1,5,9,\n", ("row 1", "empty fields")),
     ("map", "a,1,2,3,\n", ("row 1", "empty fields")),
     ("map", "a,,,,\n", ("row 1", "empty fields")),
-    ("map", "a,1,4,5,8\nb,2,2,6,7\na,2,2,6,7\n", ("row 3, field 1", "'a'", "row 1 too")),
+    ("map", "a,1,4,5,8\nb,2,2,6,7\na,2,2,6,7\n", ("row 3, field 1", "'a'", "of row 1")),
     ("map", 'a,1,4,5,8\n"b,2,2,6,7\n', ("CSV",)),
     ("counts", "", ("no row",)),
     ("counts", "10,1,2,3,4\n", ("1 rows", "2 are needed")),

@@ -224,8 +224,8 @@ def test_respondents_of_one_table_only(chunk_rows: int, tmp_path: Path) -> None:
     ]
     for first, second, says in (
         (TWO[0], TWO[1] + "r9,no\nr8,no\n", r"b.csv, column 'who', row 4='r9': is not in .*a.csv"),
-        (TWO[0] + "r7,nurse\n", TWO[1] + "r9,no\n", r"row 4='r7'.* for 2 respondents in all"),
-        ("who,report\n", TWO[1], r"row 1='r3'.*for 3 respondents"),
+        (TWO[0] + "r7,nurse\n", TWO[1] + "r9,no\n", r"row 4='r7'.*\(2 respondents"),
+        ("who,report\n", TWO[1], r"row 1='r3'.*\(3 respondents"),
     ):
         with pytest.raises(ldp.InvalidArgument, match=says) as caught:
             matched(tmp_path, first, second, chunk_rows=chunk_rows)
@@ -244,7 +244,7 @@ def test_nobody_in_common(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        ("r1,no\nr2,no\nr1,no\n", r"b.csv, column 'who', row 3='r1': is the respondent of row 1"),
+        ("r1,no\nr2,no\nr1,no\n", "b.csv, column 'who', row 3='r1': is also the respondent"),
         ("r1,no\nr2,no\nr1,\n", "row 3='r1'"),
         ("r1,no\n,no\nr3,no\n", r"column 'who', row 2=None: is missing"),
         ("r1,no\nr2,cook\nr3,no\n", r"b.csv, column 'report', row 2='cook'"),
@@ -264,7 +264,7 @@ def test_an_identifier_in_the_one_table_is_checked(tmp_path: Path) -> None:
     assert read_joint_counts(path, (X, Y), ("x", "y"), id="who").nobs == 2
     path.write_text("who,x,y\n1,nurse,no\n1,nurse,yes\n")
     assert read_joint_counts(path, (X, Y), ("x", "y")).nobs == 2  # nobody said that they differ
-    with pytest.raises(ldp.InvalidArgument, match="row 2='1': is the respondent of row 1"):
+    with pytest.raises(ldp.InvalidArgument, match="row 2='1': is also the respondent of row 1"):
         read_joint_counts(path, (X, Y), ("x", "y"), id="who")
 
 
@@ -347,7 +347,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "identifiers and counts": (
         lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "n", id="who"),
-        "count='n': goes without id",
+        "count='n': cannot be combined with id",
     ),
     "identifiers of reports": (
         lambda f: read_joint_counts(f, (X, Y), ("x", "y"), id="x"),

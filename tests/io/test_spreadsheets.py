@@ -75,7 +75,7 @@ def test_a_label_with_an_apostrophe_is_that_label(tmp_path: Path) -> None:
     reports, path = ldp.Reports([0, 1, 1], both), tmp_path / "r.csv"
     io.write_reports(reports, path)
     assert io.read_counts(path, both).vector().tolist() == [1, 2]
-    with pytest.raises(ldp.InvalidArgument, match="could not be told from the label '-5'"):
+    with pytest.raises(ldp.InvalidArgument, match="could not be distinguished from the label '-5'"):
         io.write_reports(reports, tmp_path / "s.csv", spreadsheet_safe=True)
 
 
@@ -83,7 +83,7 @@ def test_columns_that_would_be_alike(tmp_path: Path) -> None:
     source = tmp_path / "a.csv"
     source.write_text("job,=x,'=x\nyes,1,2\n")
     how: dict[str, Any] = {"keep": ["=x", "'=x"], "spreadsheet_safe": True}
-    with pytest.raises(ldp.InvalidArgument, match="are alike"):
+    with pytest.raises(ldp.InvalidArgument, match="become equal"):
         io.privatize_file(source, tmp_path / "r.csv", "job", ldp.Warner(1.0).collector(), **how)
     frame = next(io.read_columns(source, ["=x", "'=x"]))  # each found under its own name
     assert frame.to_numpy().tolist() == [["1", "2"]]
@@ -194,7 +194,7 @@ def test_identifiers_are_the_same_with_an_apostrophe(tmp_path: Path) -> None:
     io.privatize_file(source, other, "b", warner.collector(), keep=["id"])
     assert io.read_joint_counts([paths[0], other], *pair, id="id").nobs == n
     paths[1].write_text("report,id\nyes,=x\nno,1\nno,'=x\n")
-    with pytest.raises(ldp.InvalidArgument, match="row 3='=x': is the respondent of row 1 too"):
+    with pytest.raises(ldp.InvalidArgument, match="row 3='=x': is also the respondent of row 1"):
         io.read_joint_counts(paths, *pair, id="id")
 
 

@@ -174,7 +174,7 @@ def test_a_missing_report_has_no_cohort(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "says"),
     [
-        ("3,1", r"column 'group', row 4=3: is no cohort.*from 0 to 2"),
+        ("3,1", r"column 'group', row 4=3: is not a cohort.*from 0 to 2"),
         ("-1,1", r"column 'group', row 4='-1': must be a whole number"),
         ("1.5,1", r"column 'group', row 4='1.5': must be a whole number"),
         ("two,1", r"column 'group', row 4='two': must be a whole number"),
@@ -223,7 +223,7 @@ def test_candidates_one_a_line(end: str, tmp_path: Path) -> None:
         (b"\n", "line 1 is blank"),
         (b"a\n\nb\n", "line 2 is blank"),
         (b"a\n \t\nb\n", "line 2 is blank"),
-        (b"a\nb\na\n", "line 3='a': is the candidate of line 1"),
+        (b"a\nb\na\n", "line 3='a': is also the candidate of line 1"),
         (b"a\ncaf\xe9\n", "UTF-8"),
         ("a\nb\n".encode("utf-16"), "UTF-8"),
     ],

@@ -62,7 +62,7 @@ def read_dictionary_reports(
     columns : sequence of five str, optional
         Columns of the start of a gram (counted from 0) and its report, of the start and the report
         of the other gram, and of the report of the string. By default start_1, gram_1, start_2,
-        gram_2 and string. Which of the two grams stands first tells nothing, and does not matter.
+        gram_2 and string. The order of the two grams does not matter.
     missing : {"raise", "count"}
         Refuse rows that are empty in all five columns, or leave them out and count them.
     na : sequence of str
@@ -78,12 +78,12 @@ def read_dictionary_reports(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read or is malformed, for reports that the mechanisms cannot make,
-        invalid or equal start positions, and partly empty rows; the row is named, from 1
-        after the header.
+        If the file cannot be read or is malformed, or holds reports that the mechanisms cannot
+        make, invalid or equal start positions, or partly empty rows. The row is named, from 1 after
+        the header.
     MechanismMismatch
-        For a Parquet file of another survey's reports, and a row of any file with another survey's
-        fingerprint in the column survey_fingerprint.
+        If the Parquet file, or a row's fingerprint in the column survey_fingerprint, is of another
+        survey.
 
     Examples
     --------
@@ -113,7 +113,7 @@ def read_dictionary_reports(
 
 
 def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
-    """Chunks put together, by halves, so that no report is copied many times."""
+    """The sum of chunks, by halves, so that no report is copied many times."""
     if len(chunks) == 1:
         return chunks[0]
     half = len(chunks) // 2
@@ -122,15 +122,7 @@ def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
 
 @dataclass(frozen=True)
 class _Table:
-    """The five columns of reports of a table, chunks of which it reads.
-
-    Parameters
-    ----------
-    path : path-like
-    survey : DictionarySurvey
-    columns : list of five str
-    na : list of str
-    """
+    """Reader of the five columns of reports of a table."""
 
     path: FilePath
     survey: DictionarySurvey
@@ -139,7 +131,7 @@ class _Table:
 
     def __post_init__(self) -> None:
         if len(self.columns) != len(SURVEY_COLUMNS) or len(set(self.columns)) < len(SURVEY_COLUMNS):
-            remedy = f"must be five distinct names, of what {', '.join(SURVEY_COLUMNS)} hold"
+            remedy = f"must be five distinct names, in place of {', '.join(SURVEY_COLUMNS)}"
             raise InvalidArgument("columns", self.columns, remedy)
         for column in self.columns:
             found = stored_text(column_metadata(self.path, column), SURVEY_FINGERPRINT)
@@ -166,10 +158,7 @@ class _Table:
         return numbers
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
-        """The reports of a chunk, after `done` rows of the file, and which of its rows are empty.
-
-        The reports have the number of empty rows for their `n_missing`.
-        """
+        """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
         na = missing_texts(self.path, self.na)
         read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
         a, no_a = self._positions(self.columns[0], frame, done)
@@ -181,7 +170,7 @@ class _Table:
             raise InvalidArgument(
                 f"{self.path}, column {self.columns[2]!r}, row {row}",
                 self.survey.layout.starts[b[same[0]]],
-                "is the start of the other gram too: the two grams are at distinct positions",
+                "is also the start of the other gram: the two grams must be at distinct positions",
             )
         first, second = _swapped(first, second, a > b)
         pair = self._pair_numbers[np.minimum(a, b), np.maximum(a, b)]
@@ -203,12 +192,12 @@ class _Table:
             raise InvalidArgument(
                 f"{where}, row {done + int(np.flatnonzero(~absent)[i]) + 1}",
                 distinct[codes[i]],
-                f"is the start of no gram: those of the survey start at {shown}",
+                f"is not the start of a gram: grams of the survey start at {shown}",
             )
         return positions, absent
 
     def _empty(self, absent: Array, done: int) -> Array:
-        """Which rows are empty, (n,), from the fields that are, (5, n): all of a row or none."""
+        """Which rows are empty, (n,), from the empty fields, (5, n); refuse partly empty rows."""
         rows = np.asarray(absent.all(axis=0))
         partly = absent.any(axis=0) & ~rows
         if partly.any():
@@ -217,7 +206,7 @@ class _Table:
             raise InvalidArgument(
                 f"{self.path}, column {column!r}, row {done + i + 1}",
                 None,
-                "is missing, though other fields of the row are there: a report has all five",
+                "is missing, but other fields of the row are not: a report has all five",
             )
         return rows
 

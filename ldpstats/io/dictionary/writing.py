@@ -49,8 +49,8 @@ def write_dictionary_reports(
         Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
     path : path-like
         Its columns are those of `DictionaryReports.to_frame`. The survey's fingerprint goes with
-        them: in a CSV file every row has it, in the column `survey_fingerprint`, that of a missing
-        answer too; a Parquet file stores it once. Keep the specification beside the file
+        them: a CSV file has it in every row, missing answers included, in the column
+        `survey_fingerprint`; a Parquet file stores it once. Keep the specification beside the file
         (`write_survey`): without it the reports cannot be analysed.
     force : bool
         Whether an existing file may be overwritten.
@@ -61,10 +61,10 @@ def write_dictionary_reports(
     Raises
     ------
     InvalidArgument
-        For a file that exists or cannot be written, for chunks that are no reports, or when there
-        are none; and for `spreadsheet_safe` with Parquet.
+        If the file exists or cannot be written, there are no chunks, a chunk is not a
+        DictionaryReports, or `spreadsheet_safe` is True for Parquet.
     MechanismMismatch
-        For chunks of several surveys.
+        If the chunks are of several surveys.
 
     Examples
     --------
@@ -105,29 +105,27 @@ def privatize_strings(
     source, target : path-like
         CSV or Parquet files. The reports are the columns start_1, gram_1, start_2, gram_2 and
         string of `target`, as in `DictionaryReports.to_frame`. In a CSV file the column
-        survey_fingerprint follows them: every row, also that of a missing answer, says which survey
-        made it.
+        survey_fingerprint follows: every row, missing answers included, says which survey made it.
     column : str
         Column of true strings.
     client : DictionaryCollector
         From `DictionarySurvey.collector`.
     keep : sequence of str
-        Other columns to copy beside the reports, as they are: reports, if they were privatised
-        before, which take their fingerprints along.
+        Other columns to copy beside the reports, unchanged. Reports made before keep their
+        fingerprints.
     missing : {"raise", "count"}
-        Refuse missing answers, or leave the report of each empty, so the file still shows that the
+        Refuse missing answers, or write an empty report for each, so the file still shows that the
         answer was missing.
     na : sequence of str
         Text that means a missing answer too, for example ("NA",).
     force : bool
         Whether existing files may be overwritten.
     specification : path-like, optional
-        Where to write the specification of the survey. It appears together with `target` or not at
-        all.
+        Where to write the specification of the survey; both files appear or neither.
     spreadsheet_safe : bool
         In CSV, put an apostrophe before cells that begin with =, +, - or @, which a spreadsheet
-        would run as a formula; `read_dictionary_reports` leaves it out. Do without it where `keep`
-        leaves answers for another run: with an open alphabet that run refuses them.
+        would run as a formula; `read_dictionary_reports` leaves it out. Not for answers that
+        `keep` leaves for another run: with an open alphabet that run refuses them.
     chunk_rows, advance
         As in `read_column`.
 
@@ -139,10 +137,10 @@ def privatize_strings(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read or written or is malformed, for missing answers unless they
-        are counted, for strings that the survey refuses, for those in CSV that `spreadsheet_safe`
-        seems to have changed, for a file without answers, and for `keep` with the true column.
-        The row is named, from 1 after the header; the string is not.
+        If a file cannot be read or written or is malformed, answers are missing and not counted,
+        the survey refuses a string, `spreadsheet_safe` seems to have changed one in CSV, there are
+        no answers, or `keep` names the true column. The row is named, from 1 after the header; the
+        string is not shown.
 
     Examples
     --------
@@ -177,10 +175,10 @@ def privatize_strings(
 
 
 def _remedy(survey: DictionarySurvey) -> str:
-    """What to do about a string that the survey refuses, which is not shown."""
+    """What to do about a string that the survey refuses, without showing it."""
     return (
         f"must be a string, not empty, of the {len(survey.alphabet)} characters of the alphabet: "
-        "change such strings, or choose one of the alphabet for all others with replace="
+        "change such strings, or let replace= put a character of the alphabet for all others"
     )
 
 

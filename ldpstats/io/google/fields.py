@@ -18,7 +18,7 @@ _NUMBER = re.compile(r"-?([0-9]{1,17}(\.[0-9]{0,20})?|\.[0-9]{1,20})([eE][+-]?[0
 
 
 def check_rappor(name: str, mechanism: Mechanism) -> RAPPOR:
-    """Refuse what google/rappor's files cannot describe."""
+    """Refuse mechanisms that google/rappor's files cannot describe."""
     if not isinstance(mechanism, RAPPOR) or not mechanism.is_open:
         raise InvalidArgument(
             name, mechanism, "must be RAPPOR over an open alphabet, as google/rappor is"
@@ -36,10 +36,7 @@ def header_of(path: FilePath) -> list[str]:
 def rows_of(
     path: FilePath, width: int, what: str, header: Sequence[str] | None = None
 ) -> Iterator[tuple[int, list[str]]]:
-    """The rows of a file below its header, if it has one, numbered from 1.
-
-    There is at least one, and each has `width` fields, which are `what`.
-    """
+    """The rows of a file below its header, if any, numbered from 1; each has `width` fields."""
     _check_format(path)
     row_number = 0
     with csv_lines(path) as (lines, _):
@@ -57,7 +54,7 @@ def rows_of(
 
 
 def wholes(path: FilePath, row: int, fields: list[str], first: int) -> list[int]:
-    """Whole numbers in the fields of a row, the first of which has the number `first`."""
+    """Whole numbers in the fields of a row; `first` is the number of the first field."""
     joined = "".join(fields)
     if joined.isascii() and joined.isdigit() and all(0 < len(field) < 16 for field in fields):
         return list(map(int, fields))
@@ -73,12 +70,12 @@ def wholes(path: FilePath, row: int, fields: list[str], first: int) -> list[int]
 
 
 def number(text: str) -> float | None:
-    """The number that a field holds, if it holds one."""
+    """The number in a field; None if there is none."""
     return float(text) if _NUMBER.fullmatch(text) else None
 
 
 def whole(text: str) -> int | None:
-    """The whole number below 2**53, not negative, that a field holds, if it holds one."""
+    """The whole number from 0 to 2**53 - 1 in a field; None if there is none."""
     found = number(text)
     if found is None or not found.is_integer() or not 0.0 <= found < 2.0**53:
         return None

@@ -1,4 +1,4 @@
-"""Counts and reports of google/rappor; `google_rappor` describes its files."""
+"""Counts and reports of google/rappor; `specification` describes its files."""
 
 from __future__ import annotations
 
@@ -52,9 +52,8 @@ def read_rappor_counts(path: FilePath, rappor: RAPPOR) -> BitCounts:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, another number of rows or fields, and entries that are no
-        whole numbers or exceed the reports of their cohort; the row and the field are named, from
-        1.
+        If the file cannot be read, has another number of rows or fields, or entries are not whole
+        numbers or exceed the reports of their cohort. Row and field are named, from 1.
 
     Examples
     --------
@@ -100,8 +99,8 @@ def write_rappor_counts(counts: Counts | BitCounts, path: FilePath, *, force: bo
     Raises
     ------
     InvalidArgument
-        For counts of another mechanism or with missing answers, and for a file that exists or
-        cannot be written.
+        If the counts are of another mechanism or have missing answers, or the file exists or cannot
+        be written.
 
     Examples
     --------
@@ -145,7 +144,7 @@ def read_rappor_reports(
     bits : bool
         Sum the bits instead of keeping the patterns, as in `read_counts`.
     advance : callable, optional
-        Told, after each chunk, the fraction of the file that has been read.
+        Called after each chunk with the fraction of the file that has been read.
 
     Returns
     -------
@@ -154,8 +153,8 @@ def read_rappor_reports(
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, columns that do not exist, reports that are no k digits 0 or
-        1, and cohorts that do not exist; the row is named, from 1 after the header.
+        If the file cannot be read, a column or cohort does not exist, or a report is not k digits 0
+        or 1. The row is named, from 1 after the header.
 
     Examples
     --------
@@ -192,9 +191,8 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
     Parameters
     ----------
     reports : Reports or Counts
-        Of RAPPOR over an open alphabet; as many equal rows as there are equal reports. Missing
-        answers have no place in the file. Clients are not named, nor their Bloom filters and
-        permanent responses, which are not known.
+        Of RAPPOR over an open alphabet; one row a report. Missing answers have no place in the
+        file. The columns of clients, Bloom filters and permanent responses stay empty.
     path : path-like
     force : bool
         Whether an existing file may be overwritten.
@@ -202,7 +200,7 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
     Raises
     ------
     InvalidArgument
-        For sums of bits, reports of another mechanism or with missing answers, and for a file that
+        If `reports` are sums of bits, of another mechanism, or have missing answers, or the file
         exists or cannot be written.
 
     Examples
@@ -216,7 +214,7 @@ def write_rappor_reports(reports: Reports | Counts, path: FilePath, *, force: bo
     100
     """
     if isinstance(reports, BitCounts):
-        raise InvalidArgument("reports", "BitCounts", "are sums, not reports: write_rappor_counts")
+        raise InvalidArgument("reports", "BitCounts", "are sums: use write_rappor_counts")
     if not isinstance(reports, Reports | Counts):
         raise InvalidArgument("reports", reports, "must be Reports or Counts")
     rappor = _check_writable("reports", reports)

@@ -54,9 +54,9 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
     path : path-like
         CSV with the header ``k,h,m,p,q,f`` and one row.
     hashing : {"google", "ldpstats", "given"}
-        The hash of the clients, which the file does not tell. It does not matter where candidates
-        come from `read_rappor_map`; "given" is for clients with another hash, such as those with
-        more than 256 bits, and needs the map.
+        The hash of the clients, which is not in the file. It does not matter if candidates come
+        from `read_rappor_map`; "given" is for clients with another hash, such as those with more
+        than 256 bits, and needs the map.
 
     Returns
     -------
@@ -65,8 +65,8 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, has another header or another number of rows, or values that
-        are no parameters of RAPPOR.
+        If the file cannot be read, has another header or number of rows, or its values are not
+        parameters of RAPPOR.
 
     Examples
     --------
@@ -80,7 +80,7 @@ def read_rappor_params(path: FilePath, *, hashing: str = "google") -> RAPPOR:
     names = list(_FIELDS)
     rows = [row for _, row in rows_of(path, len(names), "a value for each column", names)]
     if len(rows) > 1:
-        raise refusal(path, f"has {len(rows)} rows below its header: leave all but one out")
+        raise refusal(path, f"has {len(rows)} rows below its header: keep one")
     given = dict(zip(names, rows[0], strict=True))
     values: dict[str, Any] = {"hashing": hashing}
     for field, text in given.items():
@@ -115,7 +115,7 @@ def write_rappor_params(rappor: RAPPOR, path: FilePath, *, force: bool = False) 
     Raises
     ------
     InvalidArgument
-        For another mechanism, and for a file that exists or cannot be written.
+        If the mechanism is another one, or the file exists or cannot be written.
 
     Examples
     --------
@@ -153,9 +153,8 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
     Raises
     ------
     InvalidArgument
-        For a file that cannot be read, rows of another width, candidates that occur twice, and
-        positions that are no numbers or outside the range of their cohort; the row and the field
-        are named, from 1.
+        If the file cannot be read, a row has another width, a candidate occurs twice, or a position
+        is not a number or outside the range of its cohort. Row and field are named, from 1.
 
     Examples
     --------
@@ -182,7 +181,7 @@ def read_rappor_map(path: FilePath, rappor: RAPPOR) -> CandidateMap:
             raise InvalidArgument(
                 f"{path}, row {row}, field 1",
                 label,
-                f"is the candidate of row {first} too: leave one of the rows out",
+                f"is also the candidate of row {first}: remove one of the rows",
             )
         cells.append(_own_cells(path, row, fields, rappor).reshape(shape))
     return CandidateMap(tuple(rows), np.stack(cells, axis=1))
@@ -211,7 +210,7 @@ def _own_cells(path: FilePath, row: int, fields: list[str], rappor: RAPPOR) -> A
 
 
 def _repeated(path: FilePath, row: int, position: Array, rappor: RAPPOR) -> Array:
-    """Positions that are given once each, with the last of a cohort repeated up to h of them."""
+    """Distinct positions, with the last of each cohort repeated to make h."""
     k, h, C = rappor.n_bits, rappor.n_hashes, rappor.n_cohorts
     present, start, times = np.unique((position - 1) // k, return_index=True, return_counts=True)
     ascending = bool((np.diff(position) > 0).all())
@@ -241,8 +240,8 @@ def write_rappor_map(
     Raises
     ------
     InvalidArgument
-        For candidates that are no distinct strings, or whose cells do not fit the mechanism, and
-        for a file that exists or cannot be written.
+        If candidates are not distinct strings or their cells do not fit the mechanism, or the file
+        exists or cannot be written.
 
     Examples
     --------

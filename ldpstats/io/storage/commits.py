@@ -22,7 +22,7 @@ __all__ = ["replacing", "replacing_all"]
 
 _EXISTS = "already exists: choose another name, or force=True (--force)"
 
-# what file systems without hard links, or systems that forbid them, answer to a request for one
+# errors of file systems without hard links, or systems that forbid them
 _NO_LINKS = {
     errno.EACCES,
     errno.EINVAL,
@@ -43,9 +43,9 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
     Parameters
     ----------
     path : path-like
-        A file that is overwritten keeps its permissions, an access control list of POSIX included,
-        as far as they can be given to another file; nobody gets more. A new one gets the usual
-        ones. Of two programs that make one new file at once, one is refused.
+        An overwritten file keeps its permissions, POSIX access control lists included, as far as
+        the system allows; nobody gets more. A new file gets the usual ones. If two programs make
+        the same new file at once, one is refused.
     force : bool
         Whether an existing file may be overwritten.
 
@@ -57,7 +57,7 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
     Raises
     ------
     InvalidArgument
-        If `path` exists (unless `force`), is no regular file, or cannot be written.
+        If `path` exists (unless `force`), is not a regular file, or cannot be written.
 
     Examples
     --------
@@ -76,7 +76,7 @@ def replacing(path: FilePath, force: bool = False) -> Iterator[Path]:
 def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[list[Path]]:
     """Give temporary files that become `paths`, all of them or, after an error, none.
 
-    Of programs that overwrite the same files at once, all files are those of one. SIGINT, SIGTERM
+    If programs overwrite the same files at once, all files come from one of them. SIGINT, SIGTERM
     and SIGHUP do not interrupt the renaming in the main thread. Only a crash of the machine or
     SIGKILL can come between two files.
 
@@ -85,7 +85,7 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
     paths : sequence of path-like
         Different files; as for `replacing`.
     force : bool
-        Whether existing files may be overwritten. If one cannot be, the others are restored.
+        Whether existing files may be overwritten. If one fails, the others are restored.
 
     Yields
     ------
@@ -95,7 +95,7 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
     Raises
     ------
     InvalidArgument
-        If one of the paths exists (unless `force`), is no regular file, cannot be written, or is
+        If one of the paths exists (unless `force`), is not a regular file, cannot be written, or is
         given twice.
 
     Examples
@@ -132,7 +132,7 @@ def replacing_all(paths: Sequence[FilePath], force: bool = False) -> Iterator[li
 
 @contextmanager
 def _named(*targets: _Target) -> Iterator[None]:
-    """Turn an OSError of the block into an error that names the file, or all that it may be."""
+    """Turn an OSError of the block into an error that names the file, or all targets."""
     try:
         yield
     except OSError as error:
@@ -157,7 +157,7 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
             for target, identity in zip(targets, identities, strict=True):
                 begun.append((target, identity))
                 with _named(target):
-                    # after the last one nothing can fail: what it replaces is not needed again
+                    # nothing can fail after the last one: no backup is needed
                     target.place(keep=target is not targets[-1])
         except BaseException:
             _undo(begun)
@@ -170,7 +170,7 @@ def _commit(targets: Sequence[_Target], permissions: Sequence[Permissions]) -> N
 
 
 def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
-    """Make places what they were; raises the first error, after all were tried."""
+    """Restore all places; then raise the first error, if any."""
     failures = []
     for target, identity in reversed(begun):
         try:
@@ -186,33 +186,17 @@ def _undo(begun: Sequence[tuple[_Target, tuple[int, int]]]) -> None:
 
 @dataclass(frozen=True)
 class _Target:
-    """A file to be, and the names of those that take part in its making.
+    """A file to write, with its temporary and backup files in the same directory."""
 
-    Parameters
-    ----------
-    given : path-like
-        The name, as the caller spelled it.
-    path : str
-        Without symbolic links.
-    temporary, backup : str
-        In the same directory: what is written, and what was there before.
-    force : bool
-    before : Permissions, optional
-        Of the file that is overwritten.
-    """
-
-    given: FilePath
-    path: str
+    given: FilePath  # the name, as the caller spelled it
+    path: str  # without symbolic links
     temporary: str
-    backup: str
+    backup: str  # of what was there before
     force: bool
-    before: Permissions | None
+    before: Permissions | None  # of the file that is overwritten
 
     def start(self) -> Permissions:
-        """Make the temporary file, and return the permissions that it gets in the end.
-
-        Until then nobody may read it who may not read the one before.
-        """
+        """Make the temporary file, private if it replaces one; return its final permissions."""
         begin(self.temporary)
         mode = 0o666 if self.before is None else 0o600
         handle = os.open(self.temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
@@ -267,13 +251,13 @@ class _Target:
 
 
 def _target(path: FilePath, force: bool) -> _Target:
-    """What is known of a file before it is written; refused if it cannot be."""
+    """Check a file before it is written, and name its temporary files."""
     name = os.path.realpath(checked_path(path))
     force, before = boolean("force", force), None
     try:
         with suppress(FileNotFoundError, NotADirectoryError):
             if not stat.S_ISREG(os.stat(name).st_mode):
-                raise refusal(path, "is no regular file: give the name of a file to write")
+                raise refusal(path, "is not a regular file: give the name of a file to write")
             before = Permissions.of(name)
     except OSError as error:
         raise refusal(path, f"cannot be written ({error.strerror})") from None
@@ -295,7 +279,7 @@ def _put_new(temporary: str, path: str) -> None:
     except OSError as error:
         if error.errno not in _NO_LINKS:
             raise
-        # the name is taken by an empty file, which the other one then replaces
+        # an empty file takes the name, and is then replaced
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
         try:
             os.replace(temporary, path)
@@ -323,7 +307,7 @@ def _flush(handle: int) -> None:
 
 
 def _flush_folder(folder: str) -> None:
-    """Write the names in a directory to the disk, where a directory can be opened for that."""
+    """Write the names in a directory to the disk, if the system can."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

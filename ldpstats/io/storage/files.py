@@ -22,7 +22,7 @@ def refusal(path: FilePath, remedy: str) -> InvalidArgument:
 
 
 def checked_path(path: object) -> Path:
-    """Refuse what is no name of a file: a number would stand for an open file."""
+    """Refuse anything but the name of a file: a number would mean an open file."""
     remedy = "must be the name of a file"
     if not isinstance(path, str | os.PathLike) or "\0" in os.fspath(path):
         raise InvalidArgument("path", path, remedy)
@@ -37,17 +37,17 @@ def checked_path(path: object) -> Path:
 def reading(
     path: FilePath, *others: type[Exception], secret: bool = False, regular: bool = False
 ) -> Iterator[None]:
-    """Turn whatever goes wrong in reading a file, and `others`, into one error that names it.
+    """Turn errors of reading a file, and `others`, into one that names the file.
 
-    Of a `secret` file, one of true answers, the error shows nothing, not a single byte. What must
-    be a `regular` file is refused if it is a pipe or a device, before anybody waits for it.
+    For a `secret` file, of true answers, the error shows no byte of it. A pipe or device is refused
+    at once where a `regular` file is needed.
     """
     damage: tuple[type[Exception], ...] = (OSError, EOFError, zlib.error, *others)
     try:
         if checked_path(path).is_dir():
             raise refusal(path, "is a directory: give the name of a file")
         if regular and Path(path).exists() and not Path(path).is_file():
-            raise refusal(path, "is no regular file: write its content to a file, and read that")
+            raise refusal(path, "is not a regular file: write its content to a file, and read that")
         yield
     except FileNotFoundError:
         raise refusal(path, "no such file: check the name") from None

@@ -20,7 +20,7 @@ _unfinished: set[tuple[int, int, str]] = set()
 
 
 def begin(path: str) -> None:
-    """Register the name of a file that is about to be made and is not finished yet."""
+    """Register a file that is about to be written."""
     _unfinished.add((os.getpid(), threading.get_ident(), path))
 
 
@@ -45,10 +45,7 @@ def remove_unfinished(everyones: bool = False) -> None:
 
 @contextmanager
 def held() -> Iterator[None]:
-    """Keep signals from interrupting the block: those that come are delivered after it.
-
-    Outside the main thread nothing is done, because Python runs handlers in the main thread alone.
-    """
+    """Deliver signals after the block; only in the main thread, where Python handles them."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -65,7 +62,7 @@ def held() -> Iterator[None]:
 
 
 def _deliver(came: set[int]) -> None:
-    # those first that end the process: SIGINT raises an error, after which none is delivered
+    # signals that end the process first: SIGINT raises an error, after which none is delivered
     for number in _HELD:
         if number in came:
             signal.raise_signal(number)
@@ -73,10 +70,10 @@ def _deliver(came: set[int]) -> None:
 
 @contextmanager
 def cleaning_up() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP remove unfinished files before they end the process as they do.
+    """Let SIGTERM and SIGHUP remove unfinished files before they end the process.
 
-    The exit status still tells the signal: 143 or 129 in a shell. A signal that is ignored, as
-    under nohup, or has another handler is left alone; outside the main thread all are.
+    The exit status still shows the signal: 143 or 129 in a shell. Signals that are ignored, as
+    under nohup, or handled otherwise are left alone, and all signals outside the main thread.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

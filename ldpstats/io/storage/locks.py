@@ -16,10 +16,10 @@ _PAUSE = 0.005
 
 @contextmanager
 def alone_in(folders: Iterable[str]) -> Iterator[None]:
-    """Keep other threads and processes that ask for one of the directories from running the block.
+    """Run the block while no other thread or process has one of the directories.
 
-    Nothing is kept where the system has no such locks, or where somebody else holds one for long,
-    as a program does that was started with ``flock FOLDER``.
+    No lock is taken where the system has none, or another program keeps it for long, such as
+    ``flock FOLDER``.
     """
     with ExitStack() as stack:
         if sys.platform != "win32":
@@ -30,8 +30,7 @@ def alone_in(folders: Iterable[str]) -> Iterator[None]:
                     stack.callback(os.close, handle)
                     found = os.fstat(handle)
                     handles[found.st_dev, found.st_ino] = handle
-            # in the same order everywhere, and one directory of two names once: nobody waits for
-            # somebody who waits for him
+            # in the same order everywhere, and each directory once: no deadlock
             for _, handle in sorted(handles.items()):
                 with suppress(OSError):
                     _lock(handle)
@@ -43,7 +42,7 @@ if sys.platform != "win32":
     import fcntl
 
     def _lock(handle: int) -> None:
-        """Lock an open directory; OSError where that cannot be done."""
+        """Lock an open directory, or raise OSError."""
         end = time.monotonic() + _PATIENCE
         while True:
             try:

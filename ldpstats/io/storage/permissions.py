@@ -1,4 +1,4 @@
-"""Who may read and write a file, as it is handed on to the file that replaces it."""
+"""Who may read and write a file, handed on to the file that replaces it."""
 
 from __future__ import annotations
 
@@ -17,41 +17,29 @@ _NO_ACL = {errno.ENODATA, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP}
 
 @dataclass(frozen=True)
 class Permissions:
-    """Who may do what with a file.
+    """Who may do what with a file."""
 
-    Parameters
-    ----------
-    mode : int
-        Nine bits. Where there is an access control list, those of the group are its mask.
-    owner, group : int
-    acl : bytes, optional
-        The access control list, where the file has one and the system is Linux.
-    """
-
-    mode: int
+    mode: int  # nine bits; with an access control list, those of the group are its mask
     owner: int
     group: int
-    acl: bytes | None = None
+    acl: bytes | None = None  # the access control list, if any, on Linux
 
     @classmethod
     def of(cls, file: str | int) -> Permissions:
-        """Those of a file or an open one."""
+        """The permissions of a file or an open file."""
         found = os.stat(file)
         return cls(stat.S_IMODE(found.st_mode) & 0o777, found.st_uid, found.st_gid, _acl(file))
 
     @classmethod
     def of_new(cls, handle: int) -> Permissions:
-        """Those that the system gave a new file, which its owner may now read and write anyway.
-
-        The umask may be one that forbids that.
-        """
+        """The permissions of a new file; then let its owner read and write it despite the umask."""
         found = cls.of(handle)
         if os.name == "posix" and found.mode & 0o600 != 0o600:
             os.fchmod(handle, found.mode | 0o600)
         return found
 
     def give(self, handle: int) -> None:
-        """Let an open file have them, as far as it can; nobody gets more than they allow."""
+        """Give them to an open file as far as possible; nobody gets more than they allow."""
         if os.name != "posix":
             return
         mode, acl, own = self.mode, self.acl, os.fstat(handle)
@@ -59,15 +47,15 @@ class Permissions:
             try:
                 os.fchown(handle, -1, self.group)
             except OSError:
-                # another group is not allowed what that one was; and the members of that one, who
-                # are others now, are allowed no more than they were
+                # the new group gets nothing, and members of the old one, now among "others", get
+                # no more than they had
                 mode &= 0o700 if acl is not None else 0o700 | mode >> 3 & 0o007
                 acl = None
         if own.st_uid != self.owner:
             with suppress(OSError):
                 os.fchown(handle, self.owner, -1)
         if not _set_acl(handle, acl):
-            mode &= 0o700  # the list may refuse to some what the mode allows to their group
+            mode &= 0o700  # the list may refuse some of what the mode allows the group
         with suppress(OSError):  # a file system without permissions
             os.fchmod(handle, mode)
 
@@ -83,7 +71,7 @@ if sys.platform == "linux":
             raise
 
     def _set_acl(handle: int, acl: bytes | None) -> bool:
-        """Give an open file an access control list, or none; False if that cannot be done."""
+        """Give an open file an access control list, or none; return whether it worked."""
         try:
             if acl is not None:
                 os.setxattr(handle, _ACL, acl)

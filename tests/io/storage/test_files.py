@@ -58,5 +58,5 @@ def test_a_pipe_is_no_table(kind: str, suffix: str, tmp_path: Path) -> None:
         lambda: io.privatize_file(path, out, "job", mechanism.collector()),
         lambda: io.privatize_file(path, out, "b", mechanism.collector(), keep=["job"]),
     ):
-        with pytest.raises(ldp.InvalidArgument, match="is no regular file: write its content"):
+        with pytest.raises(ldp.InvalidArgument, match="is not a regular file: write its content"):
             call()
