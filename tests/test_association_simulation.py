@@ -283,7 +283,7 @@ def of_tables(setting: Setting, R: int, fits: int) -> Iterator[Size]:
 
 def matched(model: ldp.AssociationModel, B: int, rng: np.random.Generator) -> Array:
     """Score statistics of B random matchings of the reports of a model."""
-    (scores,) = model.scores
+    (scores,) = model.evidence.scores
     group, n = scores.group, scores.group.counts.n
     if all(index is not None for index in group.index):  # distinct reports: a table
         table = np.zeros([len(mean) for mean in scores.means], dtype=np.int64)
@@ -339,7 +339,7 @@ def test_sizes_of_a_few_matchings(name: str) -> None:
     # The data as they came are one of the matchings, and what users get.
     model = setting.survey(setting.independent, setting.rng(3))
     found = model.fit("inversion").test_independence()
-    (scores,) = model.scores
+    (scores,) = model.evidence.scores
     as_they_came = association.score(scores.cross_moments(0, 1))
     assert found.statistic == pytest.approx(as_they_came.statistic, rel=1e-9)
     assert found.df == 16
@@ -372,7 +372,7 @@ def test_sizes_of_bits(name: str, shape: Any, n: int, replications: Callable[[in
 def size_of_wald(setting: Setting, R: int) -> float:
     rng = setting.rng(9)
     models = (setting.survey(setting.independent, rng) for _ in range(R))
-    return rate([m.fit("inversion").test_independence("wald").pvalue for m in models])
+    return rate([m.test_independence(m.fit("inversion"), "wald").pvalue for m in models])
 
 
 @pytest.mark.parametrize("name", ["unary", "bloom"])
@@ -416,11 +416,12 @@ def rejections(setting: Setting, P: Array, R: int, methods: Sequence[str]) -> di
     """Rejection rates of tests that fit the joint distribution."""
     rng, found = setting.rng(4), []
     for _ in range(R):
-        results = setting.survey(P, rng).fit("mle")
+        model = setting.survey(P, rng)
+        results = model.fit("mle")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BoundaryWarning)
             how: dict[str, Any] = {"bootstrap": {"rng": rng, "n_boot": 99}}
-            tests = [results.test_independence(m, **how.get(m, {})) for m in methods]
+            tests = [model.test_independence(results, m, **how.get(m, {})) for m in methods]
         found.append([test.pvalue for test in tests])
     return dict(zip(methods, np.mean(np.array(found) < 0.05, axis=0).tolist(), strict=True))
 
@@ -492,7 +493,7 @@ def estimates(P: Array, R: int) -> tuple[Array, Array]:
 
 def size_of_score(P: Array, R: int) -> float:
     """Of the test of `AssociationResults.test_independence`, in surveys of 2,000."""
-    parts = (model.scores[0].cross_moments(0, 1) for model in shared_surveys(P, 2000, R))
+    parts = (model.evidence.scores[0].cross_moments(0, 1) for model in shared_surveys(P, 2000, R))
     return rate([association.score(part).pvalue for part in parts])
 
 

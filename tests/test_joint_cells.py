@@ -21,6 +21,7 @@ from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tables import ratio
 from ldpstats.inference.tables.effects import Effect
+from ldpstats.models.association.estimates import cell_law, unconstrained
 from ldpstats.models.association.model import AssociationModel
 
 Array = npt.NDArray[Any]
@@ -66,9 +67,9 @@ def surveys(
 
 def unfitted(model: AssociationModel, by_name: bool = False) -> tuple[Array, CellLaw | None, Any]:
     """What intervals rest on, without a fit: estimate, law and covariance."""
-    problem = model._unconstrained(by_name)
+    problem = unconstrained(model.evidence, by_name)
     V = problem.covariance()
-    return problem.estimate()[0], model._law(problem, V), V
+    return problem.estimate()[0], cell_law(model.evidence, problem, V), V
 
 
 def simulated(
@@ -105,7 +106,7 @@ def test_path_cumulants_are_those_of_the_reports() -> None:
     krr, wide = ldp.KRR(3, epsilon=2.0), ldp.CustomMechanism([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
     P = np.random.default_rng(1).dirichlet(np.ones(6)).reshape(3, 2)
     (model,) = surveys((krr, wide), P, 5000, 1, 2)
-    problem = model._unconstrained(False)
+    problem = unconstrained(model.evidence, False)
     estimate, law, _ = unfitted(model)
     q = problem.in_errors
     Q = np.kron(krr.channel().matrix(), wide.channel().matrix())
@@ -307,11 +308,12 @@ def sizes(mechanisms: Sequence[Any]) -> tuple[int, ...]:
 def test_bits_rest_on_their_scores(name: str) -> None:
     mechanisms = BITS[name]
     P = np.random.default_rng(2).dirichlet(np.full(np.prod(sizes(mechanisms)), 5.0))
-    results = fitted(mechanisms, P.reshape(sizes(mechanisms)), 3000, 1)
-    np.testing.assert_allclose(results.linear_params, results.model.fit("one_step").params)
+    (model,) = surveys(mechanisms, P.reshape(sizes(mechanisms)), 3000, 1, 1)
+    results = model.fit()
+    np.testing.assert_allclose(results.linear_params, model.fit("one_step").params)
     assert results.linear_params.sum() == pytest.approx(1.0, abs=1e-9)
     # the moments that are asked for by name are as they were
-    moments = results.model.fit("moments-gls")
+    moments = model.fit("moments-gls")
     assert np.abs(moments.linear_params - results.linear_params).max() > 1e-6
     np.testing.assert_allclose(moments.linear_params, moments.params, atol=1e-12)
     assert results.linear_bse.mean() < moments.linear_bse.mean()
@@ -333,7 +335,7 @@ def test_candidates_and_cohorts_keep_their_moments() -> None:
 def test_the_expected_information_is_that_of_all_patterns() -> None:
     krappor = ldp.KRAPPOR(3, epsilon=2.0)
     (model,) = surveys((krappor, krappor), rare(3, 0.1), 2000, 1, 1)
-    (scores,) = model.scores
+    (scores,) = model.evidence.scores
     Q, r = krappor.channel().matrix(), scores.references[0]
     np.testing.assert_allclose(scores.expected(0), (Q / (r @ Q)) @ Q.T, rtol=1e-9)
     np.testing.assert_allclose(scores.expected(0) @ r, 1.0, rtol=1e-9)

@@ -196,9 +196,9 @@ rng = np.random.default_rng(3)
 person = rng.choice(population.size, size=200_000, p=population.to_numpy().ravel())
 x = many.privatize(population.index.take(person // 2), rng)
 y = boolean.privatize(population.columns.take(person % 2), rng)
-results = ldp.AssociationModel(x, y, names=names).fit()
+model = ldp.AssociationModel(x, y, names=names)
+results = model.fit()
 print(results.summary(max_rows=8))
-
 rates = results.conditional().xs(columns[1], level=names[1])
 rates["truth"] = population.iloc[:, 1] / population.sum(axis=1)
 cells = results.conf_int().assign(truth=population.stack())
@@ -218,7 +218,7 @@ found = {}
 for test in ("score", "wald", "lr", "fpe16"):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ldp.BoundaryWarning)  # cells of zero
-        found[test] = results.test_independence(test)
+        found[test] = model.test_independence(results, test)
     print(f"{test:>6}: {found[test].statistic:.1f}, p = {found[test].pvalue:.2g}")
 assert found["score"].pvalue < 1e-4
 if names == ("category", "price"):

@@ -72,15 +72,15 @@ def test_once(name, p, rng, extra):
     *mechanisms, _, _, n = TABLES[name]
     codes = np.divmod(rng.choice(p.size, size=n, p=p.ravel()), p.shape[1])
     reports = [m.privatize(x, rng) for m, x in zip(mechanisms, codes, strict=True)]
-    fitted = ldp.AssociationModel(*reports).fit()
-    found = {}
+    model = ldp.AssociationModel(*reports)
+    fitted, found = model.fit(), {}
     for test in [*TESTS, *extra]:
         how = {"permuted": {"method": "score", "rng": rng, "n_permutations": 199}}
         how["bootstrap"] = {"method": "bootstrap", "rng": rng, "n_boot": 99}
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", ldp.BoundaryWarning)
-                result = fitted.test_independence(**how.get(test, {"method": test}))
+                result = model.test_independence(fitted, **how.get(test, {"method": test}))
             found[test] = result.statistic, result.pvalue
         except (ldp.NotAvailable, ldp.NotIdentified):
             found[test] = np.nan, np.nan

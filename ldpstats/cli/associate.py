@@ -115,7 +115,7 @@ def _associate(given: argparse.Namespace) -> int:
             raise InvalidArgument("input", given.input, remedy)
         model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
         results = model.fit(given.method)
-        test = _test(results, given.test, how)
+        test = _test(model, results, given.test, how)
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
         text = json.dumps(document, allow_nan=False)
         table = _table(results, test, counts.reports[0].n_missing, given)
@@ -242,11 +242,16 @@ def _check_files(
 
 
 def _test(
-    results: ldp.AssociationResults, method: str | None, how: dict[str, Any]
+    model: ldp.AssociationModel,
+    results: ldp.AssociationResults,
+    method: str | None,
+    how: dict[str, Any],
 ) -> ldp.TestResult | None:
     """The test that was asked for; the default one is left out where it cannot be made."""
     try:
-        return results.test_independence(method or METHODS[0], **how)
+        if method in (None, METHODS[0]) and not how:
+            return results.test_independence()
+        return model.test_independence(results, method or METHODS[0], **how)
     except (NotAvailable, NotIdentified) as error:
         if method is not None or how:
             raise

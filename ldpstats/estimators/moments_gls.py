@@ -11,7 +11,7 @@ from ldpstats.errors import NotAvailable
 from ldpstats.estimators.base import MomentsEstimator
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.equations import Moments
-from ldpstats.problems.joint import JointMoments
+from ldpstats.problems.joint.moments import JointMoments
 from ldpstats.problems.problem import Solution
 
 __all__ = ["MomentsGLS"]

@@ -12,9 +12,13 @@ import pandas as pd
 
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.dictionary.reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.report_columns import FINGERPRINT as OF_MECHANISM
-from ldpstats.io.report_columns import stored_text
+from ldpstats.io.report_columns import (
+    SURVEY_COLUMNS,
+    SURVEY_FINGERPRINT,
+    SURVEY_FINGERPRINTS,
+    stored_text,
+)
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
@@ -76,7 +80,7 @@ class KeptColumns:
     def _fingerprints(self) -> dict[str, str]:
         """The column of fingerprints of each column that is kept, whether or not there is one."""
         found = {name: fingerprint_column(name) for name in self.names}
-        return found | ({"": FINGERPRINTS} if set(COLUMNS) & set(self.names) else {})
+        return found | ({"": SURVEY_FINGERPRINTS} if set(SURVEY_COLUMNS) & set(self.names) else {})
 
     @property
     def optional(self) -> list[str]:
@@ -89,7 +93,7 @@ class KeptColumns:
         found: dict[str, Mapping[bytes, bytes]] = {}
         for name in self.names:
             stored = column_metadata(self.source, name, secret=True)
-            kinds = (OF_MECHANISM, FINGERPRINT)
+            kinds = (OF_MECHANISM, SURVEY_FINGERPRINT)
             found[name] = {kind: stored[kind] for kind in kinds if kind in stored}
         return found
 
@@ -101,8 +105,8 @@ class KeptColumns:
             columns[name] = frame[name]
             self._add(columns, frame, done, fingerprint_column(name), name, OF_MECHANISM)
         for name in self.names:
-            if name in COLUMNS:
-                self._add(columns, frame, done, FINGERPRINTS, name, FINGERPRINT)
+            if name in SURVEY_COLUMNS:
+                self._add(columns, frame, done, SURVEY_FINGERPRINTS, name, SURVEY_FINGERPRINT)
         return columns
 
     def _add(

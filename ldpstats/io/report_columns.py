@@ -32,6 +32,9 @@ from ldpstats.reports.single import Reports
 
 __all__ = [
     "FINGERPRINT",
+    "SURVEY_COLUMNS",
+    "SURVEY_FINGERPRINT",
+    "SURVEY_FINGERPRINTS",
     "ReportColumn",
     "read_fingerprints",
     "stored_fingerprint",
@@ -39,6 +42,10 @@ __all__ = [
 ]
 
 FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a column
+# the same of reports about strings that nobody listed, whose columns are those of `to_frame`
+SURVEY_COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")
+SURVEY_FINGERPRINT = b"ldpstats.survey"
+SURVEY_FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
 
 
 def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:

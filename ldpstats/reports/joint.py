@@ -104,6 +104,11 @@ class JointCounts:
         """The mechanism of each variable."""
         return tuple(part.mechanism for part in self.reports)
 
+    @property
+    def possible(self) -> tuple[int, ...]:
+        """Number of different reports of each variable, cohorts included."""
+        return tuple(_possible(part.mechanism) for part in self.reports)
+
     @classmethod
     def from_table(cls, table: Any, mechanisms: Sequence[Any]) -> JointCounts:
         """Counts from a table of label reports.

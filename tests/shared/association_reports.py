@@ -42,5 +42,13 @@ def fitted(*data: Any, method: Any = None, **how: Any) -> ldp.AssociationResults
         return Model(*data, **how).fit(method)
 
 
+def redrawn(*data: Any, **how: Any) -> ldp.TestResult:
+    """The test that simulates surveys, which is the model's."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model = Model(*data, **how)
+        return model.test_independence(model.fit(), "bootstrap", rng=rng())
+
+
 def two() -> ldp.AssociationResults:
     return fitted(X, Y, names=("job", "late"))

@@ -14,7 +14,14 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
-from ldpstats.io.report_columns import ReportColumn, read_fingerprints, stored_text
+from ldpstats.io.report_columns import (
+    SURVEY_COLUMNS,
+    SURVEY_FINGERPRINT,
+    SURVEY_FINGERPRINTS,
+    ReportColumn,
+    read_fingerprints,
+    stored_text,
+)
 from ldpstats.io.specifications import check_survey
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import (
@@ -28,16 +35,11 @@ from ldpstats.io.tables import (
 from ldpstats.io.values import missing_texts, present, refuse_missing
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.single import Reports
 
-__all__ = ["COLUMNS", "FINGERPRINT", "FINGERPRINTS", "read_dictionary_reports"]
+__all__ = ["read_dictionary_reports"]
 
 Array = npt.NDArray[Any]
-
-COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")  # of `DictionaryReports.to_frame`
-FINGERPRINT = b"ldpstats.survey"  # under this, Parquet stores the survey's beside each column
-FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
 
 
 def read_dictionary_reports(
@@ -97,10 +99,10 @@ def read_dictionary_reports(
     """
     one_of("missing", missing, ("raise", "count"))
     check_survey(survey)
-    used = names("columns", COLUMNS if columns is None else columns)
+    used = names("columns", SURVEY_COLUMNS if columns is None else columns)
     table = _Table(path, survey, used, names("na", na))
     chunks, done = [survey.no_reports()], 0
-    optional = [FINGERPRINTS, *(column for part in table.parts for column in part.optional)]
+    optional = [SURVEY_FINGERPRINTS, *(column for part in table.parts for column in part.optional)]
     for frame in table_chunks(path, used, chunk_rows, advance, optional=optional):
         chunk, absent = table.read(frame, done)
         if missing == "raise":
@@ -136,11 +138,11 @@ class _Table:
     na: list[str]
 
     def __post_init__(self) -> None:
-        if len(self.columns) != len(COLUMNS) or len(set(self.columns)) < len(COLUMNS):
-            remedy = f"must be five distinct names, of what {', '.join(COLUMNS)} hold"
+        if len(self.columns) != len(SURVEY_COLUMNS) or len(set(self.columns)) < len(SURVEY_COLUMNS):
+            remedy = f"must be five distinct names, of what {', '.join(SURVEY_COLUMNS)} hold"
             raise InvalidArgument("columns", self.columns, remedy)
         for column in self.columns:
-            found = stored_text(column_metadata(self.path, column), FINGERPRINT)
+            found = stored_text(column_metadata(self.path, column), SURVEY_FINGERPRINT)
             if found and found != self.survey.fingerprint:
                 raise MechanismMismatch(
                     f"{self.path}, column {column!r} holds reports of a survey with fingerprint "
@@ -169,7 +171,7 @@ class _Table:
         The reports have the number of empty rows for their `n_missing`.
         """
         na = missing_texts(self.path, self.na)
-        read_fingerprints(self.path, frame, FINGERPRINTS, na, self.survey, done)
+        read_fingerprints(self.path, frame, SURVEY_FINGERPRINTS, na, self.survey, done)
         a, no_a = self._positions(self.columns[0], frame, done)
         b, no_b = self._positions(self.columns[2], frame, done)
         (first, no_1), (second, no_2), (string, no_3) = [p.read(frame, done) for p in self.parts]

@@ -12,9 +12,13 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
-from ldpstats.io.dictionary.reading import COLUMNS, FINGERPRINT, FINGERPRINTS
 from ldpstats.io.kept import KeptColumns, constant
-from ldpstats.io.report_columns import stored_fingerprint
+from ldpstats.io.report_columns import (
+    SURVEY_COLUMNS,
+    SURVEY_FINGERPRINT,
+    SURVEY_FINGERPRINTS,
+    stored_fingerprint,
+)
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
@@ -155,7 +159,7 @@ def privatize_strings(
     """
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    own, totals = [*COLUMNS, FINGERPRINTS], [0, 0]
+    own, totals = [*SURVEY_COLUMNS, SURVEY_FINGERPRINTS], [0, 0]
     kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
     answers = Answers(kept, None, missing, na, specification)
     how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
@@ -187,7 +191,7 @@ def _columns(
     frame = reports.to_frame()
     table = {str(name): filled(column.tolist(), absent) for name, column in frame.items()}
     if file_format(path) != ".parquet":
-        table[FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
+        table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
     return table
 
 
@@ -199,8 +203,11 @@ def _write(
     **how: Any,
 ) -> None:
     """Write frames with the columns of reports, and what is stored beside `kept` columns."""
-    own = {FINGERPRINT: survey.fingerprint.encode("ascii")}
-    stored: dict[str, Mapping[bytes, bytes]] = {**(kept or {}), **dict.fromkeys(COLUMNS, own)}
+    own = {SURVEY_FINGERPRINT: survey.fingerprint.encode("ascii")}
+    stored: dict[str, Mapping[bytes, bytes]] = {
+        **(kept or {}),
+        **dict.fromkeys(SURVEY_COLUMNS, own),
+    }
     for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
         check_labels(path, mechanism, how["spreadsheet_safe"])
         stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone

@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.tables.independence import CrossMoments
+from ldpstats.inference.tables.cross_moments import CrossMoments
 from ldpstats.models.association.variables import VariableSpec
-from ldpstats.problems.joint import Alphabet, FeatureMap, Listing, Stratum, linear_features
+from ldpstats.problems.joint.features import FeatureMap, linear_features
+from ldpstats.problems.joint.stratum import Alphabet, Listing, Stratum
 from ldpstats.problems.rows.base import DenseRows, Rows
 from ldpstats.problems.rows.joint import Factor, JointRows
 from ldpstats.reports.joint import JointCounts
@@ -47,20 +48,6 @@ class JointGroup:
         """Number of respondents."""
         return self.counts.nobs
 
-    def n_in(self, part: slice) -> int:
-        """Number of respondents of a stratum."""
-        return int(self.counts.n[part].sum())
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of all reports of one respondent together, in nats."""
-        return float(sum(part.mechanism.epsilon for part in self.counts.reports))
-
-    @property
-    def n_missing(self) -> int:
-        """Respondents who were left out, at least."""
-        return max(part.n_missing for part in self.counts.reports)
-
     def likelihoods(self, others: Sequence[Array | None]) -> tuple[DenseRows, ...]:
         """Likelihoods of each variable's distinct reports under its categories, shape (u_v, k_v).
 
@@ -80,7 +67,7 @@ class JointGroup:
         parts = zip(likelihoods, self.index, strict=True)
         return JointRows(tuple(Factor(rows.W, index, rows.scale) for rows, index in parts))
 
-    def shares(self, v: int, part: slice) -> Array | None:
+    def _shares(self, v: int, part: slice) -> Array | None:
         """Shares of the cohorts of variable v among the respondents in `part`."""
         cohort, n = self.counts.reports[v].cohort, self.counts.n[part]
         if cohort is None:
@@ -129,12 +116,12 @@ class JointGroup:
         listing = self.listing
         alphabets = None
         if listing is not None:
-            pairs = zip(self.label_features, self.every_report, strict=True)
+            pairs = zip(self._label_features, self.every_report, strict=True)
             alphabets = tuple(Alphabet(F, Q.T) for F, Q in pairs if Q is not None)
         strata = []
         for part in self.slices:
             n = self.counts.n[part]
-            responses = tuple(m.response(self.shares(v, part)) for v, m in enumerate(maps))
+            responses = tuple(m.response(self._shares(v, part)) for v, m in enumerate(maps))
             made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing, alphabets)
             strata.append(made)
         return strata
@@ -207,7 +194,7 @@ class JointGroup:
         return _combinations([Q[:, y] for Q, y in pairs if Q is not None])
 
     @cached_property
-    def label_features(self) -> list[Array]:
+    def _label_features(self) -> list[Array]:
         """Linear estimates of all labels of each variable, shape (l, k), where all are labels."""
         assert self._possible is not None
         found = []
@@ -223,7 +210,7 @@ class JointGroup:
         complete = all(spec.complete for spec in self.specs)
         if channel is None or self._possible is None or not complete:
             return None
-        pairs = zip(self.label_features, channel.factors, strict=True)
+        pairs = zip(self._label_features, channel.factors, strict=True)
         factors = [Factor(values, factor.index) for values, factor in pairs]
         places = [
             np.searchsorted(y, part.y)
@@ -351,7 +338,13 @@ class Scores:
 
     def cross_moments(self, v: int, w: int) -> list[CrossMoments]:
         """Moments of the scores less one of two variables, in each stratum."""
+        if (v, w) == (0, 1):
+            return self._first_two
         return [self._cross(v, w, part) for part in self.group.slices]
+
+    @cached_property
+    def _first_two(self) -> list[CrossMoments]:
+        return [self._cross(0, 1, part) for part in self.group.slices]
 
     def _cross(self, v: int, w: int, part: slice) -> CrossMoments:
         group, everything = self.group, slice(None)

@@ -20,6 +20,15 @@ from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
+from ldpstats.models.association import independence as tests_
+from ldpstats.models.association.evidence import Evidence
+from ldpstats.models.association.pvalues import null_hypothesis
+from ldpstats.models.association.score import trend_test
+from ldpstats.models.association.tallies import (
+    MOST_TALLIES,
+    tallies_from_dict,
+    tallies_to_dict,
+)
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.problems.covariance import Covariance
@@ -53,6 +62,7 @@ _PLAIN = (
 )
 _LISTS = ("names", "others", "sources")
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion", "smallest_expected")
+_TESTS = ("independence", "trend")
 _INTERVALS = ("default", "wald", "wald-mle")
 _ROUNDING = 1e-9  # of frequencies
 _FEW = 10.0  # expected reports of a combination below which normal laws are doubtful
@@ -98,9 +108,13 @@ class AssociationResults(FittedResults):
     law : CellLaw or None
         Variance and skewness of `linear_params` as polynomials in the frequency of each cell, which
         intervals and p-values rest on; None over candidates and with cohorts.
-    model : AssociationModel or None
-        The model that was fitted, which holds the reports; it is not part of `to_dict`, and the
-        tests that need the reports need it.
+    trend : TestResult or None
+        The test for a trend over categories 1, 2, 3, ..., where `evidence` is None.
+    null_llf : float
+        Log-likelihood under independence of a maximum likelihood fit, where `evidence` is None.
+    evidence : Evidence or None
+        Tallies of the reports, where at most 4,096 combinations are possible and all categories are
+        known: the other tests rest on them. No more of the reports is kept, here or in `to_dict`.
 
     Examples
     --------
@@ -131,7 +145,9 @@ class AssociationResults(FittedResults):
     settings: str = ""
     independence: TestResult | None = None
     law: CellLaw | None = None
-    model: Any = field(default=None, repr=False)
+    trend: TestResult | None = None
+    null_llf: float = float("nan")
+    evidence: Evidence | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.sizes))
@@ -465,7 +481,7 @@ class AssociationResults(FittedResults):
             ``n_boot=199``); the most powerful where the boundary binds. "fpe16": the statistic of
             FPE16 III-D as printed, which loses size and power at the boundary.
         model : AssociationModel, optional
-            The fitted model, where the results were read from a file.
+            The fitted model, which has the reports that `rng=` permutes or redraws.
         rng : numpy.random.Generator, optional
             For permutations and simulated surveys.
         n_permutations, n_boot : int, optional
@@ -479,37 +495,41 @@ class AssociationResults(FittedResults):
         Raises
         ------
         NotAvailable
-            Where the method does not apply, and says which does.
+            Where the method does not apply, and says which does; and where it needs the reports,
+            and no model is given.
         """
-        if not isinstance(method, str):
-            raise InvalidArgument("method", method, "must name a test, for example 'score'")
-        method = str.__str__(method)
-        asked = any(option is not None for option in (model, rng, n_permutations, n_boot))
+        method = tests_.check_options(method, rng, n_permutations, n_boot)
+        asked = model is not None or rng is not None
+        if rng is not None and model is None:
+            raise NotAvailable(
+                "rng= permutes or redraws reports, and results hold none: use "
+                "model.test_independence(results, rng=...), or pass model=model"
+            )
         if method == "score" and not asked and self.independence is not None:
             return self.independence  # made by the fit
-        model = self._model(model)
-        if model is not None:
-            found: TestResult = model.test_independence(
-                self, method, rng=rng, n_permutations=n_permutations, n_boot=n_boot
-            )
-            return found
-        if method == "wald" and len(self.sizes) == 2:
-            return self.wald_independence()
-        raise NotAvailable(
-            "results that were read from a file hold no reports: pass model=, the fitted model"
+        evidence = self._evidence(model)
+        if method == "wald" and self._sums_to_one and len(self.sizes) == 2:
+            return self._wald()
+        plain = self.is_maximum and self.converged and not self.settings
+        if evidence is None and method == "lr" and plain and not np.isnan(self.null_llf):
+            gain = max(2.0 * (self.llf - self.null_llf), 0.0)
+            return tests_.likelihood_ratio_test(self.names, self.sizes, gain, self.on_boundary)
+        if evidence is None:
+            raise _without_reports("use method='score'")
+        fitted = self.fitted.estimate if plain else None
+        return tests_.test_independence(
+            evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot
         )
 
-    def wald_independence(self) -> TestResult:
-        """Wald test of independence of two variables, on an unconstrained estimate of sum one."""
-        self._two_ways()
-        if abs(self.linear.estimate.sum() - 1.0) > 1e-9:
-            raise NotAvailable(
-                "the unconstrained estimate does not sum to one, which leaves the Wald test no "
-                "size: use test_independence('wald', model=model), which has better features"
-            )
+    @property
+    def _sums_to_one(self) -> bool:
+        return bool(abs(self.linear.estimate.sum() - 1.0) <= _ROUNDING)
+
+    def _wald(self) -> TestResult:
+        """On the unconstrained estimate, whose total is one."""
         P = self.linear.estimate.reshape(self.sizes)
         statistic, df = tables.wald_independence(P, self.linear.known())
-        null = f"{self.names[0]} and {self.names[1]} are independent"
+        null = null_hypothesis(self.names)
         return TestResult.chi_square(
             null, statistic, df, "Wald test on the unconstrained joint estimate"
         )
@@ -518,25 +538,25 @@ class AssociationResults(FittedResults):
         """Test that two variables are independent given the third (on three-way tables).
 
         The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
-        their covariance under the hypothesis. For bits, and for results that were read from a file
-        unless `model` is given, it is the covariance of the reports as seen, which is too small
-        where these are few.
+        their covariance under the hypothesis. For bits, and for labels of which more than 4,096
+        combinations are possible unless `model` is given, it is the covariance of the reports as
+        seen, which is too small where these are few.
 
         Parameters
         ----------
         given : str
             Name of the variable in the condition.
         model : AssociationModel, optional
-            The fitted model, where the results were read from a file.
+            The fitted model, which has the reports.
         """
         p, V, (first, second) = self._by_last("given", given)
         method, enough = "Wald test on the unconstrained estimate", _FEW
-        model = self._model(model)
-        if model is not None:
-            model.check_own(self)
-            under_null = model.conditional_covariance(given)
+        evidence = self._evidence(model)
+        if evidence is not None:
+            under_null = tests_.conditional_covariance(evidence, self.names.index(given))
             if under_null is not None:
-                V = under_null.take(self._cells_by_last(given).reshape(-1))
+                V = under_null.scaled(self.dispersion)
+                V = V.take(self._cells_by_last(given).reshape(-1))
                 method, enough = "score test on the unconstrained estimate", _FEW_UNDER_NULL
         statistic, df, note = tables.conditional_independence(p, V)
         if self.smallest_expected < enough:
@@ -580,25 +600,30 @@ class AssociationResults(FittedResults):
             Scores of the categories of the first and of the second variable; 1, 2, 3, ... in the
             order of their labels by default.
         model : AssociationModel, optional
-            The fitted model, where the results were read from a file.
+            The fitted model, which has the reports. It is needed for other scores than 1, 2, 3, ...
+            where results carry no tallies: over candidates, or for bits of many patterns.
         """
         self._two_ways()
-        model = self._model(model)
-        if model is None:
-            raise NotAvailable("results hold no reports: pass model=, the fitted model")
-        model.check_own(self)
+        evidence = self._evidence(model)
         given = (("row_scores", row_scores), ("column_scores", column_scores))
         scores = [_scores(*pair, size) for pair, size in zip(given, self.sizes, strict=True)]
-        found: TestResult = model.test_trend(*scores)
-        return found
+        if evidence is not None:
+            return trend_test(evidence, *scores)
+        usual = all(np.array_equal(own, _scores("", None, own.size)) for own in scores)
+        if self.trend is None or not usual:
+            raise _without_reports("leave out the scores")
+        return self.trend
 
-    def _model(self, model: Any) -> Any:
-        """The model that has the reports; None where there is none."""
+    def _evidence(self, model: Any) -> Evidence | None:
+        """The reports of the model that is given, else the tallies that the results carry."""
         if model is None:
-            return self.model
-        if not isinstance(getattr(model, "nobs", None), int) or not hasattr(model, "check_own"):
+            return self.evidence
+        evidence = getattr(model, "evidence", None)
+        if not isinstance(evidence, Evidence):  # what a caller passes may be anything
             raise InvalidArgument("model", model, "must be the AssociationModel that was fitted")
-        return model
+        if (evidence.digest, evidence.names) != (self.digest, self.names):
+            raise InvalidArgument("model", model, "has other data than the results")
+        return evidence
 
     def _by_last(self, name: str, variable: str) -> tuple[Array, Covariance, list[str]]:
         """The unconstrained three-way estimate with one variable moved to the last axis."""
@@ -703,10 +728,6 @@ class AssociationResults(FittedResults):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What is copied and stored: everything but the model, which holds the reports."""
-        return self.__dict__ | {"model": None}
-
     def to_dict(self) -> dict[str, Any]:
         document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
@@ -714,9 +735,11 @@ class AssociationResults(FittedResults):
         document["fitted"], document["linear"] = self.fitted.to_dict(), self.linear.to_dict()
         document["labels"] = [labels_to_json(values) for values in self.labels]
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
-        test = self.independence
-        document["independence"] = None if test is None else test.to_dict()
+        for name, test in zip(_TESTS, (self.independence, self.trend), strict=True):
+            document[name] = None if test is None else test.to_dict()
         document["law"] = None if self.law is None else self.law.to_dict()
+        document["null_llf"] = number_to_json(self.null_llf)
+        document["tallies"] = tallies_to_dict(self.evidence)
         return {"format": _FORMAT, "version": _VERSION} | document
 
     @classmethod
@@ -732,13 +755,26 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        law = d.get("law")  # documents of version 0.1 have none
+        law = d.get("law")  # early documents have no law, trend, null_llf and tallies
         given["law"] = None if law is None else CellLaw.from_dict(law)
         if law is not None and given["law"].step.size != cells:
             raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
-        test = d["independence"]
-        given["independence"] = None if test is None else TestResult.from_dict(test)
+        for name in _TESTS:
+            test = d.get(name)
+            given[name] = None if test is None else TestResult.from_dict(test)
+        given["null_llf"] = number_from_json(d.get("null_llf", "nan"))
+        kept = (given[name] for name in ("names", "labels", "others", "digest"))
+        given["evidence"] = tallies_from_dict(d.get("tallies"), *kept)
         return cls(**given)
+
+
+def _without_reports(otherwise: str) -> NotAvailable:
+    """The error of a test that needs reports which the results do not carry."""
+    return NotAvailable(
+        "results hold no reports, and carry tallies only of labels and bits that have at most "
+        f"{MOST_TALLIES:,} combinations, not over candidates: pass model=model, the fitted model, "
+        f"or {otherwise}"
+    )
 
 
 def _quotient(numerator: float, denominator: float) -> float:

@@ -105,8 +105,8 @@ def _check_different(reports: Sequence[Any]) -> None:
     """Refuse one object for two variables: its noise is in both, and passes for association."""
     for v, part in enumerate(reports):
         for w, earlier in enumerate(reports[:v]):
-            same = isinstance(part, Reports) and isinstance(earlier, Reports)
-            if same and part.y is earlier.y:
+            y = getattr(part, "y", None)  # what has no reports is refused later
+            if y is not None and y is getattr(earlier, "y", None):
                 raise InvalidArgument(
                     f"reports[{v}]",
                     part,

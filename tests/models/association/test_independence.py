@@ -81,7 +81,7 @@ def test_score_is_pearson_where_a_margin_is_at_a_vertex(epsilon: float) -> None:
 def test_score_by_hand_for_bits() -> None:
     x, y = survey()
     model = ldp.AssociationModel(x, y)
-    r, c = model.references
+    r, c = model.evidence.references
     scores = []
     for reports, p in ((x, r), (y, c)):
         Q = reports.mechanism.channel().matrix()
@@ -169,10 +169,11 @@ def test_trend_is_the_correlation_of_unbiased_scores() -> None:
 
 
 def test_permutation_pvalue_repeats_with_its_seed() -> None:
-    results = ldp.AssociationModel(krr_table()).fit()
+    model = ldp.AssociationModel(krr_table())
+    results = model.fit()
     pvalues = [
-        results.test_independence(
-            "score", rng=np.random.default_rng(seed), n_permutations=199
+        model.test_independence(
+            results, "score", rng=np.random.default_rng(seed), n_permutations=199
         ).pvalue
         for seed in (1, 1, 2)
     ]
@@ -184,9 +185,10 @@ def test_permutation_pvalue_repeats_with_its_seed() -> None:
 
 def test_bootstrap_repeats_with_its_seed() -> None:
     x, y = survey(n=200)
-    results = ldp.AssociationModel(x, y).fit()
+    model = ldp.AssociationModel(x, y)
+    results = model.fit()
     tests = [
-        results.test_independence("bootstrap", rng=np.random.default_rng(1), n_boot=9)
+        model.test_independence(results, "bootstrap", rng=np.random.default_rng(1), n_boot=9)
         for _ in range(2)
     ]
     assert tests[0] == tests[1]

@@ -1,0 +1,1 @@
+"""Moments of the joint distribution of several variables, from products of features."""
