@@ -1,8 +1,8 @@
-"""Does the channel itself fit? Tests that need no knowledge of p.
+"""Goodness of fit of the channel itself, for any p.
 
-A mechanism whose parameters at the analyst differ from those at the client gives wrong estimates
-with small standard errors. These tests look only at what the law of the reports must satisfy
-whatever p is. Chi-square statistics come as (statistic, df), normal ones as (z, p-value).
+If the analyst's mechanism differs from the client's, estimates are wrong and their standard errors
+small. These tests use what the law of the reports satisfies for every p. Chi-square statistics come
+as (statistic, df), normal ones as (z, p-value).
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
-_SMALLEST_EXPECTED = 5.0  # cells are pooled up to this expected count
+_SMALLEST_EXPECTED = 5.0  # expected count up to which cells are pooled
 _EPS = float(np.finfo(np.float64).eps)
-_NOTHING = 1e-14  # fitted probability that rounding cannot tell from zero
+_NOTHING = 1e-14  # fitted probability that counts as zero
 
 
 def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     """Pearson's X^2 between observed frequencies and the nearest law p Q, p of any sign.
 
-    The laws p Q with sum p = 1 form an affine space of dimension rank(Q) - 1, within the l - 1
-    dimensions of all laws of a report: so df = l - rank(Q), with l the number of possible outputs.
+    The laws p Q with sum p = 1 have rank(Q) - 1 of the l - 1 dimensions of all laws of a report, so
+    df = l - rank(Q), with l the number of possible outputs.
 
     Parameters
     ----------
     counts : array_like of integers, shape (..., l)
         Counts of the outputs.
     Q : array_like, shape (k, l)
-        Channel, rows sum to one. An output that no category emits takes no part; if it was seen,
-        the statistic is infinite.
+        Channel, rows sum to one. Impossible outputs are left out; if one was seen, the statistic is
+        infinite.
 
     Returns
     -------
@@ -57,17 +57,15 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     Raises
     ------
     NotAvailable
-        Where df = 0, or where a fitted probability is not positive, so that
-        the chi-square law does not apply.
+        If df = 0, or a fitted probability is not positive.
     InvalidArgument
-        Where counts are no counts, or shapes disagree.
+        If counts are invalid, or shapes disagree.
 
     Notes
     -----
-    Generalised least squares on the row space of Q (rank by numpy's rule, l 2.2e-16 times the
-    largest singular value), weights 1/m with m first the frequencies with 1/2 added to each count,
-    then the fit, three rounds in all. After the first round m lies in the row space, and then the
-    normal equations themselves make the fit sum to one.
+    Generalised least squares on the row space of Q, in three rounds. The weights are 1/m, with m
+    first the frequencies with 1/2 added to each count, then the fit. From the second round m lies
+    in the row space, and the normal equations make the fit sum to one.
 
     Examples
     --------
@@ -88,7 +86,7 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     if df == 0:
         raise NotAvailable(
             "the channel has as many free probabilities as outputs, so every law of the reports "
-            "fits it, up to estimates that are too negative"
+            "fits it, apart from estimates that are too negative"
         )
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
     basis = right[:rank].T
@@ -110,12 +108,11 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
 def negative_estimates(
     counts: npt.ArrayLike, inverse: npt.ArrayLike, law: npt.ArrayLike
 ) -> tuple[Array, Array]:
-    """Are linear estimates more negative than chance makes them, where the frequency is zero?
+    """Test whether linear estimates are too negative for a frequency of zero.
 
-    The standard error and the skewness are those under `law`, a law of the reports that the
-    channel can make and that is close to the data. It should come from the likelihood: where the
-    channel is ill-conditioned, a projected linear estimate may give a law far from the reports, and
-    standard errors far too small.
+    Standard error and skewness are those under `law`, a possible law of the reports close to the
+    data. It should come from a maximum likelihood fit: under an ill-conditioned channel, a
+    projected linear estimate may give a distant law and standard errors far too small.
 
     Parameters
     ----------
@@ -129,13 +126,13 @@ def negative_estimates(
     Returns
     -------
     z, pvalue : ndarray, shape (k,)
-        One-sided: the larger of the normal tail and of Pearson's type III with the skewness, whose
-        support ends where few reports may well be.
+        One-sided: the larger of the normal and the Pearson type III tail, because the latter has
+        bounded support.
 
     Raises
     ------
     InvalidArgument
-        Where counts are no counts, or `inverse` or `law` is not finite.
+        If counts are invalid, or `inverse` or `law` is not finite.
 
     Examples
     --------
@@ -161,27 +158,27 @@ def negative_estimates(
 def any_answers_fit(
     ones: npt.ArrayLike, reports: npt.ArrayLike, absent: float, present: float, most: int | None
 ) -> float:
-    """Could any answers whatever have made these hashed reports?
+    """Test whether any answers could have produced these hashed reports; needs no candidates.
 
-    Every report sets a cell with one of two probabilities, so that the tails of its count lie
-    between two binomial ones; and an answer owns at least one bit, and at most `most`, which bounds
-    the number of bits set. Unlike a test of listed candidates, this one needs no list.
+    Every report sets a cell with one of two probabilities, so the tails of its count lie between
+    two binomial ones. An answer owns between one and `most` bits, which bounds the number of bits
+    set.
 
     Parameters
     ----------
     ones : array_like of integers, shape (C, m)
-        How often each cell was set, by cohort.
+        Number of reports that set each cell, by cohort.
     reports : array_like of integers, shape (C,)
         Reports of each cohort.
     absent, present : float
-        P(cell | the answer does not own it) and P(cell | it does).
+        P(cell set | the answer does not own it) and P(cell set | it does).
     most : int or None
-        Cells that an answer owns at most; None for labels, of which a report sets exactly one.
+        Most cells that an answer owns; None for labels, of which a report sets exactly one.
 
     Returns
     -------
     float
-        The smallest p-value times the number of tests (Bonferroni). It is conservative.
+        Smallest p-value times the number of tests (Bonferroni); conservative.
 
     Examples
     --------
@@ -203,7 +200,7 @@ def any_answers_fit(
     ]
     tests = 2 * cells.size
     if most is not None:
-        # the bits of a report that owns as few as can be, and as many
+        # laws of the bits of answers that own fewest and most
         bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
         few, many = sorted(bits, key=lambda laws: float(laws.sum()))
         total = cells.sum()
@@ -226,8 +223,6 @@ def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
 def popcount_law(k: int, p1: float, p0: float) -> Array:
     """Law of the number of ones in a unary report: Bernoulli(p1) + Binomial(k - 1, p0).
 
-    Whatever the value, one bit is 1 with probability p1 and the other k - 1 with probability p0.
-
     Parameters
     ----------
     k : int
@@ -242,7 +237,7 @@ def popcount_law(k: int, p1: float, p0: float) -> Array:
     Raises
     ------
     InvalidArgument
-        Where k < 1 or a probability is outside [0, 1].
+        If k < 1 or a probability is outside [0, 1].
 
     Examples
     --------
@@ -257,13 +252,13 @@ def popcount_law(k: int, p1: float, p0: float) -> Array:
 
 
 def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array, int]:
-    """Pearson's X^2 of the numbers of ones in unary reports against their law, free of p.
+    """Pearson's X^2 of the numbers of ones in unary reports against their law, whatever p.
 
     Parameters
     ----------
     histogram : array_like of integers, shape (..., k + 1)
-        Number of reports with 0, 1, ..., k ones. All surveys must have the same number of reports.
-        A number of ones that is impossible but was seen makes the statistic infinite.
+        Number of reports with 0, 1, ..., k ones, with the same total in all surveys. An impossible
+        number of ones, if seen, makes the statistic infinite.
     p1, p0 : float
         P(bit 1 | it is the value) and P(bit 1 | it is not).
 
@@ -271,14 +266,14 @@ def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array,
     -------
     statistic : ndarray, shape (...)
     df : int
-        Cells minus one, after neighbours were pooled up to an expected count of 5.
+        Cells minus one, after neighbours are pooled up to an expected count of 5.
 
     Raises
     ------
     NotAvailable
-        Where fewer than two cells are left.
+        If fewer than two cells are left.
     InvalidArgument
-        Where counts are no counts, or a probability is outside [0, 1].
+        If counts are invalid, or a probability is outside [0, 1].
 
     Examples
     --------
@@ -307,10 +302,10 @@ def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array,
 def bit_total_fit(
     total_ones: npt.ArrayLike, nobs: npt.ArrayLike, k: int, p1: float, p0: float
 ) -> tuple[Array, Array]:
-    """z-test of the total number of ones in unary reports, for when only bit sums are known.
+    """z-test of the total number of ones in unary reports, when only bit sums are known.
 
-    A report has p1 + (k - 1) p0 ones on average, with variance p1 (1 - p1) + (k - 1) p0 (1 - p0),
-    whatever its value.
+    Every report has p1 + (k - 1) p0 ones on average, with variance p1 (1 - p1) + (k - 1) p0
+    (1 - p0).
 
     Parameters
     ----------
@@ -319,7 +314,7 @@ def bit_total_fit(
     nobs : array_like of integers
         Number of reports; it broadcasts.
     k : int
-        Bits a report.
+        Bits per report.
     p1, p0 : float
         P(bit 1 | it is the value) and P(bit 1 | it is not); not both 0 or 1.
 
@@ -331,7 +326,7 @@ def bit_total_fit(
     Raises
     ------
     InvalidArgument
-        Where nobs < 1, the total is not between 0 and k nobs, or the number of ones is certain.
+        If nobs < 1, the total is not between 0 and k nobs, or the number of ones is certain.
 
     Examples
     --------
@@ -353,24 +348,21 @@ def bit_total_fit(
 
 
 def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Put cells together until each group is expected five times or more.
+    """Pool rare cells until each group has an expected count of at least 5.
 
-    Counts that are expected less often have longer tails than the normal law, and chi-square
-    statistics of many of them are far from their law: with expected counts of 1/2, tests of level
-    .05 rejected true nulls with a probability between .01 and .10. Only such cells are put
-    together, each with its neighbours among them; what is left joins the last group, or the
-    smallest other cell.
+    Smaller counts have long tails, and chi-square statistics of many of them are unreliable: with
+    expected counts of 1/2, tests of level .05 had sizes from .01 to .10. Rare cells are pooled with
+    rare neighbours; a remainder joins the last group, or the smallest other cell.
 
     Parameters
     ----------
     expected : array_like, shape (k,)
-        Expected counts, or totals that are given.
+        Expected counts.
 
     Returns
     -------
     ndarray of int64, shape (k,)
-        Number of the group of each cell, 0 .. g - 1. If fewer than two groups could be made, each
-        cell is one of its own.
+        Group of each cell, 0 .. g - 1. Without at least two groups, every cell is its own group.
 
     Examples
     --------
@@ -392,32 +384,26 @@ def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
 
 
 def group_sums(values: npt.ArrayLike, group: npt.NDArray[np.int64]) -> Array:
-    """Sums over the groups that `rare_groups` made, shape (g,).
-
-    Examples
-    --------
-    >>> group_sums([1.0, 2.0, 3.0], np.array([0, 1, 1]))
-    array([1., 5.])
-    """
+    """Sums over the groups of `rare_groups`, shape (g,)."""
     return np.bincount(group, weights=np.asarray(values)).astype(np.float64)
 
 
 def _check_bits(k: int, p1: float, p0: float) -> None:
     """Refuse a unary mechanism that cannot exist."""
-    k = positive_integer("k", k)
-    p1 = probability("p1", p1)
-    p0 = probability("p0", p0)
+    positive_integer("k", k)
+    probability("p1", p1)
+    probability("p0", p0)
 
 
 def _pool(expected: Array) -> list[int]:
-    """First index of each run of neighbouring cells that together expect at least 5."""
+    """First index of each run of neighbours with a total expected count of at least 5."""
     starts, running = [0], 0.0
     for i, value in enumerate(expected):
         if running >= _SMALLEST_EXPECTED:
             starts.append(i)
             running = 0.0
         running += float(value)
-    # What is left at the end may be too small to stand alone: it joins its neighbour.
+    # a remainder that is too small joins its neighbour
     if running < _SMALLEST_EXPECTED and len(starts) > 1:
         starts.pop()
     return starts

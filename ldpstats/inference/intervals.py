@@ -1,7 +1,6 @@
 """Confidence intervals: functions of arrays that return (..., k, 2), low then high.
 
-All intervals are uncut: an end may lie outside [0, 1]. `clip_unit` intersects with [0, 1], and is a
-separate, visible step because it changes what coverage means at p = 0.
+Intervals are not clipped: an end may lie outside [0, 1]. `clip_unit` intersects them with [0, 1].
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ def wald(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05) -> Arr
     Raises
     ------
     InvalidArgument
-        Where a standard error is negative or anything is NaN, or alpha is outside (0, 1).
+        If a standard error is negative, an argument is NaN, or alpha is outside (0, 1).
 
     Examples
     --------
@@ -73,9 +72,9 @@ def scheffe(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float, df: int) -
     Parameters
     ----------
     estimate, se : array_like, shape (..., k)
-        Any number of contrasts and their standard errors.
+        Contrasts and their standard errors.
     alpha : float
-        One minus the confidence level of all intervals together.
+        One minus the simultaneous confidence level.
     df : int
         Dimension of the space of contrasts; k - 1 for k probabilities.
 
@@ -86,7 +85,7 @@ def scheffe(estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float, df: int) -
     Raises
     ------
     InvalidArgument
-        Where df is not positive, or as for `wald`.
+        If df is not positive, or as for `wald`.
 
     Examples
     --------
@@ -103,25 +102,24 @@ def skewed(
     rate: npt.ArrayLike,
     alpha: float = 0.05,
 ) -> Array:
-    """Score intervals of estimates that are skewed, and whose variance moves with the frequency.
+    """Score intervals of skewed estimates whose variance depends on the frequency.
 
-    All p that the estimate does not reject, where its variance at p is ``se^2 + rate (p -
-    estimate)`` and its quantiles there are those of Cornish and Fisher, ``z sd(p) + shift`` with
-    ``shift = skewness se (z^2 - 1)/6``:
+    All p that the estimate does not reject, if its variance at p is ``se^2 + rate (p - estimate)``
+    and its Cornish-Fisher quantiles are ``z sd(p) + shift``, ``shift = skewness se (z^2 - 1)/6``:
 
         estimate - shift + rate z^2/2 -+ z sqrt(se^2 - rate shift + rate^2 z^2/4).
 
-    It is Wald's interval where skewness and rate are 0, and second-order accurate for a count over
-    an exposure N, where rate and skewness se are about 1/N (`wilson` leaves the skewness out).
+    It is the Wald interval if skewness and rate are 0, and second-order accurate for a count over
+    an exposure N, where rate and skewness se are about 1/N (`wilson` omits the skewness).
 
     Parameters
     ----------
     estimate, se : array_like, shape (..., k)
         Estimates, and their standard errors if the frequency is as estimated.
     skewness : array_like, shape (..., k)
-        Third central moments of the standardised estimates.
+        Skewness of each estimate.
     rate : array_like, shape (..., k)
-        Growth of the variance with the frequency, in units of the estimate.
+        Derivative of the variance with respect to the frequency, in units of the estimate.
     alpha : float
         One minus the confidence level of each interval.
 
@@ -132,7 +130,7 @@ def skewed(
     Raises
     ------
     InvalidArgument
-        Where a standard error is negative, anything is NaN, or alpha is outside (0, 1).
+        If a standard error is negative, an argument is NaN, or alpha is outside (0, 1).
 
     References
     ----------
@@ -154,7 +152,7 @@ def skewed(
         raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
     shift = third * spread * (z**2 - 1) / 6
     centre = np.asarray(estimate, dtype=np.float64) - shift
-    variance = np.maximum(spread**2 - growth * shift, 0.0)  # at the centre: a linear law may end
+    variance = np.maximum(spread**2 - growth * shift, 0.0)  # at the centre
     return _around(centre + growth * z**2 / 2, np.sqrt(variance + (growth * z / 2) ** 2), z)
 
 
@@ -166,23 +164,20 @@ def inverted(
 ) -> Array:
     """Score intervals of estimates whose law is known at every frequency.
 
-    All p that the estimate does not reject: at the ends one tail of Pearson's type III law, with
-    the standard error and the skewness g that the estimate has there, is alpha/2. `skewed` is this
-    to second order; here both are followed along the way, which matters where few reports are
-    expected.
-
-    Both tails are corrected for continuity, see `ldpstats.inference.tails.continuity`.
+    All p that the estimate does not reject: at each end a tail of Pearson's type III law, with the
+    standard error and skewness at that end, equals alpha/2, after the continuity correction of
+    `ldpstats.inference.tails.continuity`. `skewed` is its second-order approximation, less accurate
+    if few reports are expected.
 
     Parameters
     ----------
     estimate : array_like, shape (k,)
     law : callable
-        ``law(p)`` of frequencies p, shape (k,), gives standard errors and skewnesses, (k,), and
-        may give more.
+        ``law(p)``, p of shape (k,), gives standard errors and skewnesses, (k,); more is ignored.
     alpha : float
         One minus the confidence level of each interval.
     span : (float, float)
-        Least and largest frequency; beyond them the law is as it is there.
+        Smallest and largest frequency; beyond, the law is that at the nearer end.
 
     Returns
     -------
@@ -191,7 +186,7 @@ def inverted(
     Raises
     ------
     InvalidArgument
-        Where alpha is outside (0, 1) or an estimate is NaN.
+        If alpha is outside (0, 1) or an estimate is NaN.
 
     Examples
     --------
@@ -222,7 +217,7 @@ def inverted(
 
 
 def _tail(excess: Array, se: Array, skewness: Array) -> Array:
-    """P(Z > excess/se); where nothing varies, 1 up to an excess of 0 and 0 beyond."""
+    """P(Z > excess/se); if se = 0, 1 for an excess up to 0 and 0 beyond."""
     z = np.divide(excess, se, out=np.zeros(excess.shape), where=se > 0)
     return np.where(se > 0, skewed_pvalue(z, skewness), np.where(excess > 0, 0.0, 1.0))
 
@@ -236,9 +231,8 @@ def exact_binomial(
 ) -> Array:
     """Clopper-Pearson intervals of m = P(output), mapped to p = (m - offset)/scale.
 
-    In k-RR the tally of an output, and in a unary mechanism the tally of a bit, is exactly
-    Binomial(n, offset + scale p). Its exact interval, mapped affinely, is therefore valid at every
-    n and every p, p = 0 included.
+    The tally of an output of k-RR, or of a bit of a unary mechanism, is Binomial(n, offset +
+    scale p). Its exact interval, mapped to p, is valid for every n and p.
 
     Parameters
     ----------
@@ -258,8 +252,7 @@ def exact_binomial(
     Raises
     ------
     InvalidArgument
-        Where a tally is negative, fractional or above nobs, nobs is 0, scale is 0, or alpha is
-        outside (0, 1).
+        If a tally is not a count up to nobs, nobs or scale is 0, or alpha is outside (0, 1).
 
     References
     ----------
@@ -275,7 +268,7 @@ def exact_binomial(
 
     half = level(alpha) / 2
     t, n = checked_tallies(tally, nobs)
-    # The beta quantiles are undefined at the two ends, where the interval reaches 0 or 1.
+    # beta quantiles are undefined at tallies of 0 and n, where the interval reaches 0 or 1
     low = np.where(t == 0, 0.0, betaincinv(np.maximum(t, 1), n - t + 1, half))
     high = np.where(t == n, 1.0, betainccinv(t + 1, np.maximum(n - t, 1), half))
     return _mapped(low, high, offset, scale)
@@ -290,8 +283,8 @@ def wilson(
 ) -> Array:
     """Wilson score intervals of m = P(output), mapped to p = (m - offset)/scale.
 
-    Shorter than `exact_binomial`, with coverage close to the level on average instead of at least
-    the level. Arguments and errors are those of `exact_binomial`.
+    Shorter than `exact_binomial`, with coverage near the level on average instead of at least the
+    level. Arguments and errors are those of `exact_binomial`.
 
     References
     ----------
@@ -307,7 +300,7 @@ def wilson(
     t, n = checked_tallies(tally, nobs)
     centre = (t + z2 / 2) / (n + z2)
     half = np.sqrt(z2) * np.sqrt(t * (n - t) / n + z2 / 4) / (n + z2)
-    # At a tally of 0 (or n) the interval starts at 0 (ends at 1) exactly, not to rounding.
+    # exactly 0 at a tally of 0 and 1 at n, without rounding
     low = np.where(t == 0, 0.0, centre - half)
     high = np.where(t == n, 1.0, centre + half)
     return _mapped(low, high, offset, scale)
@@ -316,8 +309,8 @@ def wilson(
 def clip_unit(interval: npt.ArrayLike) -> Array:
     """Intersect intervals with [0, 1]; an empty intersection becomes [0, 0] or [1, 1].
 
-    Coverage of any p in [0, 1] is unchanged by the intersection itself; an interval that lies
-    outside entirely becomes the nearest end, which adds coverage at p = 0 (or 1) exactly.
+    The intersection does not change the coverage of p in [0, 1], but an interval entirely outside
+    becomes the nearest end, which adds coverage at p = 0 or 1.
 
     Parameters
     ----------
@@ -331,7 +324,7 @@ def clip_unit(interval: npt.ArrayLike) -> Array:
     Raises
     ------
     InvalidArgument
-        Where an end is NaN or low exceeds high.
+        If an end is NaN or low exceeds high.
 
     Examples
     --------
@@ -349,20 +342,18 @@ def clip_unit(interval: npt.ArrayLike) -> Array:
 def edge_normal(
     interval: npt.ArrayLike, estimate: npt.ArrayLike, se: npt.ArrayLike, alpha: float = 0.05
 ) -> Array:
-    """Intersect intervals with [0, 1], and give those that lie outside a limit of their own.
+    """Intersect intervals with [0, 1]; an interval outside gets a CLs limit.
 
-    An estimate so far below zero that no frequency is compatible with it does not show that the
-    frequency is zero: it is an unlucky survey. As the limit of such an interval take the frequency
-    v at which the chance of an estimate as low is alpha/2 of what it is at zero,
-    ``P_v(X <= x) = alpha/2 P_0(X <= x)``; likewise above one. (In particle physics this is the
-    method of CLs.) The interval then holds all that the intersection would, and has a width.
+    An estimate far below zero does not show that the frequency is zero. The upper limit of its
+    interval is the frequency v at which so low an estimate is alpha/2 times as probable as at zero,
+    ``P_v(X <= x) = alpha/2 P_0(X <= x)``; likewise above one (the CLs method of particle physics).
 
     Parameters
     ----------
     interval : array_like, shape (..., 2)
-        Low and high ends, uncut.
+        Low and high ends, not clipped.
     estimate, se : array_like, shape (...)
-        Estimates and their standard errors, > 0 where the interval lies outside.
+        Estimates and their standard errors, > 0 if the interval lies outside.
     alpha : float
         One minus the confidence level of each interval.
 
@@ -408,12 +399,12 @@ def edge_binomial(
     scale: npt.ArrayLike = 1.0,
     alpha: float = 0.05,
 ) -> Array:
-    """`edge_normal` where a tally is Binomial(nobs, offset + scale p).
+    """`edge_normal` for a tally that is Binomial(nobs, offset + scale p).
 
     Parameters
     ----------
     interval : array_like, shape (k, 2)
-        Low and high ends, uncut, as `exact_binomial` gives them for the other arguments.
+        Low and high ends, not clipped, from `exact_binomial` with the same arguments.
     tally, nobs, offset, scale, alpha
         As for `exact_binomial`.
 
@@ -431,7 +422,7 @@ def edge_binomial(
     for side, beyond, _ in _outside(interval):
         at = np.flatnonzero(beyond)
         if at.size:
-            # an estimate is too low where its tally is, or too high if slope < 0
+            # a low estimate has a low tally, or a high one if slope < 0
             below = (slope[at] > 0) == bool(side)
             count = np.where(below, t[at], n[at] - t[at])
             law = partial(_mirrored, base[at], slope[at], below)
@@ -440,7 +431,7 @@ def edge_binomial(
 
 
 def _mirrored(base: Array, slope: Array, below: Array, v: Array) -> Array:
-    """Probability of what is counted, or of what is not, at the frequencies v."""
+    """Probability of what is counted, or of its complement, at frequencies v."""
     m = np.clip(base + slope * v, 0.0, 1.0)
     return np.where(below, m, 1.0 - m)
 
@@ -448,7 +439,7 @@ def _mirrored(base: Array, slope: Array, below: Array, v: Array) -> Array:
 def _edge(
     count: Array, n: Array, law: Callable[[Array], Array], edge: float, log_share: float
 ) -> Array:
-    """Where a tail of Bin(n, law(v)) is `exp(log_share)` of what it is at v = edge, 0 or 1."""
+    """The v at which P(Bin(n, law(v)) <= count) is `exp(log_share)` times that at v = edge."""
     near, far = np.full(count.size, edge), np.full(count.size, 1.0 - edge)
     goal = log_share + _log_binomial(count, n, law(near))
     for _ in range(_STEPS):
@@ -459,7 +450,7 @@ def _edge(
 
 
 def _outside(interval: npt.ArrayLike) -> list[tuple[int, npt.NDArray[np.bool_], float]]:
-    """End to move, which intervals are empty or a point after the cut, and the way to the edge."""
+    """End to move, intervals that do not reach into (0, 1), and the direction to the edge."""
     low, high = np.moveaxis(np.asarray(interval, dtype=np.float64), -1, 0)
     return [(1, high <= 0.0, -1.0), (0, low >= 1.0, 1.0)]
 
@@ -483,16 +474,15 @@ def profile(
 ) -> tuple[float, float]:
     """Profile likelihood interval of one probability: all v in [0, 1] with 2 (maximum - l(v)) <= c.
 
-    c is the chi-square critical value on one degree of freedom. The ends are found by Brent's
-    method on the signed root sqrt(2 (maximum - l(v))), which is nearly linear in v.
+    c is the chi-square critical value on one degree of freedom. Brent's method finds the ends on
+    the root sqrt(2 (maximum - l(v))), which is nearly linear in v.
 
     Parameters
     ----------
     loglike_at : callable
-        l(v), the log-likelihood in nats maximised over everything else while the probability of
-        interest is held at v; -inf where v is impossible.
+        l(v), the profile log-likelihood in nats at v; -inf if v is impossible.
     estimate : float
-        Where l is maximal, in [0, 1].
+        The maximiser of l, in [0, 1].
     maximum : float
         l(estimate), the maximised log-likelihood.
     alpha : float
@@ -501,12 +491,12 @@ def profile(
     Returns
     -------
     (float, float)
-        Low and high, accurate to 1e-10; 0 or 1 where the likelihood never falls far enough.
+        Low and high, accurate to 1e-10; 0 or 1 if the likelihood never falls far enough.
 
     Raises
     ------
     InvalidArgument
-        Where `estimate` is outside [0, 1], l is NaN or +inf, l exceeds `maximum` by more than 1e-3
+        If `estimate` is outside [0, 1], l is NaN or +inf, l exceeds `maximum` by more than 1e-3
         nats, or `estimate` itself is outside the interval.
 
     Examples
@@ -530,10 +520,9 @@ def profile(
                 "maximum",
                 maximum,
                 f"is not the maximum: the log-likelihood at {v:.6g} is {value:.6g}; maximise "
-                "more closely",
+                "more accurately",
             )
-        # A value above the maximum by less than the tolerance is at the maximum; an impossible v
-        # is far outside, by a finite amount that Brent's method can interpolate with.
+        # an impossible v is outside by a finite amount, with which Brent's method can interpolate
         return min(float(np.sqrt(2 * max(maximum - value, 0.0))), 1e3 * critical) - critical
 
     if excess(estimate) > 0:
@@ -550,7 +539,7 @@ def profile(
 def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
     """Bootstrap percentile intervals: the alpha/2 and 1 - alpha/2 quantiles of the draws.
 
-    They under-cover where the estimate sits on the boundary of the simplex; callers warn there.
+    They under-cover at the boundary of the simplex.
 
     Parameters
     ----------
@@ -566,7 +555,7 @@ def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
     Raises
     ------
     InvalidArgument
-        Where B < 2/alpha - 1, too few for the tail, or a draw is NaN.
+        If B < 2/alpha - 1, too few for the tail, or a draw is NaN.
 
     Examples
     --------
@@ -585,7 +574,7 @@ def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
 
 
 def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> float:
-    """The alpha of each of k intervals that makes all of them hold together with level 1 - alpha.
+    """The alpha of each of k intervals with simultaneous level 1 - alpha.
 
     Parameters
     ----------
@@ -600,7 +589,7 @@ def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> floa
     Raises
     ------
     InvalidArgument
-        Where k < 1 or the method is unknown.
+        If k < 1 or the method is unknown.
 
     References
     ----------

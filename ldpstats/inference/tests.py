@@ -3,8 +3,8 @@
 Chi-square statistics come as (statistic, df), normal ones as (z, p-value); leading axes are
 surveys. `TestResult` carries one test to the reader, with its null hypothesis in words.
 
-Tests of counts use the counts of reports, never n times an estimate: those are not counts, and
-Pearson's statistic rejects a true hypothesis almost always if they are treated as such.
+Tests of counts use the counts of reports, never n times an estimate, with which Pearson's statistic
+almost always rejects a true hypothesis.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-_KNOWN = 1e-10  # variance, relative to one without cancellation, below which a value is known
-_AGREES = 1e-8  # relative discrepancy up to which a known value agrees with a restriction
+_KNOWN = 1e-10  # relative variance below which a value is known
+_AGREES = 1e-8  # relative discrepancy up to which a known value satisfies a restriction
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +53,18 @@ class TestResult:
     statistic : float
         The test statistic; may be inf.
     df : float, tuple of float, or None
-        Degrees of freedom, where the reference law has them.
+        Degrees of freedom, if the reference law has them.
     pvalue : float
         In [0, 1].
     method : str
-        What was computed and what it was compared with.
+        The statistic and its reference law.
     note : str
-        Anything the reader has to know, for example that outputs were never seen.
+        What the reader must know, for example that outputs were never seen.
 
     Raises
     ------
     InvalidArgument
-        Where the p-value is outside [0, 1] or the statistic is NaN.
+        If the p-value is outside [0, 1] or the statistic is NaN.
 
     Examples
     --------
@@ -77,7 +77,7 @@ class TestResult:
     True
     """
 
-    __test__: ClassVar[bool] = False  # tells pytest that this is not a class of test cases
+    __test__: ClassVar[bool] = False  # for pytest: no test cases
 
     null: str
     statistic: float
@@ -133,13 +133,7 @@ class TestResult:
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidArgument
-            For another document, or a damaged one.
-        """
+        """The result that `to_dict` wrote."""
         remedy = "must be what TestResult.to_dict wrote"
         names = {item.name for item in fields(cls)}
         if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
@@ -163,10 +157,10 @@ def z_test(
     Parameters
     ----------
     estimate, se, value : array_like
-        They broadcast. A standard error of 0 means that the estimate is certain: z is then 0 where
-        it equals `value`, and infinite elsewhere.
+        They broadcast. With a standard error of 0, z is 0 if the estimate equals `value`, and
+        infinite otherwise.
     alternative : {"two-sided", "larger", "smaller"}
-        What the alternative says of the parameter.
+        The parameter under the alternative, compared with `value`.
 
     Returns
     -------
@@ -175,7 +169,7 @@ def z_test(
     Raises
     ------
     InvalidArgument
-        Where anything is NaN, a standard error is negative, or the alternative is unknown.
+        If an argument is NaN, a standard error is negative, or the alternative is unknown.
 
     Examples
     --------
@@ -188,13 +182,7 @@ def z_test(
 
 
 def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
-    """excess/se, as of `z_test`: where the standard error is 0, zero or infinite.
-
-    Examples
-    --------
-    >>> standardised([0.3, 0.0, -0.1], [0.1, 0.0, 0.0]).round(4)
-    array([  3.,   0., -inf])
-    """
+    """excess/se; if se = 0, zero for no excess and infinite otherwise."""
     beyond, spread = np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if np.isnan(beyond).any():
         raise InvalidArgument("estimate", excess, "and value must not hold NaN")
@@ -207,12 +195,11 @@ def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
 def binomial_excess(
     tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
 ) -> Array:
-    """Exact one-sided p-values of p = 0 against p > 0, where a tally is binomial.
+    """Exact one-sided p-values of p = 0 against p > 0, from binomial tallies.
 
-    In k-RR the tally of an output, and in a unary mechanism the tally of a bit, is
-    Binomial(n, offset + scale p). At p = 0 the p-value is the binomial tail at the tally, on the
-    side to which `scale` points; it matches the one-sided interval of
-    `ldpstats.inference.intervals.exact_binomial`.
+    The tally is Binomial(n, offset + scale p), as in `ldpstats.inference.intervals.exact_binomial`,
+    whose one-sided interval the p-value matches. It is the binomial tail at p = 0, on the side to
+    which `scale` points.
 
     Parameters
     ----------
@@ -230,7 +217,7 @@ def binomial_excess(
     Raises
     ------
     InvalidArgument
-        Where a tally is no count of nobs, offset is outside [0, 1], or scale is 0.
+        If a tally is not a count up to nobs, offset is outside [0, 1], or scale is 0.
 
     Examples
     --------
@@ -245,7 +232,7 @@ def binomial_excess(
         raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
     if not np.all(np.isfinite(slope) & (slope != 0)):
         raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
-    # The incomplete beta functions of both binomial tails; neither is one minus the other.
+    # both binomial tails, each without cancellation
     upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
     lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
     return np.where(slope > 0, upper, lower)
@@ -254,9 +241,9 @@ def binomial_excess(
 def binomial_deficit(
     tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
 ) -> Array:
-    """Exact one-sided p-values of p >= 0 against estimates that are too negative for it.
+    """Exact one-sided p-values of p >= 0, small if the estimate is too negative.
 
-    The other tail of `binomial_excess`, whose arguments and errors it has.
+    The other tail of `binomial_excess`, with its arguments and errors.
 
     Examples
     --------
@@ -278,36 +265,35 @@ def wald(
     Parameters
     ----------
     R : array_like, shape (q, k)
-        One restriction a row.
+        One restriction per row.
     value : array_like, shape (q,)
         Right-hand sides.
     estimate : array_like, shape (k,)
     covariance : Covariance
         Of the estimate; it may be singular.
     null : callable, optional
-        ``null(C, gap)`` gives the covariance of independent contrasts C p, C of shape (r, k), if
-        the null is true and ``gap``, shape (r,), is noise; or None. The test is then a score test.
-        By default, and where that is not positive definite, the covariance of the estimate serves.
+        ``null(C, gap)`` gives the covariance of contrasts C p under the null, with C of shape (r,
+        k) and ``gap``, (r,), their estimates; or None. The test is then a score test. Default, also
+        if that covariance is not positive definite: the covariance of the estimate.
 
     Returns
     -------
     statistic : float
         Chi-square with `df` degrees of freedom under the null.
     df : int
-        Number of restrictions left after redundant ones are removed.
+        Number of restrictions that are not redundant.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree; where restrictions contradict what is known for certain (sum p = 2)
-        or each other; or where nothing is left to test (sum p = 1).
+        If shapes disagree, restrictions contradict each other or what is certain (sum p = 2), or
+        all are certain (sum p = 1).
 
     Notes
     -----
-    Rows of zeros are redundant if their value is zero. Row i is divided by sum_j |R_ij| se_j, the
-    standard error that it would have without cancellation. A direction whose variance is then
-    below 1e-10 is known: it is redundant if the estimate satisfies it to 1e-8 of the largest row,
-    and contradicted otherwise.
+    Row i is divided by sum_j |R_ij| se_j, its standard error without cancellation. A direction
+    whose variance is then below 1e-10 is known: it is redundant if the estimate satisfies it to
+    1e-8 of the largest row, and contradicted otherwise.
 
     Examples
     --------
@@ -367,9 +353,8 @@ def quadratic(
     covariance : Covariance or array_like of shape (k, k)
         V. Diagonal plus low rank costs O(k).
     tangent : bool
-        True: use contrasts only, d' B (B'VB)^-1 B' d with B a basis of the directions that sum to
-        zero; df = k - 1, and V may be singular in the direction of the ones. False: d' V^-1 d,
-        df = k.
+        True: contrasts only, d' B (B'VB)^-1 B' d with B a basis of the directions that sum to zero;
+        df = k - 1, and V may be singular along the vector of ones. False: d' V^-1 d, df = k.
 
     Returns
     -------
@@ -379,11 +364,11 @@ def quadratic(
     Raises
     ------
     NotIdentified
-        Where V is singular on the space used. For diagonal plus low rank: where the smallest
-        singular value of I + C F'D^-1 F is below 1e-12 of what it would be without cancellation;
-        else by the rule of `ldpstats.inference.information`.
+        If V is singular on the space used: for diagonal plus low rank, if the smallest singular
+        value of I + C F'D^-1 F is below 1e-12 of its size without cancellation; else by the rule of
+        `ldpstats.inference.information`.
     InvalidArgument
-        Where shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
+        If shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
 
     Examples
     --------
@@ -413,18 +398,7 @@ def quadratic(
 
 
 def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
-    """Tallies and numbers of reports as float64, broadcast against each other.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a tally is negative, fractional or above nobs, or nobs is not a positive integer.
-
-    Examples
-    --------
-    >>> checked_tallies([3, 4], 10)
-    (array([3., 4.]), array([10., 10.]))
-    """
+    """Tallies and numbers of reports as float64, broadcast against each other, after a check."""
     t, n = np.broadcast_arrays(
         np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
     )
@@ -436,23 +410,12 @@ def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, A
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:
-    """Counts of shape (..., l) as float64, after checking that every survey has some.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a count is negative, fractional, NaN or infinite, or a survey has no reports.
-
-    Examples
-    --------
-    >>> count_array("counts", [3, 4])
-    array([3., 4.])
-    """
+    """Counts of shape (..., l) as float64, after a check that every survey has some."""
     counts = np.asarray(value, dtype=np.float64)
     if counts.ndim < 1 or not np.all((counts >= 0) & (counts == np.floor(counts))):
         raise InvalidArgument(name, counts, "must be integer counts >= 0, not estimates")
     if not np.all(np.isfinite(counts)) or not np.all(counts.sum(axis=-1) > 0):
-        raise InvalidArgument(name, counts, "must be finite, with at least one report a survey")
+        raise InvalidArgument(name, counts, "must be finite, with at least one report per survey")
     return counts
 
 
@@ -461,17 +424,17 @@ def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
     D, F, C = V.diagonal, V.factors, V.core
     assert F is not None
     if tangent:
-        # Adding c 11' to V changes no contrast, and makes a V of rank k - 1 invertible.
+        # adding c 11' changes no contrast, and makes a V of rank k - 1 invertible
         F = np.column_stack([F, np.ones_like(D)])
         C = np.pad(C, (0, 1))
         C[-1, -1] = 1.0 / np.sum(1.0 / D)
-    # Factors of unit length in the metric of D: the core is then free of units.
+    # factors of unit length in the metric of D
     length = np.sqrt(np.sum(F**2 / D[:, None], axis=0))
     length = np.where(length > 0, length, 1.0)
     F, C = F / length, C * np.outer(length, length)
     added = C @ (F.T @ (F / D[:, None]))
     core = np.eye(length.size) + added
-    # V is singular where the two terms of the core cancel, so that is what it is compared with.
+    # V is singular where the two terms of the core cancel
     if np.linalg.norm(core, -2) < 1e-12 * (1 + np.linalg.norm(added, 2)):
         raise NotIdentified(
             "the covariance matrix is singular on the differences tested; drop categories whose "

@@ -2,15 +2,13 @@
 
 Every function takes the unconstrained estimate P of the joint distribution, shape (k1, k2) with X
 in the rows and Y in the columns, whose entries may be negative, and the `Covariance` of P.ravel().
-A DataFrame lends its labels, and the names of its index and columns, to the names of the effects.
+The labels and axis names of a DataFrame appear in the names of the effects.
 
-Measured with pairs of k-RR reports (3x4 and 5x5 tables, epsilon 1, 2 and 4, n = 10,000 and
-100,000, margins from .85 down to .01, independent and associated), 95% sets of conditionals, risk
-differences and risk ratios cover .93 to .97, except (a) .92 where a cell has some ten reports or
-fewer, which are too skew for a normal law, and (b) up to 1 where both margins of a difference or
-ratio lie within two standard errors of 0; most sets say then that they are unbounded. Where cells
-or margins are too weak for the intervals of odds ratios and of Cramer's V, other sets take their
-place, which may have one side only; see their notes.
+In simulations of k-RR (3x4 and 5x5 tables, epsilon 1, 2 and 4, n = 10,000 and 100,000, margins from
+.85 to .01, independent and associated), 95% sets of conditionals, risk differences and risk ratios
+cover .93 to .97, except .92 if a cell has about ten reports or fewer, and up to 1 if both margins
+of a difference or ratio lie within two standard errors of 0; most of these sets are unbounded. Odds
+ratios and Cramer's V have other sets if cells or margins are weak; see their notes.
 """
 
 from __future__ import annotations
@@ -49,9 +47,9 @@ __all__ = [
 Array = npt.NDArray[Any]
 Kind = Literal["bounded", "unbounded", "complement", "not given"]
 
-_CLEAR = 4.0  # standard errors from 0 beyond which a cell or a margin may stand in a denominator
-_NOTHING = 1e-10  # share of a condition that is none
-_NAMED = 4  # weak cells or margins that a message names
+_CLEAR = 4.0  # standard errors that a cell or margin in a denominator must exceed
+_NOTHING = 1e-10  # share below which a condition is empty
+_NAMED = 4  # weak cells or margins named in a message
 _REMEDY = "merge rare categories, or collect more reports"
 
 
@@ -62,24 +60,24 @@ class Effect:
     Parameters
     ----------
     name : str
-        What it is, in words.
+        The effect in words.
     estimate : float
-        From the unconstrained table, so that a probability may lie outside [0, 1]; where a
-        denominator is not positive that of `ml`, or nan if there is none.
+        From the unconstrained table, so a probability may lie outside [0, 1]; `ml` if a denominator
+        is not positive, or nan without it.
     lower, upper : float
-        Ends of the set, cut to the values that the effect can have.
+        Ends of the set, within the possible values of the effect.
     alpha : float
         One minus the confidence level.
     kind : {"bounded", "unbounded", "complement", "not given"}
-        "bounded": [lower, upper]. "unbounded": also [lower, upper], but a denominator is not
-        distinguishable from 0, and only the cut, if anything, bounds the set. "complement":
-        everything possible outside the open interval (lower, upper). "not given": there is no
-        number, only a message; effects of version 0.1 may be so.
+        "bounded": [lower, upper]. "unbounded": also [lower, upper], but a denominator does not
+        differ significantly from 0, and at most the range of possible values bounds the set.
+        "complement": all possible values outside the open interval (lower, upper). "not given":
+        only a message, in effects of version 0.1.
     message : str
-        Why the set is what it is, or what to bear in mind.
+        Remarks on the set.
     ml : float or None
-        The effect in the maximum likelihood estimate of the table; None where that was not fitted
-        or leaves it open. The message says so if the set does not hold it.
+        The effect in the maximum likelihood estimate of the table; None if that was not fitted or
+        does not determine it. The message says so if the set does not hold it.
 
     Examples
     --------
@@ -101,11 +99,11 @@ class Effect:
 
     @property
     def given(self) -> bool:
-        """Whether there is a confidence set at all."""
+        """Whether there is a confidence set."""
         return self.kind != "not given"
 
     def __contains__(self, value: float) -> bool:
-        """Whether `value` is in the set; nothing is in one that is not given."""
+        """Whether `value` is in the set."""
         if self.kind == "complement":
             return value <= self.lower or value >= self.upper
         return self.lower <= value <= self.upper
@@ -141,13 +139,7 @@ class Effect:
 
 
 def beside(effect: Effect, ml: float) -> Effect:
-    """The effect with its value in the maximum likelihood table, nan where that leaves it open.
-
-    Examples
-    --------
-    >>> beside(Effect("risk ratio", 1.5, 1.1, 2.2), 1.0).message
-    'the set does not hold the maximum likelihood estimate 1'
-    """
+    """The effect with its value `ml` in the maximum likelihood table, nan if undefined there."""
     if math.isnan(ml):
         return effect
     message = effect.message
@@ -159,21 +151,21 @@ def beside(effect: Effect, ml: float) -> Effect:
 
 
 def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDArray[np.bool_]]:
-    """Conditional distributions of a table that is a distribution itself.
+    """Conditional distributions of a table of nonnegative frequencies.
 
     Parameters
     ----------
     P : array_like, shape (k1, k2)
-        Frequencies, none negative.
+        Nonnegative frequencies.
     axis : {0, 1}
         The variable in the condition: 0 gives P(Y | X), 1 gives P(X | Y).
 
     Returns
     -------
     estimate : ndarray, shape (k1, k2)
-        In [0, 1]. Where the condition has no share, the other variable's own distribution.
+        In [0, 1]; the marginal distribution of the other variable if the condition is empty.
     empty : ndarray of bool, shape (k1, k2)
-        Where the condition has no share.
+        Whether the condition is empty.
 
     Examples
     --------
@@ -192,7 +184,7 @@ def fitted_conditionals(P: npt.ArrayLike, axis: int = 0) -> tuple[Array, npt.NDA
 
 
 def fitted_cramers_v(P: npt.ArrayLike) -> float:
-    """Cramer's V of a table that is a distribution itself; empty rows and columns say nothing.
+    """Cramer's V of a table of nonnegative frequencies, without empty rows and columns.
 
     Examples
     --------
@@ -233,12 +225,12 @@ def conditional(
     Returns
     -------
     Effect
-        Its set is cut to [0, 1].
+        With a set within [0, 1].
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree or a position is not in the table.
+        If shapes disagree or a position is outside the table.
 
     Examples
     --------
@@ -277,21 +269,21 @@ def conditionals(
     alpha : float
         One minus the confidence level.
     cumulative : bool
-        Give P(Y <= j | X), or P(X <= i | Y), in the order of the table.
+        Whether to give P(Y <= j | X), or P(X <= i | Y), in the order of the table.
 
     Returns
     -------
     estimate : ndarray, shape (k1, k2)
-        nan where the margin is not positive.
+        nan if the margin is not positive.
     lower, upper : ndarray, shape (k1, k2)
-        Cut to [0, 1]. Where `conditional` gives a set of two parts, its hull.
+        Within [0, 1]; the hull if `conditional` gives a set of two parts.
     unbounded : ndarray of bool, shape (k1, k2)
-        Where the margin is not distinguishable from 0.
+        Whether the margin does not differ significantly from 0.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree.
+        If shapes disagree.
 
     Examples
     --------
@@ -336,8 +328,8 @@ def risk_difference(
 ) -> Effect:
     """P(Y = j | X = i) - P(Y = j | X = i2), in [-1, 1].
 
-    With a, c the cells and B, D their rows, the set holds every d for which aD - cB - d BD is not
-    significantly different from 0: Fieller's set, with the delta method for the products.
+    With a, c the cells and B, D their rows, the set holds every d for which aD - cB - d BD does not
+    differ significantly from 0: Fieller's set, with the delta method for the products.
 
     Parameters
     ----------
@@ -355,7 +347,7 @@ def risk_difference(
     Raises
     ------
     InvalidArgument
-        Where shapes disagree, a position is not in the table, or both rows are the same.
+        If shapes disagree, a position is outside the table, or both rows are the same.
 
     Examples
     --------
@@ -381,8 +373,7 @@ def risk_ratio(
 ) -> Effect:
     """P(Y = j | X = i) / P(Y = j | X = i2), at least 0.
 
-    The set is found as that of `risk_difference`, from aD - r cB; arguments and errors are the
-    same.
+    The set is Fieller's, from aD - r cB; see `risk_difference` for the arguments.
 
     Examples
     --------
@@ -405,11 +396,11 @@ def odds_ratio(
     columns: Sequence[int],
     alpha: float = 0.05,
 ) -> Effect:
-    """Odds ratio p_ij p_i2j2 / (p_ij2 p_i2j): a Wald interval of its logarithm, or a profile set.
+    """Odds ratio p_ij p_i2j2 / (p_ij2 p_i2j), with a Wald interval of its log or a profile set.
 
-    Where each of the four cells exceeds four of its standard errors it is the Wald interval.
-    Elsewhere the logarithm of a noisy cell has no useful law: the profile set takes its place
-    (`ratio.odds_profile`), which may have one side only, and the message says which cells are weak.
+    If a cell does not exceed four standard errors, the logarithm has no useful law: a profile set
+    (`ratio.odds_profile`), which may be one-sided, replaces the Wald interval, and the message
+    names the weak cells.
 
     Parameters
     ----------
@@ -425,14 +416,13 @@ def odds_ratio(
     Raises
     ------
     InvalidArgument
-        Where shapes disagree, a position is not in the table, or two positions are the same.
+        If shapes disagree, a position is outside the table, or two positions are the same.
 
     Notes
     -----
-    The rule selects: a cell whose true value lies below four standard errors passes when its noise
-    is positive. Among the surveys in which it is the Wald interval, that covers .94 to .97 where
-    the true cells exceed six standard errors, .96 to .99 from 4.5 to 6, .93 on average where the
-    smallest lies at 3.5 (in a quarter of the surveys) and .90 at 3 (in a tenth).
+    The rule selects on noise. Given that it is used, the Wald interval covers .94 to .97 if the
+    true cells exceed six standard errors, .96 to .99 from 4.5 to 6, .93 on average if the smallest
+    is at 3.5 (a quarter of the surveys use it), and .90 at 3 (a tenth).
 
     Examples
     --------
@@ -466,18 +456,16 @@ def odds_ratio(
 def cramers_v(
     P: pd.DataFrame | npt.ArrayLike, covariance: Covariance, alpha: float = 0.05
 ) -> Effect:
-    """Cramer's V = sqrt(phi^2 / (min(k1, k2) - 1)), freed of the bias that noise gives it.
+    """Cramer's V = sqrt(phi^2 / (min(k1, k2) - 1)), corrected for bias.
 
     phi^2 = ||z||^2 with z_ij = (p_ij - r_i c_j) / sqrt(r_i c_j), r and c the margins. Noise of
-    covariance S adds tr S to it, which privacy makes large: it is taken off. The interval holds
-    every phi^2 that the estimate does not contradict, with 2 tr S^2 + 4 phi^2 w for its variance,
-    w = z'Sz / z'z. Estimate and interval are cut to [0, 1].
+    covariance S adds tr S, which is subtracted. The interval holds every phi^2 that the estimate
+    does not reject, with variance 2 tr S^2 + 4 phi^2 w, w = z'Sz / z'z. Both are clipped to [0, 1].
 
     Parameters
     ----------
     P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution. If it does not sum to one, the effect is
-        that of its cells divided by their sum.
+        Unconstrained estimate of the joint distribution, rescaled to sum to one.
     covariance : Covariance
         Of P.ravel().
     alpha : float
@@ -486,25 +474,24 @@ def cramers_v(
     Returns
     -------
     Effect
-        Where some margin does not exceed four of its standard errors, by which z divides, the set
-        is a bound that rests on the table in which the weak categories of a variable are one: see
-        the notes. Its estimate is nan.
+        If a margin does not exceed four standard errors, the estimate is nan and the set is a bound
+        from the table with its weak categories merged; see the notes.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree, or the table has one row or column.
+        If shapes disagree, or the table has one row or column.
 
     Notes
     -----
-    Where no margin is weak, coverage of 95% intervals was .94 to .98; .95 to .96 under
+    Without weak margins, 95% intervals covered .94 to .98 in simulations, .95 to .96 under
     independence.
 
-    Merging categories never raises phi^2 (it is a chi-square divergence), so that what the merged
-    table has at least, the whole one has. What it can have more is bounded by the margins of the
-    weak categories: with R and C the sum of the weak rows and of the weak columns, at most
-    R / min c + C / min r, over the others, and the smaller number of weak ones of the two
-    variables. Confidence is shared among all these by Bonferroni's rule, so that the set is wide.
+    Merging categories never raises phi^2 (a chi-square divergence), so a lower bound for the merged
+    table holds for the whole one. Let R and C be the sums of the weak rows and columns. The whole
+    table exceeds the merged one by at most R / min c + C / min r, minima over the other margins,
+    plus the smaller number of weak categories of the two variables. Bonferroni's rule shares the
+    confidence among these bounds, so the set is wide.
 
     Examples
     --------
@@ -529,14 +516,14 @@ def cramers_v(
     estimate, low, high = (math.sqrt(min(max(value / scale, 0.0), 1.0)) for value in values)
     below = ""
     if high == 0.0:
-        # so near independence chance brings it seldom: what could be expected of no association
+        # closer to independence than noise allows: the limit for an estimate of 0
         high = math.sqrt(min(_least_phi2(table.p, covariance, alpha) / scale, 1.0))
         below = "the table is closer to independence than noise allows"
     return Effect(name, estimate, low, high, alpha, "bounded", below)
 
 
 def _phi2(p: Array, covariance: Covariance, alpha: float) -> tuple[float, float, float]:
-    """phi^2 without the bias of noise, and the ends of its interval; none is cut."""
+    """phi^2 corrected for bias, and the ends of its interval, none of them clipped."""
     z, S = _standardised(p, covariance)
     phi2, z2 = float(z @ z), normal_critical(alpha) ** 2
     unbiased = phi2 - float(np.trace(S))
@@ -549,7 +536,7 @@ def _phi2(p: Array, covariance: Covariance, alpha: float) -> tuple[float, float,
 
 
 def _least_phi2(p: Array, covariance: Covariance, alpha: float) -> float:
-    """What the upper end of phi^2 would be if the estimate were 0, as under independence."""
+    """The upper end of phi^2 at an estimate of 0."""
     S = _standardised(p, covariance)[1]
     return normal_critical(alpha) * math.sqrt(2.0 * float(np.sum(S**2)))
 
@@ -560,7 +547,7 @@ def _bounded_phi2(table: _Table, alpha: float) -> tuple[float, float]:
     maps = [_merging(size, strong) for size, strong in zip(table.p.shape, groups, strict=True)]
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
-        return 0.0, math.inf  # what is left are one row or column
+        return 0.0, math.inf  # one row or column is left
     merged = Covariance.dense(table.covariance.transform(np.kron(*maps)))
     low = max(_phi2(p, merged, alpha)[1], 0.0)
     high = max(_phi2(p, merged, alpha / 2.0)[2], _least_phi2(p, merged, alpha / 2.0))
@@ -584,7 +571,7 @@ def _bounded_phi2(table: _Table, alpha: float) -> tuple[float, float]:
 
 
 def _merging(size: int, strong: Sequence[int]) -> Array:
-    """The map, shape (m, size), that keeps the strong categories and adds up the others."""
+    """The map, shape (m, size), that keeps the strong categories and sums the others."""
     rows = np.eye(size)[list(strong)]
     rest = 1.0 - rows.sum(axis=0)
     return np.vstack([rows, rest]) if rest.any() else rows
@@ -596,20 +583,20 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
     Parameters
     ----------
     P : DataFrame or array_like, shape (k1, k2)
-        Unconstrained estimate of the joint distribution. If it does not sum to s = 1, the
-        departure is p_ij - r_i c_j / s.
+        Unconstrained estimate of the joint distribution. With a sum s other than 1, the departure
+        is p_ij - r_i c_j / s.
     covariance : Covariance
         Of P.ravel().
 
     Returns
     -------
     departure, se : ndarray, shape (k1, k2)
-        Their ratio is standard normal under independence; se by the delta method.
+        By the delta method; their ratio is approximately standard normal under independence.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree.
+        If shapes disagree.
 
     Examples
     --------
@@ -648,7 +635,7 @@ class _Linear:
         possible: tuple[float, float],
         alpha: float,
     ) -> Effect:
-        """Ratio of two functions of the values, whose derivatives are the rates."""
+        """Ratio of two functions of the values with these derivatives."""
         rates = np.array([numerator_rates, denominator_rates])
         V = rates @ self.covariance @ rates.T
         moments = float(V[0, 0]), float(V[1, 1]), float(V[0, 1])
@@ -659,7 +646,7 @@ class _Linear:
         return Effect(name, float(estimate), low, high, alpha, kind, message)
 
     def weak(self, words: Sequence[str]) -> str:
-        """The values that do not exceed four standard errors, and what to do about it."""
+        """Message that names the values below four standard errors, with the remedy."""
         se = np.sqrt(np.maximum(np.diagonal(self.covariance), 0.0))
         named = [
             f"{name} = {value:.4g} is {value / error if error else 0.0:.1f} standard errors from 0"
@@ -711,13 +698,13 @@ class _Table:
         return f"{self.labels[axis].name} = {self.labels[axis][place]}"
 
     def cell(self, i: int, j: int) -> Array:
-        """The functional that reads one cell."""
+        """Indicator of one cell."""
         reads = np.zeros(self.p.shape)
         reads[i, j] = 1.0
         return reads
 
     def margin(self, axis: int, place: int) -> Array:
-        """The functional that sums one row (axis 0) or column (axis 1)."""
+        """Indicator of one row (axis 0) or column (axis 1)."""
         reads = np.zeros(self.p.shape)
         np.moveaxis(reads, axis, 0)[place] = 1.0
         return reads
@@ -727,10 +714,7 @@ class _Table:
         return _Linear(R @ self.p.ravel(), self.covariance.transform(R))
 
     def strong(self, axis: int) -> list[int]:
-        """Categories of a variable that exceed four standard errors, and whose rest does so, too.
-
-        The others, together, are one more; the weakest strong ones join them until they are clear.
-        """
+        """Categories that exceed four standard errors, the sum of the others exceeding them too."""
         size = self.p.shape[axis]
         margins = self.linear([self.margin(axis, place) for place in range(size)])
         se = np.sqrt(np.maximum(np.diagonal(margins.covariance), 0.0))
@@ -770,10 +754,9 @@ def _axis(name: str, value: object) -> int:
 
 
 def _within_rows(V: Covariance, shape: tuple[int, ...], cumulative: bool) -> tuple[Array, Array]:
-    """Variances of cells, or of their running sums along a row, and covariances with the row sum.
+    """Variances of cells, or of sums along a row, and covariances with the row sum, (k1, k2).
 
-    Both have the shape of the table. With V = diag(d) + F C F' no covariance between rows is
-    formed.
+    With V = diag(d) + F C F' no covariance between rows is formed.
     """
     k1, k2 = shape
     d = V.diagonal.reshape(k1, k2)
@@ -817,7 +800,7 @@ def _standardised(p: Array, covariance: Covariance) -> tuple[Array, Array]:
 
 
 def _congruence(rate: Any, covariance: Covariance, shape: tuple[int, ...]) -> Array:
-    """G V G' of a derivative G that is given by its action on tangents, shape (k1, k2, m)."""
+    """G V G' of a derivative G, given by its action on tangents, shape (k1, k2, m)."""
     half = rate(covariance.matrix().reshape(*shape, -1)).reshape(covariance.size, -1)
     spread = rate(half.T.reshape(*shape, -1)).reshape(covariance.size, -1)
     return np.asarray((spread + spread.T) / 2)

@@ -1,18 +1,18 @@
-"""The law of the tests of association when reports are permuted, from its first three moments.
+"""Permutation laws of tests of association, from their first three moments.
 
 Let z_i be the centred coordinates of report i of one variable and W_ij = z_i . z_j. The statistics
-are sums over pairs of respondents of products of such matrices, one per variable. If the variables
-are independent, the reports of each could have come in any order. The m-th moment of a statistic is
-then a sum over 2m slots (2e and 2e + 1 are the two respondents of the e-th factor), sorted by which
-slots hold the same respondent: by the set partitions of the slots. Sums over different respondents
-follow by Moebius inversion from sums over all of them, and of the latter few kinds occur, because
-the rows of W sum to zero (`Spread`). The moments are exact for any number of respondents.
+are sums over pairs of respondents of products of such matrices, one per variable. Under
+independence every order of the reports is equally likely. The m-th moment of a statistic is then a
+sum over 2m slots (2e and 2e + 1 are the two respondents of the e-th factor), sorted by the set
+partition of the slots into those with the same respondent. Sums over different respondents follow
+by Moebius inversion from sums over all, of which few kinds occur, because the rows of W sum to zero
+(`Spread`). The moments are exact for any number of respondents.
 
-The tail is that of Pearson's type III with these moments (`ldpstats.inference.tails`). It is the
-chi-square law where that is right, and close to the law of permutations where tables are sparse:
-with margins (.93, .05, .01, .006, .004) and (.7, .2, .05, .03, .01, .006, .003, .001), k-RR of
-epsilon 4 and 200 respondents, chi-square tails reject .156, .095 and .051 of independent pairs at
-the levels .05, .01 and .001, these .048, .011 and .001.
+The tail is that of Pearson's type III law with these moments (`ldpstats.inference.tails`). It
+includes the chi-square law, and is close to the permutation law on sparse tables: with margins
+(.93, .05, .01, .006, .004) and (.7, .2, .05, .03, .01, .006, .003, .001), k-RR of epsilon 4 and 200
+respondents, chi-square tests of levels .05, .01 and .001 have sizes .156, .095 and .051, these
+.048, .011 and .001.
 
 References
 ----------
@@ -38,19 +38,19 @@ from ldpstats.inference.tails import skewed_pvalue
 __all__ = ["Cumulants", "Spread", "blocks_of", "moments", "score_cumulants"]
 
 Array = npt.NDArray[Any]
-Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and how often each, (b,)
+Blocks = Callable[[], Iterator[tuple[Array, Array]]]  # features (b, k) and their counts (b,)
 
-_WORK = 1e10  # multiplications that third moments of all coordinates may cost
-_FIXED = 1e-12  # variance of a statistic, over its squared mean, that is rounding
+_WORK = 1e10  # most multiplications for third moments of all coordinates
+_FIXED = 1e-12  # variance of a statistic, over its squared mean, that counts as zero
 
-# Sums over the slots of one, two and three factors that no block of one slot makes zero.
+# nonzero sums over the slots of one, two and three factors (no block of one slot)
 _KINDS = {1: ("t1",), 2: ("s2", "t1t1", "t2")}
 _KINDS[3] = ("s3", "u", "b", "t1s2", "r", "t1t1t1", "t1t2", "t3")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Spread:
-    """What permutation moments know of the coordinates of one variable: sums over W.
+    """Sums over W that determine the permutation moments of one variable.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Spread:
     r : float
         Sum of w_ii (W^2)_ii.
     lean : ndarray
-        Sum of w_ii z_i; its square is the sum of w_ii w_ij w_jj.
+        Sum of w_ii z_i, whose squared norm is the sum of w_ii w_ij w_jj.
 
     Examples
     --------
@@ -88,23 +88,12 @@ class Spread:
 
     @classmethod
     def of(cls, blocks: Blocks, mean: Array, L: Array) -> Spread:
-        """Of the coordinates z = L (a - mean).
+        """Of the coordinates z = L (a - mean), L of shape (r, k).
 
-        Parameters
-        ----------
-        blocks : callable
-            Gives anew, each time, pairs of features a, shape (b, k), and how many respondents have
-            each row, shape (b,).
-        mean : ndarray, shape (k,)
-            Mean of the features.
-        L : ndarray, shape (r, k)
-
-        Notes
-        -----
-        The sum of w_ij^3 is the square of the third moments of all coordinates, r^3/3
-        multiplications a row; over pairs of rows where that is less. Where both exceed 1e10,
-        moments of three different coordinates are left out, after a rotation to the coordinates
-        that depend on few features.
+        `blocks()` yields features a, shape (b, k), with the number of respondents of each row,
+        (b,). The sum of w_ij^3 is the squared norm of the third moments, r^3/3 multiplications per
+        row, or a sum over pairs of rows if that costs less. If both exceed 1e10, moments of three
+        different coordinates are left out, after a rotation to coordinates of few features.
         """
         n_rows = sum(len(n) for _, n in blocks())
         r = len(L)
@@ -129,10 +118,10 @@ class Spread:
 
     @classmethod
     def of_labels(cls, counts: npt.ArrayLike) -> Spread:
-        """Of all functions of a label that was reported `counts` times, in white coordinates.
+        """Of all functions of labels with these counts, in white coordinates.
 
-        W is the projection onto the indicators of the labels, centred: it has 1/n_x - 1/N at two
-        respondents with label x, and -1/N at two with different labels.
+        W is the projection onto the centred indicators of the labels: 1/n_x - 1/N for two
+        respondents with label x, and -1/N for two with different labels.
 
         Examples
         --------
@@ -150,7 +139,7 @@ class Spread:
         return cls(round(N), rank, rank, rank, s2, s3, u, s2, lean)
 
     def scaled(self, factor: float) -> Spread:
-        """Of coordinates times the root of `factor`: W is multiplied by it."""
+        """Of coordinates times the root of `factor`, which multiplies W."""
         f = float(factor)
         return Spread(
             self.n, f * self.t1, f**2 * self.t2, f**3 * self.t3, f**2 * self.s2, f**3 * self.s3,
@@ -163,7 +152,7 @@ class Spread:
         return float(self.lean @ self.lean)
 
     def kinds(self, order: int) -> Array:
-        """The sums over the slots of so many factors, in the order of `_KINDS`."""
+        """The sums over the slots of `order` factors, in the order of `_KINDS`."""
         if order == 1:
             return np.array([self.t1])
         if order == 2:
@@ -200,7 +189,7 @@ class _Sums:
             found += (weighted[a:] * z[:, a]) @ z[:, a:]
 
     def cubes(self) -> float:
-        """Squares of the third moments m_abc, summed over a, b and c in any order."""
+        """Sum over a, b and c of the squared third moments m_abc."""
         if self.third is None:  # of at most two different coordinates
             return float(3.0 * np.sum(self.pairs**2) - 2.0 * np.sum(np.diagonal(self.pairs) ** 2))
         total = 0.0
@@ -221,7 +210,7 @@ def _cubes(kept: Sequence[tuple[Array, Array]]) -> float:
 
 
 def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
-    """Blocks of one array of features, shape (u, k), whose rows were seen `counts` times."""
+    """Blocks of one array of features, shape (u, k), with the counts of its rows."""
     rows, n = np.asarray(features, dtype=np.float64), np.asarray(counts, dtype=np.float64)
     return lambda: iter([(rows, n)])
 
@@ -230,10 +219,10 @@ def blocks_of(features: npt.ArrayLike, counts: npt.ArrayLike) -> Blocks:
 
 
 def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
-    """First three moments of the sum over pairs of respondents, if reports are permuted.
+    """First three permutation moments of the sum over pairs of respondents.
 
-    The sum is that of all products of the W_ij of two variables or more, each permuted on its own:
-    of W_ij V_ij for two variables, as tr(W P V P').
+    The sum of all products of the W_ij of two or more variables, each permuted independently: for
+    two variables of W_ij V_ij, that is tr(W P V P').
 
     Parameters
     ----------
@@ -257,10 +246,10 @@ def moments(spreads: Sequence[Spread]) -> tuple[float, float, float]:
 
 
 def _moment(spreads: Sequence[Spread], order: int) -> float:
-    """E[T^order]: over the partitions of slots, and over which variables are in which factor.
+    """E[T^order], over partitions of slots and assignments of two or more variables to each factor.
 
-    A factor has two variables or more. The state of the recursion over variables is how many it
-    has so far, 0, 1 or more, as digits of base three.
+    The state of the recursion is the number of variables in each factor, 0, 1 or more, as digits of
+    base three.
     """
     n = spreads[0].n
     blocks, restricted = _slots(order)
@@ -291,15 +280,10 @@ def _joined(state: int, factors: Sequence[int]) -> int:
 
 @cache
 def _slots(order: int) -> tuple[Array, dict[tuple[int, ...], tuple[Array, Array]]]:
-    """The partitions of 2 order slots, and what is left of them in a subset of the factors.
+    """Numbers of blocks of the partitions of 2 order slots, (P,), and their restrictions.
 
-    Returns
-    -------
-    blocks : ndarray of int, shape (P,)
-        Of each partition.
-    restricted : dict
-        By subset of factors: the blocks left, and the coefficients of `_KINDS` in the sum over
-        different respondents, one per block left.
+    For each subset of factors: the numbers of blocks left, and the coefficients of `_KINDS` in the
+    sum over different respondents, one per block.
     """
     every = list(_partitions(2 * order))
     blocks = np.array([max(p) + 1 for p in every])
@@ -328,10 +312,7 @@ def _over_different(p: tuple[int, ...]) -> list[int]:
 
 
 def _kind(q: Sequence[int]) -> str:
-    """Which sum over W a partition of slots stands for; empty where it is zero.
-
-    Factors are edges of a graph whose vertices are the blocks.
-    """
+    """The sum over W of a partition of slots, empty if zero: blocks are vertices, factors edges."""
     sizes = sorted(q.count(block) for block in set(q))
     if sizes[0] == 1:
         return ""
@@ -354,7 +335,7 @@ def _kind(q: Sequence[int]) -> str:
 
 
 def _partitions(size: int) -> Iterator[tuple[int, ...]]:
-    """Set partitions of so many slots: the block of each, numbered as they appear."""
+    """Set partitions of `size` slots: the block of each, numbered in order of appearance."""
     if not size:
         yield ()
         return
@@ -377,7 +358,7 @@ class Cumulants:
 
     Examples
     --------
-    Those of chi-square with 4 degrees of freedom give its tail.
+    The cumulants of chi-square with 4 degrees of freedom give its tail.
 
     >>> round(Cumulants(4.0, 8.0, 32.0).pvalue(9.487729), 6)
     0.05
@@ -398,7 +379,7 @@ class Cumulants:
         return float(self.third / self.variance**1.5)
 
     def pvalue(self, statistic: float) -> float:
-        """Upper tail of Pearson's type III; one where every order gives the same statistic."""
+        """Upper tail of Pearson's type III law; 1 if every order gives the same statistic."""
         if self.variance <= _FIXED * self.mean**2:
             return 1.0
         z = (statistic - self.mean) / math.sqrt(self.variance)
@@ -411,7 +392,7 @@ def score_cumulants(
     x: Sequence[Blocks],
     y: Sequence[Blocks],
 ) -> Cumulants:
-    """Of the score statistic of two variables, if reports are permuted within strata.
+    """Of the score statistic of two variables, under permutations within strata.
 
     Parameters
     ----------
@@ -420,27 +401,26 @@ def score_cumulants(
     parts : sequence of CrossMoments
         One per stratum.
     x, y : sequence of callables
-        The features behind them, see `Spread.of`.
+        Their features, see `Spread.of`.
 
     Returns
     -------
     Cumulants
-        Exact in one stratum, and for single features (one degree of freedom) in each stratum.
+        Exact in one stratum, or with single features (one degree of freedom).
 
     Notes
     -----
-    In several strata T is the square of a sum of independent vectors y_c, and its mean
-    df N/(N - 1) is exact. With k_c the cumulants of y_c and their indices paired off, variance and
-    third cumulant are
+    In several strata T is the squared norm of a sum of independent vectors y_c, and its mean
+    df N/(N - 1) is exact. With k_c the contracted cumulants of y_c, variance and third cumulant are
 
         2 df s^2 + sum_c k4_c,   8 df s^3 + 12 s sum_c k4_c + 6 |v|^2 + 4 |k3|^2 + sum_c k6_c,
 
-    s = N/(N - 1), v = sum_c v_c with v_c the third cumulants of which two indices are paired off.
-    The metric of y_c is no product of one for either variable. k4_c, k3_c and k6_c come from the
-    product with the same traces over either variable, for which the moments of |y_c|^2 are exact;
-    k3 is taken to add up over strata as v does. In simulated cohorts and groups, 20 to 500
-    respondents each and expected counts down to .01, standard deviation and skewness are within
-    5 per cent of those of 20,000 permutations.
+    s = N/(N - 1), v = sum_c v_c with v_c the third cumulants contracted over two indices. The
+    metric of y_c is not a product of one for either variable; k4_c, k3_c and k6_c are those of the
+    product metric with the same partial traces, for which the moments of |y_c|^2 are exact, and k3
+    is taken to add up over strata as v does. In simulated strata of 20 to 500 respondents with
+    expected counts down to .01, standard deviation and skewness are within 5 per cent of those of
+    20,000 permutations.
 
     Examples
     --------
@@ -473,7 +453,7 @@ def score_cumulants(
 
 
 def _projection(blocks: Blocks, mean: Array, L: Array, N: int) -> Spread:
-    """Of white coordinates over the root of N, whose W is a projection."""
+    """Of white coordinates over the root of N, so W is a projection."""
     counts = np.concatenate([n for _, n in blocks()])
     if np.count_nonzero(counts) == len(L) + 1:
         return Spread.of_labels(counts)
