@@ -9,17 +9,15 @@ almost always rejects a true hypothesis.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import numbers, real_number
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.inference.binomial import binomial_deficit, binomial_excess, checked_tallies
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
+from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.problems.covariance import Covariance, finite_array
 
@@ -40,110 +38,6 @@ Array = npt.NDArray[np.float64]
 
 _KNOWN = 1e-10  # relative variance below which a value is known
 _AGREES = 1e-8  # relative discrepancy up to which a known value satisfies a restriction
-
-
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """Outcome of one test.
-
-    Parameters
-    ----------
-    null : str
-        The null hypothesis in words; the side of a one-sided test belongs here.
-    statistic : float
-        The test statistic; may be inf.
-    df : float, tuple of float, or None
-        Degrees of freedom, if the reference law has them.
-    pvalue : float
-        In [0, 1].
-    method : str
-        The statistic and its reference law.
-    note : str
-        What the reader must know, for example that outputs were never seen.
-
-    Raises
-    ------
-    InvalidArgument
-        If the p-value is outside [0, 1] or the statistic is NaN.
-
-    Examples
-    --------
-    >>> result = TestResult("p is uniform", 7.815, 3, 0.05, "Pearson chi-square on reports")
-    >>> print(result)
-    Pearson chi-square on reports
-      H0: p is uniform
-      statistic 7.815, df 3, p-value 0.05
-    >>> TestResult.from_dict(result.to_dict()) == result
-    True
-    """
-
-    __test__: ClassVar[bool] = False  # for pytest: no test cases
-
-    null: str
-    statistic: float
-    df: float | tuple[float, ...] | None
-    pvalue: float
-    method: str
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        remedy = "must be a number, not NaN"
-        if math.isnan(real_number("statistic", self.statistic, remedy)):
-            raise InvalidArgument("statistic", self.statistic, remedy)
-        if not 0 <= real_number("pvalue", self.pvalue, "must be a probability") <= 1:
-            raise InvalidArgument("pvalue", self.pvalue, "must lie in [0, 1]")
-        if self.df is not None:
-            for value in self.df if isinstance(self.df, tuple) else (self.df,):
-                real_number("df", value, "must be a number, several in a tuple, or None")
-        for name in ("null", "method", "note"):
-            if not isinstance(getattr(self, name), str):
-                raise InvalidArgument(name, getattr(self, name), "must be text")
-
-    def __str__(self) -> str:
-        shown = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
-        if self.df is not None:
-            values = self.df if isinstance(self.df, tuple) else (self.df,)
-            shown.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
-        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
-        if self.note:
-            lines.append(f"  Note: {self.note}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values; an infinite statistic becomes the string "inf"."""
-        finite = math.isfinite(self.statistic)
-        return {
-            "null": self.null,
-            "statistic": float(self.statistic) if finite else str(float(self.statistic)),
-            "df": list(self.df) if isinstance(self.df, tuple) else self.df,
-            "pvalue": float(self.pvalue),
-            "method": self.method,
-            "note": self.note,
-        }
-
-    @classmethod
-    def chi_square(
-        cls, null: str, statistic: float, df: float, method: str, note: str = ""
-    ) -> TestResult:
-        """A statistic that is chi-square under the null."""
-        remedy = "must be a number"
-        value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
-        p = float(chi2_pvalue(value, freedom))
-        return cls(null, float(value), float(freedom), p, method, note)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote."""
-        remedy = "must be what TestResult.to_dict wrote"
-        names = {item.name for item in fields(cls)}
-        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
-            raise InvalidArgument("document", document, remedy)
-        given = dict(document)
-        if given["statistic"] in ("inf", "-inf"):
-            given["statistic"] = float(given["statistic"])
-        if isinstance(given["df"], list):
-            given["df"] = tuple(given["df"])
-        return cls(**given)
 
 
 def z_test(
@@ -192,67 +86,6 @@ def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
     return np.where(spread > 0, beyond / np.where(spread > 0, spread, 1.0), certain)
 
 
-def binomial_excess(
-    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
-) -> Array:
-    """Exact one-sided p-values of p = 0 against p > 0, from binomial tallies.
-
-    The tally is Binomial(n, offset + scale p), as in `ldpstats.inference.intervals.exact_binomial`,
-    whose one-sided interval the p-value matches. It is the binomial tail at p = 0, on the side to
-    which `scale` points.
-
-    Parameters
-    ----------
-    tally : array_like of integers, shape (..., k)
-        Number of reports with this output, or with this bit set.
-    nobs : array_like of integers
-        Number of reports; it broadcasts.
-    offset, scale : array_like
-        offset in [0, 1], scale not 0; they broadcast.
-
-    Returns
-    -------
-    ndarray, shape (..., k)
-
-    Raises
-    ------
-    InvalidArgument
-        If a tally is not a count up to nobs, offset is outside [0, 1], or scale is 0.
-
-    Examples
-    --------
-    >>> binomial_excess([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
-    array([0.623 , 0.0107, 1.    ])
-    """
-    from scipy.special import betainc
-
-    t, n = checked_tallies(tally, nobs)
-    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
-    if not np.all((m0 >= 0) & (m0 <= 1)):
-        raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
-    if not np.all(np.isfinite(slope) & (slope != 0)):
-        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
-    # both binomial tails, each without cancellation
-    upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
-    lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
-    return np.where(slope > 0, upper, lower)
-
-
-def binomial_deficit(
-    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
-) -> Array:
-    """Exact one-sided p-values of p >= 0, small if the estimate is too negative.
-
-    The other tail of `binomial_excess`, with its arguments and errors.
-
-    Examples
-    --------
-    >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
-    array([0.623, 0.999, 0.001])
-    """
-    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
-
-
 def wald(
     R: npt.ArrayLike,
     value: npt.ArrayLike,
@@ -273,8 +106,9 @@ def wald(
         Of the estimate; it may be singular.
     null : callable, optional
         ``null(C, gap)`` gives the covariance of contrasts C p under the null, with C of shape (r,
-        k) and ``gap``, (r,), their estimates; or None. The test is then a score test. Default, also
-        if that covariance is not positive definite: the covariance of the estimate.
+        k) and ``gap``, (r,), their deviations from the null; or None. The test is then a score
+        test. Default, also if that covariance is not positive definite: the covariance of the
+        estimate.
 
     Returns
     -------
@@ -395,18 +229,6 @@ def quadratic(
     if np.any(statistic < 0):
         raise InvalidArgument("covariance", V.diagonal, "has a negative eigenvalue")
     return np.asarray(statistic, dtype=np.float64), df
-
-
-def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
-    """Tallies and numbers of reports as float64, broadcast against each other, after a check."""
-    t, n = np.broadcast_arrays(
-        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
-    )
-    if not np.all((n >= 1) & (n == np.floor(n))):
-        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
-    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
-        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
-    return t, n
 
 
 def count_array(name: str, value: npt.ArrayLike) -> Array:
