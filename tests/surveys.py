@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -146,11 +147,6 @@ def assert_cut(found: npt.ArrayLike, uncut: Array) -> None:
     assert np.all(ends[:, 0] < ends[:, 1])
 
 
-def covered(interval: Array, p: Array) -> Array:
-    """Share of surveys, per category, whose interval holds p."""
-    return np.asarray(np.mean((interval[..., 0] <= p) & (p <= interval[..., 1]), axis=0))
-
-
 # ---- covariances of many surveys at once, written out densely
 
 
@@ -209,3 +205,10 @@ def quadratic_forms_of(x: Array, V: Array) -> Array:
 def quadratic_forms(d: Array, V: Array, rows: Array) -> Array:
     """(rows d)' (rows V rows')^-1 (rows d) of each survey."""
     return quadratic_forms_of(d @ rows.T, rows @ V @ rows.T)
+
+
+def quiet(call: Callable[[], Any]) -> Any:
+    """The value of a call that must not warn."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        return call()

@@ -9,6 +9,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -68,9 +69,9 @@ def test_steps_of_continuous_integration_can_be_called_alone():
     assert {"tests", "lint", "slow", "lowest"} <= set(steps.split())
     assert all(re.search(rf"^{step}\(\) {{", text, re.M) for step in steps.split())
     # the run on the lowest versions has the tests that cross the dependencies
-    body = text[text.index("\nlowest() {") :]
-    for name in ("contract", "hashing", "hashed", "frequency", "bad_input"):
-        assert f"tests/test_{name}.py" in body and (ROOT / f"tests/test_{name}.py").exists()
+    body = text[text.index("\nlowest() {") : text.index("\ntogether() {")]
+    crossing = re.findall(r"tests/[\w/.]+", body)
+    assert len(crossing) == 4 and all((ROOT / path).exists() for path in crossing)
     run = subprocess.run([ROOT / ".ci" / "run", "deploy"], capture_output=True, text=True)
     assert run.returncode == 2 and f"no step 'deploy': they are {steps}" in run.stderr
 
@@ -135,6 +136,54 @@ def test_an_installation_that_fails_ends_the_run(fault: str, copy: Path) -> None
     status, said = lint(copy)
     assert status == 1 and not [line for line in said if "ruff" in line]
     assert not (copy / ".venv-test").exists()
+
+
+OTHERS = """
+echo installed; mkdir -p .venv-test/bin; cd .venv-test/bin
+for tool in pytest ruff mypy python ldpstats; do
+    printf '#!/bin/sh\\necho own %s "$*"\\n[ "%s $*" != "$FAULT" ]\\n' $tool $tool > $tool
+    chmod +x $tool
+done
+"""
+LAYERS = "python -m pytest -q tests/test_layers.py"
+
+
+@pytest.mark.parametrize("fault", ["", "pytest all", LAYERS, "lowest .ci/lowest.py"])
+def test_a_run_of_all_shows_every_step_and_fails_with_any(
+    fault: str, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """First `tests` beside `lowest`, then, if both passed, the others: all that they print."""
+    script(copy / "install", OTHERS)
+    readme = (copy / "README.md").read_text()
+    (copy / "README.md").write_text(readme.replace("&& false", "&& .venv-test/bin/pytest all"))
+    lowest = """case "$1 $2" in "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
+        *) echo "lowest $*"; [ "lowest $*" != "$FAULT" ] ;; esac"""
+    script(copy / "bin" / "python3", lowest)
+    monkeypatch.setenv("FAULT", fault)
+    ran = subprocess.run([copy / ".ci" / "run"], capture_output=True, text=True)
+    said = [line.split(": ended")[0] for line in ran.stdout.splitlines() if line[:1].isalpha()]
+    first = ["lowest .ci/lowest.py", "installed", "own pytest all"]
+    checks = ["own ruff check .", "own ruff format --check .", "own mypy ", f"own {LAYERS}"]
+    second = [*checks, "own python -m pytest -q -n 2 -m slow"]
+    both = fault in ("", LAYERS)
+    assert [line for line in said if not line.startswith("lowest -m")] == first + second * both
+    assert ran.returncode == bool(fault)
+    blamed = {"pytest all": "tests", LAYERS: "lint types layers", "lowest .ci/lowest.py": "lowest"}
+    assert not fault or f".ci/run: failed: {blamed[fault]}\n" in ran.stderr
+
+
+def test_what_runs_beside_a_run_ends_with_it(copy: Path) -> None:
+    script(copy / "install", "echo $$ > started.tmp && mv started.tmp started && exec sleep 60")
+    run = subprocess.Popen([copy / ".ci" / "run"], stdout=subprocess.DEVNULL)
+    while not (copy / "started").exists():
+        assert run.poll() is None
+        time.sleep(0.02)
+    run.terminate()
+    assert run.wait(timeout=30) == 130
+    with pytest.raises(ProcessLookupError):
+        for _ in range(500):
+            os.kill(int((copy / "started").read_text()), 0)
+            time.sleep(0.02)
 
 
 @pytest.mark.parametrize("marker", ["main-command", "test-command"])

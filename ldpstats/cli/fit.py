@@ -161,7 +161,7 @@ def _counts(
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     """The categories that are there, one a line."""
-    from ldpstats.models.frequency.summary import one_line
+    from ldpstats.models.shared.tables import one_line
 
     if results.caution:
         return f"Detected: not shown; the list is not complete, and {results.caution}"

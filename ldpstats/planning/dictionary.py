@@ -109,8 +109,8 @@ class DictionaryPlan:
         ]
         if found > 1.0:
             lines.append(
-                "WARNING: too few respondents: no string is that frequent. It takes "
-                f"{found**2:.2g} times as many to find a string that all respondents hold"
+                "WARNING: too few respondents: no string is that frequent; "
+                f"{found**2:.2g} times as many would find one that all respondents hold"
             )
         lines += [
             f"the paper's survey needs {self.gain:.2g} times as many respondents to find the same",

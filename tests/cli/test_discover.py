@@ -341,7 +341,7 @@ def test_too_few_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     files.write_dictionary_reports(drawn(300), "reports.csv", force=True)
     assert discover("--alpha", "1e-300") == 0
     out, err = capsys.readouterr()
-    assert "TOO FEW RESPONDENTS" in out and err == ""
+    assert "too few respondents" in out and err == ""
     for kind in ("strings", "graph"):
         assert discover("--alpha", "1e-300", "--plot", f"{kind}.png", "--plot-kind", kind) == 0
     capsys.readouterr()

@@ -22,66 +22,7 @@ def rng() -> np.random.Generator:
 
 
 BAD = [
-    # -- mechanisms
-    *refuses(
-        "epsilon",
-        lambda v: ldp.KRR(3, v),
-        {
-            "epsilon zero": 0,
-            "epsilon negative": -1.0,
-            "epsilon nan": np.nan,
-            "epsilon infinite": np.inf,
-            "epsilon bool": True,
-            "epsilon text": "1",
-            "epsilon none": None,
-            "epsilon list": [1.0],
-            "epsilon complex": 1j,
-            "epsilon beyond floats": 10**400,
-        },
-    ),
-    *refuses("epsilon", ldp.Warner, {"warner epsilon": -0.5}),
-    *refuses("epsilon", lambda v: ldp.KRAPPOR(3, v), {"rappor epsilon": np.nan}),
-    *refuses(
-        "theta",
-        lambda v: ldp.KRAPPOR(3, 1.0, theta=v),
-        {"theta zero": 0, "theta one": 1.0, "theta nan": np.nan, "theta text": "0.5"},
-    ),
-    *refuses("p_truth", lambda v: ldp.ForcedResponse(p_truth=v, p_yes=0.5), {"no truth": 0}),
-    *refuses(
-        "p_truth + p_yes",
-        lambda v: ldp.ForcedResponse(p_truth=0.8, p_yes=v),
-        {"more than one": 0.3},
-    ),
-    *refuses(
-        "p_yes", lambda v: ldp.ForcedResponse(p_truth=0.5, p_yes=v), {"forced negative": -0.1}
-    ),
-    *refuses(
-        "p", lambda v: ldp.UnrelatedQuestion(p=v, prevalence=0.5), {"question never asked": 0}
-    ),
-    *refuses(
-        "prevalence", lambda v: ldp.UnrelatedQuestion(p=0.5, prevalence=v), {"prevalence": 1.5}
-    ),
-    *refuses("p", lambda v: ldp.Mangat(p=v), {"mangat one": 1.0}),
-    *refuses(
-        "categories",
-        lambda v: ldp.KRR(v, 1.0),
-        {
-            "duplicated label": ("a", "b", "a"),
-            "labels of equal text": (1, "1"),
-            "a set of labels": {"a", "b"},
-            "a dict of labels": {"a": 1, "b": 2},
-            "one label": ("a",),
-            "no label": (),
-            "one category": 1,
-            "negative k": -3,
-            "fractional k": 2.5,
-            "k beyond integers": 10**30,
-            "a string of labels": "abc",
-            "missing label": ("a", None),
-            "nan label": (1.0, np.nan),
-            "nested labels": (("a",), ("b",)),
-        },
-    ),
+    # -- matrices: parameters of the other mechanisms are in test_bad_parameters.py
     *refuses("Q[0]", ldp.CustomMechanism, {"Q rows": [[0.5, 0.4], [0.5, 0.5]]}),
     *refuses("Q[1]", ldp.CustomMechanism, {"Q transposed": np.array([[0.9, 0.1], [0.5, 0.5]]).T}),
     *refuses("Q[0, 1]", ldp.CustomMechanism, {"Q negative": [[1.1, -0.1], [0.5, 0.5]]}),

@@ -33,6 +33,8 @@ class Refusal:
             self.call(self.bad.value)
         message = str(caught.value)
         assert message.startswith(self.field)
+        if self.field and self.field[-1] != "=":  # the whole of the name
+            assert message[len(self.field)] in "=[(:., "
         for words in self.bad.words:
             assert words in message
         assert "\n" not in message and len(message) < 400

@@ -252,8 +252,10 @@ def log_probability(tables: npt.ArrayLike) -> Array:
 
     counts = np.asarray(tables, dtype=np.float64)
     ways = sum(gammaln(counts.sum(axis=axis) + 1.0).sum(axis=-1) for axis in (-1, -2))
-    cells = gammaln(counts + 1.0).sum(axis=(-2, -1))
-    return np.asarray(ways - cells - gammaln(counts.sum(axis=(-2, -1)) + 1.0))
+    more, cells = counts > 1.0, np.zeros(counts.shape)  # few in a large table: log 0! = log 1! = 0
+    cells[more] = gammaln(counts[more] + 1.0)
+    total = gammaln(counts.sum(axis=(-2, -1)) + 1.0)
+    return np.asarray(ways - cells.sum(axis=(-2, -1)) - total)
 
 
 def _tables(r: tuple[int, ...], c: tuple[int, ...]) -> Iterator[list[tuple[int, ...]]]:

@@ -21,6 +21,7 @@ from ldpstats.models.association import estimates
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.groups import JointGroup
 from ldpstats.models.association.pvalues import smallest_expected
+from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.association.score import score_test, trend_test
 from ldpstats.models.association.tallies import tallied
@@ -34,6 +35,7 @@ from ldpstats.models.association.variables import (
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.joint.moments import JointMoments, without_rounding
@@ -245,38 +247,46 @@ class AssociationModel:
             solution, V, kind = self._by_likelihood(estimator, linear, cov_type)
         margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
         carried = tallied(evidence)
-        results = AssociationResults(
+        fit = Fit(
             fitted=Uncertain(solution.p, V),
             linear=linear,
             method=method if isinstance(method, str) else estimator.name,
             settings=settings_of(estimator),
             cov_type=kind,
             nobs=self.nobs,
+            n_missing=self._n_missing,
+            epsilon=max(
+                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
+            ),
+            sources=self.sources,
+            is_partial=any(margin.fit.is_partial for margin in margin_fits),
             llf=_loglike(evidence.likelihood, solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
+        )
+        variables = Variables(
             names=self.names,
             labels=tuple(spec.labels for spec in evidence.specs),
             others=tuple(spec.other for spec in evidence.specs),
-            is_complete=evidence.is_complete,
-            n_strata=sum(len(group.slices) for group in evidence.groups),
             margin_fits=margin_fits,
-            sources=self.sources,
-            epsilon=max(
-                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
-            ),
-            n_missing=self._n_missing,
+            is_complete=evidence.is_complete,
+        )
+        cells = Cells(
+            n_strata=sum(len(group.slices) for group in evidence.groups),
             dispersion=estimates.dispersion(evidence),
             smallest_expected=smallest_expected(evidence),
+            law=estimates.cell_law(evidence, problem, linear.covariance),
+        )
+        tests = Tests(
             digest=evidence.digest,
             independence=_tested(evidence),
             trend=_trend(evidence) if carried is None else None,
             null_llf=_null_llf(evidence, solution) if carried is None else np.nan,
-            law=estimates.cell_law(evidence, problem, linear.covariance),
             evidence=carried,
         )
+        results = AssociationResults(fit, variables, cells, tests)
         warn_of_doubts(self._misfit(margin_fits, not by_name), results.condition)
         return results
 

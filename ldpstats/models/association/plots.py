@@ -16,7 +16,8 @@ import pandas as pd
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.frequency.summary import one_line
+from ldpstats.models.shared.axes import axes_of, axis_labels, plain
+from ldpstats.models.shared.tables import one_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -84,7 +85,7 @@ def plot_heat_map(
     k1, k2 = p.shape
     cell = np.clip(9.0 / k2, 0.36, 1.25), np.clip(9.0 / k1, 0.32, 0.5)
     own = ax is None
-    ax = _axes(ax, (2.6 + 0.07 * _longest(table.index) + k2 * cell[0], 1.8 + k1 * cell[1]))
+    ax = axes_of(ax, 2.6 + 0.07 * _longest(table.index) + k2 * cell[0], 1.8 + k1 * cell[1])
     if independence is None:
         certain = low > 0
         colours, values = _frequency_colours(p), p
@@ -172,7 +173,7 @@ def plot_mosaic(
         (cmap, norm), values = _departure_colours(), _numbers("z", z, p.shape)
     own = ax is None
     width = 4.5 + 0.07 * _longest(table.columns) + 0.3 * k1
-    ax = _axes(ax, (min(width, 14.0), min(3.6 + 0.16 * k2, 9.0)))
+    ax = axes_of(ax, min(width, 14.0), min(3.6 + 0.16 * k2, 9.0))
     left, wide, ends = _layout(p)
     tiles = np.stack([*np.broadcast_arrays(left[:, None], ends[:, :-1], wide[:, None])], axis=-1)
     tiles = np.concatenate([tiles, np.diff(ends)[..., None]], axis=-1)  # x, y, width, height
@@ -271,24 +272,8 @@ def _colour_bar(ax: Axes, mappable: Any, label: str) -> None:
 # -- axes and labels -----------------------------------------------------------------------
 
 
-def _axes(ax: Axes | None, size: tuple[float, float]) -> Axes:
-    import matplotlib.axes
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        return plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, matplotlib.axes.Axes):
-        raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
-    return ax
-
-
 def _labels(index: pd.Index[Any]) -> list[str]:
-    """Labels on one line, shortened unless that makes two of them equal."""
-    labels = [one_line(label, _LONGEST_LABEL) for label in index]
-    if len(set(labels)) < len(labels):
-        labels = [one_line(label, 2 * _LONGEST_LABEL) for label in index]
-    # two dollar signs would set what is between them as mathematics
-    return [label.replace("$", r"\$") for label in labels]
+    return axis_labels(index, _LONGEST_LABEL)
 
 
 def _longest(index: pd.Index[Any]) -> int:
@@ -297,7 +282,7 @@ def _longest(index: pd.Index[Any]) -> int:
 
 def _variable(index: pd.Index[Any], default: str) -> str:
     name = default if index.name is None else index.name
-    return one_line(name, _LONGEST_LABEL).replace("$", r"\$")
+    return plain(one_line(name, _LONGEST_LABEL))
 
 
 def _turn_labels(ax: Axes, widths: Array, own: bool) -> None:

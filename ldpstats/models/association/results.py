@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.pvalues import null_hypothesis
+from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
 from ldpstats.models.association.tallies import (
     MOST_TALLIES,
@@ -30,7 +31,10 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.problems.simplex import project_simplex
@@ -43,7 +47,6 @@ __all__ = ["AssociationResults"]
 
 Array = npt.NDArray[Any]
 
-_FORMAT, _VERSION = "ldpstats-association-results", 1
 _PLAIN = (
     "method",
     "settings",
@@ -116,6 +119,17 @@ class AssociationResults(FittedResults):
         Tallies of the reports, where at most 4,096 combinations are possible and all categories are
         known: the other tests rest on them. No more of the reports is kept, here or in `to_dict`.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    margins, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
+        Margins, conditional frequencies and effects, with their intervals.
+    test_independence, test_conditional_independence, test_homogeneity, test_trend
+        Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -130,24 +144,29 @@ class AssociationResults(FittedResults):
       statistic 155.2, df 1, p-value 1.175e-35
     """
 
-    names: tuple[str, ...]
-    labels: tuple[pd.Index[Any], ...]
-    margin_fits: tuple[FrequencyResults, ...]
-    sources: tuple[str, ...]
-    others: tuple[str, ...]
-    is_complete: bool
-    n_strata: int
-    epsilon: float
-    n_missing: int
-    dispersion: float
-    smallest_expected: float
-    digest: str
-    settings: str = ""
-    independence: TestResult | None = None
-    law: CellLaw | None = None
-    trend: TestResult | None = None
-    null_llf: float = float("nan")
-    evidence: Evidence | None = field(default=None, repr=False)
+    variables: Variables
+    cells: Cells
+    tests: Tests
+
+    names = Part[tuple[str, ...]]("variables", "Names of the variables.")
+    labels = Part[tuple["pd.Index[Any]", ...]]("variables", "Categories of each variable.")
+    others = Part[tuple[str, ...]]("variables", "How answers that are not listed are treated.")
+    margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
+    is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
+    n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
+    dispersion = Part[float]("cells", "By how much answers beside the candidates add variance.")
+    smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
+    law = Part[CellLaw | None]("cells", "Variance and skewness of each cell, as it varies.")
+    digest = Part[str]("tests", "Digest of the reports, by which a model is recognised.")
+    independence = Part[TestResult | None]("tests", "The score test of independence.")
+    trend = Part[TestResult | None]("tests", "The test for a trend, where `evidence` is None.")
+    null_llf = Part[float]("tests", "Log-likelihood under independence, where it is needed.")
+    evidence = Part[Evidence | None]("tests", "Tallies of the reports, where they are few.")
+
+    _format = "ldpstats-association-results"
+    _required = frozenset(
+        {*_PLAIN, *_NUMBERS, "fitted", "linear", "labels", "margin_fits", "independence"}
+    )
 
     def __repr__(self) -> str:
         sizes = " x ".join(map(str, self.sizes))
@@ -213,6 +232,7 @@ class AssociationResults(FittedResults):
         self._warn_of_no_errors()
         return self._table(self.fitted.bse(), "bse")
 
+    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -664,6 +684,7 @@ class AssociationResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the cells.
 
@@ -675,6 +696,7 @@ class AssociationResults(FittedResults):
         """
         return self._estimates_frame(alpha)
 
+    @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
@@ -687,8 +709,22 @@ class AssociationResults(FittedResults):
         """
         from ldpstats.models.association.summary import association_summary
 
-        return association_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        table = association_summary(
+            self.fit,
+            self.variables,
+            self.cells,
+            self.independence,
+            frame=self.summary_frame(alpha),
+            reports=None if self.law is None else self.effective_reports,
+            condition=self.condition,
+            is_doubtful=self.is_doubtful,
+            alpha=alpha,
+            max_rows=max_rows,
+        )
+        return table.layout()
 
+    @names_alpha
     def plot(self, kind: str = "heatmap", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
         """Draw the table with its uncertainty.
 
@@ -728,7 +764,7 @@ class AssociationResults(FittedResults):
 
     # -- storage -----------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
+    def _stored(self) -> dict[str, Any]:
         document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
         document |= {name: list(document[name]) for name in _LISTS}
@@ -736,36 +772,35 @@ class AssociationResults(FittedResults):
         document["labels"] = [labels_to_json(values) for values in self.labels]
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
         for name, test in zip(_TESTS, (self.independence, self.trend), strict=True):
-            document[name] = None if test is None else test.to_dict()
-        document["law"] = None if self.law is None else self.law.to_dict()
+            document[name] = maybe_to_dict(test)
+        document["law"] = maybe_to_dict(self.law)
         document["null_llf"] = number_to_json(self.null_llf)
         document["tallies"] = tallies_to_dict(self.evidence)
-        return {"format": _FORMAT, "version": _VERSION} | document
+        return document
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> AssociationResults:
-        parts = {"fitted", "linear", "labels", "margin_fits", "independence"}
-        d = cls._checked(document, _FORMAT, _VERSION, {*_PLAIN, *_NUMBERS, *parts})
+        d = document
         given = {name: d[name] for name in _PLAIN}
         given |= {name: tuple(d[name]) for name in _LISTS}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}
         given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
         given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
         given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
+        given["is_partial"] = any(fit.fit.is_partial for fit in given["margin_fits"])
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        law = d.get("law")  # early documents have no law, trend, null_llf and tallies
-        given["law"] = None if law is None else CellLaw.from_dict(law)
-        if law is not None and given["law"].step.size != cells:
-            raise InvalidArgument("law", given["law"].step.size, f"must be of {cells} cells")
-        for name in _TESTS:
-            test = d.get(name)
-            given[name] = None if test is None else TestResult.from_dict(test)
+        # early documents have no law, trend, null_llf and tallies
+        law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
+        if law is not None and law.step.size != cells:
+            raise InvalidArgument("law", law.step.size, f"must be of {cells} cells")
+        given |= {name: maybe_from_dict(TestResult, d.get(name)) for name in _TESTS}
         given["null_llf"] = number_from_json(d.get("null_llf", "nan"))
         kept = (given[name] for name in ("names", "labels", "others", "digest"))
         given["evidence"] = tallies_from_dict(d.get("tallies"), *kept)
-        return cls(**given)
+        fit, variables = record(Fit, given), record(Variables, given)
+        return cls(fit, variables, record(Cells, given), record(Tests, given))
 
 
 def _without_reports(otherwise: str) -> NotAvailable:

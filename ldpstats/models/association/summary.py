@@ -1,179 +1,201 @@
-"""The summary of a joint distribution as statsmodels tables."""
+"""The summary of a joint distribution."""
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from statsmodels.iolib.summary import Summary
 
-from ldpstats.models.frequency.summary import (
-    COVARIANCE,
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.association.record import Cells, Variables
+from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.tables import (
+    DOUBTFUL,
+    LONGEST_LABEL,
+    SummaryTable,
+    closing_notes,
     decimals,
+    epsilon_text,
+    estimate_columns,
+    figures,
+    fit_rows,
+    largest,
     one_line,
     protection_notes,
-    tabulated,
 )
-from ldpstats.problems.problem import ill_conditioned
 
 __all__ = ["association_summary"]
 
-_LONGEST_LABEL = 40
 _FEW = 10.0  # reports that a cell rests on below which normal laws are doubtful
 _NAMED = 3  # cells that a note names
 _ROUNDING = 1e-9  # of frequencies
 
 
-def association_summary(results: Any, alpha: float, max_rows: int) -> Summary:
-    """Lay out `AssociationResults` as a header, a table of cells and notes."""
-    frame = results.summary_frame(alpha)
-    shown = frame
-    if len(frame) > max_rows:
-        order = np.argsort(-frame["linear"].to_numpy(), kind="stable")[:max_rows]
-        shown = frame.iloc[order]
-    columns = ["estimate", "std err", "unconstr.", "std err", f"[{alpha / 2:.4g}"]
-    columns.append(f"{1 - alpha / 2:.4g}]")
+def association_summary(
+    fit: Fit,
+    variables: Variables,
+    cells: Cells,
+    independence: TestResult | None,
+    *,
+    frame: pd.DataFrame,
+    reports: pd.Series[float] | None,
+    condition: float,
+    is_doubtful: bool,
+    alpha: float,
+    max_rows: int,
+) -> SummaryTable:
+    """What is said of the cells; `reports` are those that each rests on, where they are known."""
+    names, shown = variables.names, largest(frame, max_rows)
     digits = decimals(shown)
-    body = [
-        ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in row]
-        for row in shown.to_numpy()
+    each = LONGEST_LABEL // len(names)
+    notes = _interval_notes(fit, cells, frame, alpha)
+    if rest := len(frame) - len(shown):
+        notes.append(f"{rest} cells with smaller estimates are not shown.")
+    notes += _few_reports(cells, reports) + _excluded(fit, frame)
+    notes += _margin_notes(variables) + _dispersion_notes(cells) + _test_notes(independence)
+    notes += _list_notes(fit, variables, is_doubtful) + _design_notes(fit, cells)
+    return SummaryTable(
+        title=f"Joint distribution of {' and '.join(one_line(name, 40) for name in names)}",
+        header=_header(fit, variables, cells),
+        columns=estimate_columns(alpha),
+        stubs=[" : ".join(one_line(label, each) for label in cell) for cell in shown.index],
+        body=[figures(row, digits) for row in shown.to_numpy()],
+        notes=notes + protection_notes(fit) + closing_notes(fit, condition),
+    )
+
+
+def _header(fit: Fit, variables: Variables, cells: Cells) -> list[list[str]]:
+    own = zip(variables.names, fit.sources, variables.labels, strict=True)
+    rows = [
+        [f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))]
+        for name, source, labels in own
     ]
-    each = _LONGEST_LABEL // len(results.names)
-    stubs = [" : ".join(one_line(label, each) for label in cell) for cell in shown.index]
-    title = f"Joint distribution of {' and '.join(one_line(name, 40) for name in results.names)}"
-    notes = _notes(results, frame, alpha, len(frame) - len(shown))
-    return tabulated(title, _header(results), columns, body, stubs, notes)
+    right = [
+        ("No. Respondents:", str(fit.nobs)),
+        ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
+        ("Cells:", str(fit.linear.estimate.size)),
+    ]
+    *first, last = fit_rows(fit, right)
+    strata = ["Strata:", str(cells.n_strata), "Missing:", str(fit.n_missing)]
+    return [*rows, *first, strata, last]
 
 
-def _few_reports(results: Any) -> list[str]:
+def _interval_notes(fit: Fit, cells: Cells, frame: pd.DataFrame, alpha: float) -> list[str]:
+    if np.isnan(fit.linear.bse()).any():
+        return [
+            f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
+            "categories, with other=True."
+        ]
+    kind = "Wald" if cells.law is None else "score intervals with skewness"
+    return [
+        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, cut to "
+        "[0, 1]."
+    ]
+
+
+def _few_reports(cells: Cells, reports: pd.Series[float] | None) -> list[str]:
     """Which cells rest on few reports, at their own frequencies."""
-    if results.law is None:
-        if results.smallest_expected >= _FEW:
+    if reports is None:
+        if cells.smallest_expected >= _FEW:
             return []
         return [
-            "FEW REPORTS: of some combination fewer than ten are expected, and intervals of rare "
-            "cells cover less often than they say."
+            "WARNING: fewer than ten reports of some combination are expected; intervals of rare "
+            "cells cover less often than stated."
         ]
-    reports = results.effective_reports
     few = reports[reports < _FEW]
     if few.empty:
         return []
     return [
-        f"FEW REPORTS: {len(few)} of {results.k} cells rest on fewer than ten reports "
+        f"WARNING: {len(few)} of {len(reports)} cells rest on fewer than ten reports "
         f"({_named(few.sort_values(kind='stable'), '{:.1f}')}). Their intervals allow for it; "
         "conditionals, effects and Wald tests, which rest on normal laws, do not."
     ]
 
 
-def _excluded(results: Any, frame: pd.DataFrame) -> list[str]:
-    """Which intervals do not hold the estimate beside them."""
+def _excluded(fit: Fit, frame: pd.DataFrame) -> list[str]:
+    """Which intervals do not contain the estimate beside them."""
     p = frame["params"]
     below, above = frame["lower"] - p, p - frame["upper"]
     outside = p[((below > _ROUNDING) | (above > _ROUNDING)) & p.between(0.0, 1.0)]
     if outside.empty:
         return []
-    what = "maximum likelihood estimate" if results.is_maximum else "estimate"
+    what = "maximum likelihood estimate" if fit.is_maximum else "estimate"
     return [
-        f"NOTE: {len(outside)} of {results.k} intervals do not hold the {what} beside them "
+        f"NOTE: {len(outside)} of {len(frame)} intervals do not contain the {what} beside them "
         f"({_named(outside, '{:.4g}')}): it obeys bounds that the unconstrained one does not, and "
         "is biased near them."
     ]
 
 
-def _named(values: Any, form: str) -> str:
+def _named(values: pd.Series[float], form: str) -> str:
     """The first few cells and their values, in words."""
-    named = [
-        f"{' : '.join(one_line(label, 20) for label in cell)}: {form.format(value)}"
-        for cell, value in values.iloc[:_NAMED].items()
-    ]
+    first = values.iloc[:_NAMED]
+    cells = [" : ".join(one_line(label, 20) for label in cell) for cell in first.index]
+    named = [f"{cell}: {form.format(value)}" for cell, value in zip(cells, first, strict=True)]
     return ", ".join([*named, "..."] if len(values) > _NAMED else named)
 
 
-def _header(results: Any) -> list[list[str]]:
-    eps = f"{results.epsilon:.6g}" if np.isfinite(results.epsilon) else "infinite"
-    llf = f"{results.llf:.6g}" if np.isfinite(results.llf) else "-"
-    gap = f"{results.gap_nats:.2g} nats" if np.isfinite(results.gap) else "-"
-    method = f"{results.method}, {results.settings}" if results.settings else results.method
-    rows = []
-    for name, labels, source in zip(results.names, results.labels, results.sources, strict=True):
-        rows.append([f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))])
-    kind = COVARIANCE.get(results.cov_type, results.cov_type)
+def _margin_notes(variables: Variables) -> list[str]:
+    """Which variables' own reports contradict their mechanism."""
+    notes = []
+    for name, margin in zip(variables.names, variables.margin_fits, strict=True):
+        test = margin.goodness_of_fit
+        if margin.unexplained is None and test is not None and test.pvalue < DOUBTFUL:
+            notes.append(
+                f"WARNING: the reports of {name} contradict the hypothesis that {test.null} "
+                f"({test.method}): p = {test.pvalue:.3g}."
+            )
+    return notes
+
+
+def _dispersion_notes(cells: Cells) -> list[str]:
+    if cells.dispersion <= 1.0:
+        return []
     return [
-        *rows,
-        ["Estimator:", method, "No. Respondents:", str(results.nobs)],
-        ["Covariance:", kind, "Epsilon, all (nats):", eps],
-        ["Log-Likelihood:", llf, "Cells:", str(results.k)],
-        ["Strata:", str(results.n_strata), "Missing:", str(results.n_missing)],
-        ["Gap to maximum:", gap, "Converged:", "yes" if results.converged else "NO"],
+        "NOTE: standard errors of the unconstrained estimate are "
+        f"{np.sqrt(cells.dispersion):.3g} times those from the reports alone, to allow for answers "
+        "that are not among the candidates."
     ]
 
 
-def _notes(results: Any, frame: pd.DataFrame, alpha: float, rest: int) -> list[str]:
-    if np.isnan(results.linear.bse()).any():
-        notes = [
-            f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
-            "categories, with other=True."
-        ]
-    else:
-        kind = "Wald" if results.law is None else "score intervals with skewness"
-        notes = [
-            f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, cut to "
-            "[0, 1]."
-        ]
-    if rest:
-        notes.append(f"{rest} cells with smaller estimates are not shown.")
-    notes += _few_reports(results) + _excluded(results, frame)
-    for name, fit in zip(results.names, results.margin_fits, strict=True):
-        test = fit.goodness_of_fit
-        if fit.unexplained is None and test is not None and test.pvalue < 0.01:
-            notes.append(
-                f"DOUBTFUL: the reports of {name} speak against the hypothesis that {test.null} "
-                f"({test.method}): p = {test.pvalue:.3g}."
-            )
-    if results.dispersion > 1.0:
-        notes.append(
-            "Standard errors of the unconstrained estimate are "
-            f"{np.sqrt(results.dispersion):.3g} times those of the reports alone, for answers that "
-            "are not among the candidates."
-        )
-    test = results.independence
+def _test_notes(test: TestResult | None) -> list[str]:
     if test is None:
-        notes.append("Independence of all variables was not tested: test pairs of them.")
-    else:
-        notes.append(
-            f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-            f"p = {test.pvalue:.3g}." + (f" Note: {test.note}." if test.note else "")
-        )
-    if not results.is_complete:
-        words = "are ignored by the estimate, as if there were none; by the unconstrained one not."
-        if not (results.is_maximum or results.method == "one_step"):
+        return ["Independence of all variables was not tested: test pairs of them."]
+    notes = [
+        f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
+        f"p = {test.pvalue:.3g}."
+    ]
+    return [*notes, f"NOTE: {test.note}."] if test.note else notes
+
+
+def _list_notes(fit: Fit, variables: Variables, is_doubtful: bool) -> list[str]:
+    """What is assumed of answers that are not among the categories, and whether it holds."""
+    notes = []
+    if not variables.is_complete:
+        words = "are ignored by the estimate, but not by the unconstrained one."
+        if not (fit.is_maximum or fit.method == "one_step"):
             words = "are in no cell, so that the cells need not sum to one."
-        notes.append(f"Answers that are not among the candidates {words}")
-        if results.is_doubtful:
-            notes.append("DOUBTFUL: the reports say that there are such answers; use other=True.")
-    for name, other in zip(results.names, results.others, strict=True):
+        notes.append(f"NOTE: answers that are not among the candidates {words}")
+    if is_doubtful:
+        notes.append("WARNING: the reports indicate that such answers exist; use other=True.")
+    for name, other in zip(variables.names, variables.others, strict=True):
         if other in ("product", "fpe16"):
             notes.append(
-                f"Other of {name} is modelled ({other}): it is taken for one kind of answer, "
-                "whatever the other variables are."
+                f"NOTE: other answers of {name} are modelled ({other}) as one category, whose "
+                "reports follow one law whatever the values of the other variables."
             )
-    if results.n_strata > 1:
+    return notes
+
+
+def _design_notes(fit: Fit, cells: Cells) -> list[str]:
+    notes = []
+    if cells.n_strata > 1:
         notes.append(
-            f"Respondents are in {results.n_strata} strata (shared cohorts, or groups of "
-            "mechanisms), within which tests compare them."
+            f"Respondents are in {cells.n_strata} strata (shared cohorts, or groups of "
+            "mechanisms); tests compare respondents within them."
         )
-    if results.on_boundary and results.is_maximum:
+    if fit.on_boundary and fit.is_maximum:
         notes.append(
-            "The estimate is on the boundary (a cell of zero), which the intervals do not rest on."
+            "NOTE: the estimate is on the boundary (a cell of zero); the intervals do not rest on "
+            "it."
         )
-    notes += protection_notes(results.sources)
-    if results.cov_type == "none (constrained)":
-        notes.append(
-            f"NOTE: {results.without_errors}; those shown are of the unconstrained estimate."
-        )
-    if not results.converged:
-        notes.append(f"NOT CONVERGED: {results.message}")
-    if words := ill_conditioned(results.condition):
-        notes.append(f"WARNING: {words}.")
     return notes

@@ -15,8 +15,9 @@ import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of, positive_integer, positive_number
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.models.dictionary.record import Searched
 from ldpstats.models.dictionary.reports import DictionaryReports
-from ldpstats.models.dictionary.results import DictionaryResults
+from ldpstats.models.dictionary.results import DictionaryResults, dictionary_results
 from ldpstats.models.dictionary.search.evidence import SEARCHES, candidates, edges, least_frequency
 from ldpstats.models.dictionary.search.explained import search_again
 from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables, position_counts
@@ -196,24 +197,27 @@ class DictionaryModel:
             tested, n_tested = self._test(found.strings, found.others)
         warn_of_doubts(self._misfit(), 1.0)
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
-        return DictionaryResults.of(
-            tested if n_tested else None,
-            found.score[:n_tested],
-            found.edges[:n_tested],
-            alpha,
-            survey=survey.to_dict(),
-            nobs=self.nobs,
-            n_missing=self.reports.n_missing,
-            n_excluded=found.n_excluded,
-            n_untested=found.n_untested + len(found.strings) - n_tested,
-            n_cut=grown.n_cut,
-            settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
+        searched = Searched(
             grams=_grams_frame(screened, layout.starts),
             edges=named,
             n_edges=sum(int(present.sum()) for present in graph.values()),
             left_out=tuple(kept.n_left_out for kept in screened),
+            n_excluded=found.n_excluded,
+            n_untested=found.n_untested + len(found.strings) - n_tested,
+            n_cut=grown.n_cut,
             pair_se=_pair_errors(tables),
             critical=screened[0].critical,
+        )
+        return dictionary_results(
+            tested if n_tested else None,
+            found.score[:n_tested],
+            found.edges[:n_tested],
+            alpha,
+            survey,
+            searched,
+            nobs=self.nobs,
+            n_missing=self.reports.n_missing,
+            settings=_settings(search, threshold, false_grams, max_candidates, self.keep),
         )
 
     def _named(

@@ -14,6 +14,12 @@ from ldpstats.arguments.checks import level, one_of, positive_integer, probabili
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.dictionary.record import (
+    CANDIDATE_COLUMNS,
+    Searched,
+    Tested,
+    candidates_table,
+)
 from ldpstats.models.dictionary.search.detection import (
     detectable,
     gram_stage,
@@ -23,7 +29,10 @@ from ldpstats.models.dictionary.search.detection import (
 )
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained, number_from_json, number_to_json
 
@@ -31,11 +40,16 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["DictionaryResults"]
+__all__ = ["DictionaryResults", "dictionary_results"]
 
 Array = npt.NDArray[Any]
 
-_FORMAT, _VERSION = "ldpstats-dictionary-results", 1
+_FIT = ("nobs", "n_missing", "settings")
+_FRAMES = {
+    "grams": ["start", "gram", "estimate", "se", "z"],
+    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
+}
+_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
 _PLAIN = (
     "survey",
     "nobs",
@@ -49,13 +63,6 @@ _PLAIN = (
     "critical",
     "caution",
 )
-_EVEN = 20  # candidates that get about the same share of alpha
-_FRAMES = {
-    "grams": ["start", "gram", "estimate", "se", "z"],
-    "edges": ["start_1", "gram_1", "start_2", "gram_2", "estimate", "se"],
-}
-_PARTS = ("strings", "candidates", "fitted", "goodness_of_fit", "left_out", "pair_se", "test_se")
-_FIELDS = {*_PLAIN, *_FRAMES, *_PARTS}
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,92 +105,41 @@ class DictionaryResults(FittedResults):
         it searched twice these are the strings of the second search, and the larger number.
     caution : str
         Why the family-wise error may be above `alpha`; empty where it is not.
+
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot, plot_graph
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detectable_at
+        From which frequency on strings are found.
+    t_test, wald_test
+        Tests of contrasts of the accepted strings.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
     """
 
     survey: dict[str, Any]
-    n_missing: int
-    alpha: float
-    candidates: pd.DataFrame
-    goodness_of_fit: TestResult | None
-    n_excluded: int
-    n_untested: int
-    n_cut: int
-    n_edges: int
-    settings: str
-    grams: pd.DataFrame
-    edges: pd.DataFrame
-    left_out: tuple[int, ...]
-    pair_se: float
-    test_se: float
-    critical: float
-    caution: str = ""
+    tested: Tested
+    searched: Searched
 
-    @classmethod
-    def of(
-        cls,
-        tested: FrequencyResults | None,
-        evidence: Array,
-        support: npt.NDArray[np.int64],
-        alpha: float,
-        **rest: Any,
-    ) -> DictionaryResults:
-        """Results from the fit of all candidates to the reports of whole strings.
+    alpha = Part[float]("tested", "Bound of the probability that any string is held by nobody.")
+    candidates = Part[pd.DataFrame]("tested", "The candidates; `candidates_frame` has more.")
+    n_tested = Part[int]("tested", "Number of candidates that were tested.")
+    goodness_of_fit = Part[TestResult | None]("tested", "Whether candidates explain the reports.")
+    test_se = Part[float]("tested", "Standard error of the frequency of an absent string.")
+    caution = Part[str]("tested", "Why the family-wise error may be above `alpha`.")
+    grams = Part[pd.DataFrame]("searched", "Grams that were kept.")
+    edges = Part[pd.DataFrame]("searched", "Edges in the strings that were tested.")
+    n_edges = Part[int]("searched", "Number of all edges.")
+    left_out = Part[tuple[int, ...]]("searched", "Grams beyond `max_grams`, at each position.")
+    n_excluded = Part[int]("searched", "Strings that the filter took out.")
+    n_untested = Part[int]("searched", "Strings beyond the number that is tested.")
+    n_cut = Part[int]("searched", "Partial strings that the search dropped.")
+    pair_se = Part[float]("searched", "Standard error of the frequency of a pair.")
+    critical = Part[float]("searched", "The z from which a gram is kept.")
 
-        Parameters
-        ----------
-        tested : FrequencyResults or None
-            None where there was no candidate. Strings beyond the c candidates were fitted with
-            them, and are not tested.
-        evidence, support : array, shape (c,)
-            What the grams say of each candidate: the score, and the number of its edges.
-        alpha : float
-        **rest
-            The other fields.
-        """
-        if tested is None:
-            none = np.empty(0)
-            frame = _candidates(pd.Index([], dtype=object), none, none, none, none, support)
-            fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
-            return cls._of(fitted, frame, alpha, goodness_of_fit=None, test_se=float("nan"), **rest)
-        linear, p = tested.linear, tested.presence_pvalues().to_numpy()
-        n = evidence.size
-        frame = _candidates(
-            tested.categories[:n], linear.estimate[:n], linear.bse()[:n], p[:n], evidence, support
-        )
-        at = _accepted(frame, alpha)
-        own = np.zeros((at.size, tested.k))
-        own[np.arange(at.size), at] = 1.0
-        fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
-        assert tested.tally is not None  # of hashed candidates
-        absent = tested.tally.absent(tested.k)[0][:n]  # noise, were they absent
-        return cls._of(
-            fitted,
-            frame,
-            alpha,
-            goodness_of_fit=tested.goodness_of_fit,
-            test_se=float(np.median(absent)),
-            caution=tested.caution,
-            **rest,
-        )
-
-    @classmethod
-    def _of(
-        cls, fitted: Uncertain, candidates: pd.DataFrame, alpha: float, **rest: Any
-    ) -> DictionaryResults:
-        return cls(
-            fitted=fitted,
-            linear=fitted,
-            method="inversion",
-            cov_type="linear",
-            llf=float("nan"),
-            gap=float("nan"),
-            n_iter=0,
-            converged=True,
-            message=_message(len(candidates), rest["n_cut"]),
-            candidates=candidates,
-            alpha=alpha,
-            **rest,
-        )
+    _format = "ldpstats-dictionary-results"
+    _required = frozenset({*_PLAIN, *_FRAMES, *_PARTS})
 
     def __repr__(self) -> str:
         return (
@@ -191,33 +147,13 @@ class DictionaryResults(FittedResults):
             f"n={self.nobs}; {self.sources[0]})"
         )
 
-    @cached_property
-    def _at(self) -> npt.NDArray[np.int64]:
-        return _accepted(self.candidates, self.alpha)
-
     @property
     def index(self) -> pd.Index[Any]:
-        return self.candidates.index[self._at]
-
-    @property
-    def n_tested(self) -> int:
-        """Number of candidates that were tested."""
-        return len(self.candidates)
+        return self.candidates.index[self.tested.accepted]
 
     @cached_property
     def _survey(self) -> DictionarySurvey:
         return DictionarySurvey.from_dict(self.survey)
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of all that a respondent sent, in nats."""
-        return float(self._survey.epsilon or 0.0)
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The survey and its mechanisms, in words."""
-        survey = self._survey
-        return str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)
 
     @property
     def n_pairs(self) -> int:
@@ -231,6 +167,7 @@ class DictionaryResults(FittedResults):
         """Adjusted p-values of the accepted strings, see `candidates_frame`."""
         return self.candidates_frame["pvalue_adjusted"].loc[list(self.index)].rename("pvalues")
 
+    @names_alpha
     def conf_int(self, alpha: float = 0.05, method: str = "selected") -> pd.DataFrame:
         """Confidence intervals of the accepted strings, cut to [0, 1].
 
@@ -258,8 +195,8 @@ class DictionaryResults(FittedResults):
         """The estimate from which each accepted string would have been accepted."""
         from scipy.special import ndtri
 
-        p = self.candidates["pvalue"].to_numpy()[self._at]
-        bound = -ndtri(self.alpha * _shares(self.n_tested)[self._at])
+        p = self.candidates["pvalue"].to_numpy()[self.tested.accepted]
+        bound = -ndtri(self.alpha * self.tested.shares[self.tested.accepted])
         # the estimate over the z that has its p-value, which knows the skewness, is its noise
         with np.errstate(divide="ignore"):
             return np.asarray(self.fitted.estimate * bound / np.maximum(-ndtri(p), bound))
@@ -334,13 +271,14 @@ class DictionaryResults(FittedResults):
         """
         frame = self.candidates.copy()
         p = frame["pvalue"].to_numpy()
-        adjusted = multiplicity.adjust(p, shares=_shares(p.size)) if p.size else p
+        adjusted = multiplicity.adjust(p, shares=self.tested.shares) if p.size else p
         frame.insert(3, "pvalue_adjusted", adjusted)
         accepted = np.zeros(len(frame), dtype=bool)
-        accepted[self._at] = True
+        accepted[self.tested.accepted] = True
         frame.insert(4, "accepted", accepted)
         return frame
 
+    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """The accepted strings: estimate, standard error, interval, adjusted p-value, edges."""
         bounds = self.conf_int(alpha)
@@ -356,6 +294,7 @@ class DictionaryResults(FittedResults):
             }
         )
 
+    @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """Lay out the strings that were found, and what was not, as a statsmodels summary.
 
@@ -366,10 +305,24 @@ class DictionaryResults(FittedResults):
         max_rows : int
             Strings to show at most.
         """
-        from ldpstats.models.dictionary.summary import dictionary_summary
+        from ldpstats.models.dictionary.summary import POWER, dictionary_summary
 
-        return dictionary_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        table = dictionary_summary(
+            self.fit,
+            self._survey,
+            self.tested,
+            self.searched,
+            frame=self.summary_frame(alpha),
+            unexplained=self.unexplained,
+            detectable=self.detectable_at(POWER),
+            n_biased=int((self.median_unbiased < 0.9 * self.params).sum()),
+            alpha=alpha,
+            max_rows=max_rows,
+        )
+        return table.layout()
 
+    @names_alpha
     def plot(
         self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None, most: int = 25
     ) -> Axes:
@@ -392,7 +345,9 @@ class DictionaryResults(FittedResults):
         """
         from ldpstats.models.dictionary.plots import plot_dictionary
 
-        return plot_dictionary(self, ax, alpha, truth, most)
+        alpha, most = level(alpha), positive_integer("most", most)
+        frame = self.summary_frame(alpha)
+        return plot_dictionary(self.fit, self._survey, self.tested, frame, ax, alpha, truth, most)
 
     def plot_graph(self, ax: Axes | None = None, max_strings: int | None = None) -> Axes:
         """Draw the graph of grams, with the strings that were found as paths through it.
@@ -408,79 +363,97 @@ class DictionaryResults(FittedResults):
         InvalidArgument
             If `max_strings` is not a positive integer, or `ax` is not an Axes.
         """
-        from ldpstats.models.dictionary.plots import plot_graph
+        from ldpstats.models.dictionary.graph import plot_graph
 
-        return plot_graph(self, ax, max_strings)
+        return plot_graph(
+            self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings
+        )
 
     # -- storage -----------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """The results as plain JSON types; no report is in them."""
+    def _stored(self) -> dict[str, Any]:
         document = {name: getattr(self, name) for name in _PLAIN}
         document |= {
             "strings": self.candidates.index.tolist(),
             "candidates": self.candidates.to_dict(orient="list"),
             "fitted": self.fitted.to_dict(),
-            "goodness_of_fit": None if (g := self.goodness_of_fit) is None else g.to_dict(),
+            "goodness_of_fit": maybe_to_dict(self.goodness_of_fit),
             "left_out": list(self.left_out),
             "pair_se": number_to_json(self.pair_se),
             "test_se": number_to_json(self.test_se),
         }
-        document |= {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
-        return {"format": _FORMAT, "version": _VERSION} | document
+        return document | {name: getattr(self, name).to_dict(orient="list") for name in _FRAMES}
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> DictionaryResults:
-        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
-        given = {name: d[name] for name in _PLAIN}
-        given |= {name: pd.DataFrame(d[name])[columns] for name, columns in _FRAMES.items()}
-        columns = [d["candidates"][name] for name in _COLUMNS]
-        strings = pd.Index(d["strings"], dtype=object)
-        fit = d["goodness_of_fit"]
-        return cls._of(
+        d = document
+        columns = [d["candidates"][name] for name in CANDIDATE_COLUMNS]
+        frames = {name: pd.DataFrame(d[name])[heads] for name, heads in _FRAMES.items()}
+        given = d | frames | {"left_out": tuple(d["left_out"])}
+        given["pair_se"] = number_from_json(d["pair_se"])
+        return _results(
             Uncertain.from_dict(d["fitted"]),
-            _candidates(strings, *columns),
-            goodness_of_fit=None if fit is None else TestResult.from_dict(fit),
-            left_out=tuple(d["left_out"]),
-            pair_se=number_from_json(d["pair_se"]),
-            test_se=number_from_json(d["test_se"]),
-            **given,
+            DictionarySurvey.from_dict(d["survey"]),
+            Tested(
+                candidates_table(pd.Index(d["strings"], dtype=object), *columns),
+                d["alpha"],
+                maybe_from_dict(TestResult, d["goodness_of_fit"]),
+                number_from_json(d["test_se"]),
+                d["caution"],
+            ),
+            record(Searched, given),
+            **{name: d[name] for name in _FIT},
         )
 
 
-def _message(n_tested: int, n_cut: int) -> str:
-    words = "least squares of the candidates" if n_tested else "no candidates"
-    if n_cut:
-        words += f"; the search was bounded, and dropped {n_cut} partial strings"
-    return words
+def dictionary_results(
+    fits: FrequencyResults | None,
+    evidence: Array,
+    support: npt.NDArray[np.int64],
+    alpha: float,
+    survey: DictionarySurvey,
+    searched: Searched,
+    **given: Any,
+) -> DictionaryResults:
+    """Results from the fit of all candidates to the reports of whole strings, if there are any.
 
-
-_COLUMNS = ("estimate", "se", "pvalue", "evidence", "edges")
-
-
-def _candidates(strings: pd.Index[Any], *columns: Any) -> pd.DataFrame:
-    """The strings that were tested; the last of the columns counts, the others measure."""
-    kinds = [np.float64] * 4 + [np.int64]
-    values = [np.asarray(v, dtype=kind) for v, kind in zip(columns, kinds, strict=True)]
-    return pd.DataFrame(dict(zip(_COLUMNS, values, strict=True)), index=strings)
-
-
-def _shares(n: int) -> Array:
-    """Shares of alpha of the candidates, in the order in which the grams proposed them.
-
-    The reports of whole strings have no part in the order: any shares that add up to one keep the
-    family-wise error. A long list of candidates costs those at its beginning little, so.
+    `evidence` and `support`, shape (c,), are the scores of the c candidates and the numbers of
+    their edges. Strings beyond these c were fitted with them, and are not tested. `given` are
+    `nobs`, `n_missing` and `settings`.
     """
-    share = 1.0 / (_EVEN + np.arange(n))
-    return np.asarray(share / share.sum())
+    if fits is None:
+        none = np.empty(0)
+        frame = candidates_table(pd.Index([], dtype=object), none, none, none, none, support)
+        fitted = Uncertain(none, Covariance.dense(np.empty((0, 0))))
+        return _results(fitted, survey, Tested(frame, alpha, None, np.nan), searched, **given)
+    linear, p, n = fits.linear, fits.presence_pvalues().to_numpy(), evidence.size
+    estimates = linear.estimate[:n], linear.bse()[:n], p[:n]
+    frame = candidates_table(fits.categories[:n], *estimates, evidence, support)
+    assert fits.tally is not None  # of hashed candidates
+    absent = fits.tally.absent(fits.k)[0][:n]  # noise, were they absent
+    tested = Tested(frame, alpha, fits.goodness_of_fit, float(np.median(absent)), fits.caution)
+    at = tested.accepted
+    own = np.zeros((at.size, fits.k))
+    own[np.arange(at.size), at] = 1.0
+    fitted = Uncertain(linear.estimate[at], Covariance.dense(linear.known().transform(own)))
+    return _results(fitted, survey, tested, searched, **given)
 
 
-def _accepted(candidates: pd.DataFrame, alpha: float) -> npt.NDArray[np.int64]:
-    """Positions of the candidates that the test accepts, the most frequent first."""
-    if candidates.empty:
-        return np.empty(0, dtype=np.int64)
-    p, shares = candidates["pvalue"].to_numpy(), _shares(len(candidates))
-    rejected = multiplicity.reject(p, alpha, shares=shares)
-    found = np.flatnonzero(rejected)
-    estimate = candidates["estimate"].to_numpy()[found]
-    return found[np.argsort(-estimate, kind="stable")]
+def _results(
+    fitted: Uncertain, survey: DictionarySurvey, tested: Tested, searched: Searched, **given: Any
+) -> DictionaryResults:
+    """Results whose estimate is linear: `given` are `nobs`, `n_missing` and `settings`."""
+    words = "least squares of the candidates" if tested.n_tested else "no candidates"
+    if searched.n_cut:
+        words += f"; the search was bounded, and dropped {searched.n_cut} partial strings"
+    fit = Fit(
+        fitted=fitted,
+        linear=fitted,
+        method="inversion",
+        cov_type="linear",
+        epsilon=float(survey.epsilon or 0.0),
+        sources=(str(survey), str(survey.gram_mechanism), str(survey.string_mechanism)),
+        message=words,
+        **given,
+    )
+    return DictionaryResults(fit, survey.to_dict(), tested, searched)

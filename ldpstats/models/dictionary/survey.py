@@ -78,7 +78,7 @@ class DictionarySurvey:
     split : sequence of three numbers, optional
         Shares of epsilon that the string, the first and the second gram get; they add up to one,
         those of the grams are equal. A third each by default, as in FPE16;
-        `utility.plan_dictionary` recommends better ones.
+        `planning.plan_dictionary` recommends better ones.
     gram_mechanism : Mechanism or {"best", "krr", "oue", "orr", "rappor"}, optional
         How grams are privatised: over all grams or, hashed, over any strings. By default "best",
         see `ldpstats.models.dictionary.mechanisms.gram_mechanism`.

@@ -32,8 +32,10 @@ from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.one_sample import one_sample_test
+from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.fit import Fit, is_partial
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
@@ -235,31 +237,49 @@ class FrequencyModel:
         solution, fitted, kind = self._solve(estimator, problem, selection, linear, cov_type)
         fit, unexplained = goodness_of_fit(self.sources, listed.parts), problem.unexplained(linear)
         return FrequencyResults(
-            categories=self.categories,
+            self._record(estimator, solution, fitted, linear, kind),
+            self.categories,
+            tuple(counts.mechanism.to_dict() for counts in self.sources),
+            Laws(
+                exact=self.moments().exact_form(),
+                tally=problem.tally(linear, self.evidence.reference),
+                law=problem.report_law(self.evidence.reference),
+                linear_method=problem.linear_method,
+            ),
+            Checks(
+                goodness_of_fit=fit,
+                unexplained=unexplained,
+                dispersion=problem.dispersion,
+                condition=self.moments().condition,
+                caution=problem.caution(self._others_held(unexplained, fit)),
+            ),
+        )
+
+    def _record(
+        self,
+        estimator: Estimator[Any],
+        solution: Solution,
+        fitted: Uncertain,
+        linear: Uncertain,
+        cov_type: str,
+    ) -> Fit:
+        mechanisms = [counts.mechanism for counts in self.sources]
+        return Fit(
             fitted=fitted,
             linear=linear,
             method=estimator.name,
-            cov_type=kind,
             settings=settings_of(estimator),
+            cov_type=cov_type,
             nobs=self.nobs,
             n_missing=self._n_missing,
+            epsilon=max(mechanism.epsilon for mechanism in mechanisms),
+            sources=tuple(map(str, mechanisms)),
+            is_partial=is_partial(mechanism.to_dict() for mechanism in mechanisms),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
-            mechanisms=tuple(counts.mechanism.to_dict() for counts in self.sources),
-            sources=tuple(str(counts.mechanism) for counts in self.sources),
-            epsilon=max(counts.mechanism.epsilon for counts in self.sources),
-            exact=self.moments().exact_form(),
-            goodness_of_fit=fit,
-            tally=problem.tally(linear, self.evidence.reference),
-            law=problem.report_law(self.evidence.reference),
-            linear_method=problem.linear_method,
-            unexplained=unexplained,
-            dispersion=problem.dispersion,
-            condition=self.moments().condition,
-            caution=problem.caution(self._others_held(unexplained, fit)),
         )
 
     def _estimator(

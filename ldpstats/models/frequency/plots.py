@@ -1,4 +1,4 @@
-"""Plots of results. Matplotlib is imported when one is drawn."""
+"""Plots of frequencies. Matplotlib is imported when one is drawn."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.frequency.summary import one_line
+from ldpstats.models.shared.axes import axes_of, axis_labels, legend_below
+from ldpstats.models.shared.fit import Fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,21 +27,21 @@ _WIDTH = 7.0  # inches
 _ROOM = 5.2  # inches beside the labels
 
 
-def plot_frequencies(results: Any, ax: Axes | None, alpha: float, truth: Any = None) -> Axes:
+def plot_frequencies(
+    fit: Fit, frame: pd.DataFrame, ax: Axes | None, alpha: float, truth: Any = None
+) -> Axes:
     """Draw estimates with intervals, one line a category; many categories against their rank."""
-    frame = results.summary_frame(alpha)
     true = _truth(truth, frame.index)
     many = len(frame) > _MOST_LABELS
     own = ax is None
-    ax = _axes(ax, 4.0 if many else 1.6 + 0.3 * len(frame))
+    ax = axes_of(ax, _WIDTH, 4.0 if many else 1.6 + 0.3 * len(frame))
     draw = _draw_many if many else _draw_labelled
     draw(ax, frame, true, f"{100 * (1 - alpha):g}% interval")
     ax.spines[["top", "right"]].set_visible(False)
-    sources = results.sources
-    source = sources[0] if len(sources) == 1 else f"{len(sources)} mechanisms"
-    title = textwrap.fill(f"{source}, n = {results.nobs:,}", _LONGEST_LINE)
+    source = fit.sources[0] if len(fit.sources) == 1 else f"{len(fit.sources)} mechanisms"
+    title = textwrap.fill(f"{source}, n = {fit.nobs:,}", _LONGEST_LINE)
     ax.set_title(title, fontsize="medium")
-    _legend_below(ax)
+    legend_below(ax)
     if own:
         _widen(ax)
     return ax
@@ -52,36 +54,7 @@ def _widen(ax: Axes) -> None:
     figure.set_figwidth(max(_WIDTH, widest / figure.dpi + _ROOM))
 
 
-def _legend_below(ax: Axes) -> None:
-    """Put the legend under the label of the horizontal axis, where it hides no estimate."""
-    from matplotlib.transforms import ScaledTranslation
-
-    drop = 14 + 2.4 * float(ax.xaxis.label.get_fontsize())  # points: ticks, two lines of text
-    down = ScaledTranslation(0.0, -drop / 72, ax.figure.dpi_scale_trans)
-    ax.legend(
-        loc="upper center",
-        bbox_to_anchor=(0.5, 0.0),
-        bbox_transform=ax.transAxes + down,
-        borderaxespad=0.0,
-        ncols=3,
-        frameon=False,
-        handlelength=1.2,
-        columnspacing=1.2,
-    )
-
-
-def _axes(ax: Axes | None, height: float) -> Axes:
-    import matplotlib.axes
-    import matplotlib.pyplot as plt
-
-    if ax is None:
-        return plt.subplots(figsize=(_WIDTH, height), layout="constrained")[1]
-    if not isinstance(ax, matplotlib.axes.Axes):
-        raise InvalidArgument("ax", ax, "must be matplotlib Axes, for example plt.subplots()[1]")
-    return ax
-
-
-def _truth(truth: Any, index: pd.Index[Any]) -> Any:
+def _truth(truth: Any, index: pd.Index[Any]) -> npt.NDArray[np.float64] | None:
     if truth is None:
         return None
     given = align("truth", truth, index)
@@ -98,12 +71,7 @@ def _draw_labelled(ax: Axes, frame: pd.DataFrame, truth: Any, interval: str) -> 
     ax.plot(frame["params"], at, "o", color="C0", label="estimate")
     if truth is not None:
         ax.plot(truth, at, "d", color="C3", mfc="none", label="truth")
-    labels = [one_line(label, _LONGEST_LABEL) for label in frame.index]
-    if len(set(labels)) < len(labels):  # what tells them apart was left out
-        labels = [one_line(label, 2 * _LONGEST_LABEL) for label in frame.index]
-    # two dollar signs would set what is between them as mathematics
-    labels = [label.replace("$", r"\$") for label in labels]
-    ax.set_yticks(at, labels)
+    ax.set_yticks(at, axis_labels(frame.index, _LONGEST_LABEL))
     ax.set_ylim(-0.6, len(frame) - 0.4)
     ax.margins(x=0.03)  # everything is within the limits, a marker at an end is not cut
     ax.set_xlabel("frequency")

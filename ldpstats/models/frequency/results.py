@@ -19,11 +19,15 @@ from ldpstats.errors import (
     NotAvailable,
 )
 from ldpstats.inference import intervals, multiplicity
-from ldpstats.inference import tests as tests_
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
-from ldpstats.inference.tails import continuity, skewed_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.frequency import absence, contrasts
+from ldpstats.models.frequency import intervals as own_intervals
+from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.shared.fit import Fit, Part, is_partial
 from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.estimates import (
     ExactForm,
     ReportLaw,
@@ -44,7 +48,6 @@ __all__ = ["FrequencyResults"]
 
 Array = npt.NDArray[Any]
 
-_FORMAT, _VERSION = "ldpstats-frequency-results", 1
 # the fields as JSON has them: as they are, numbers that may be nan or infinite, parts
 _LISTS = ("mechanisms", "sources")
 _PLAIN = (
@@ -70,10 +73,6 @@ _PARTS: dict[str, Any] = {
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
-_FIELDS = {"categories", *_PLAIN, *_NUMBERS, *_PARTS}
-COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
-"""Estimators whose frequencies sum to one: over candidates, as if there were no other answers."""
-_FEW = 50  # reports: a count of that mean is about as skewed as a normal interval can bear
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
 
 
@@ -120,6 +119,15 @@ class FrequencyResults(FittedResults):
     caution : str
         Why tests of an incomplete list may not keep their level; empty where they do.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detected, presence_pvalues, t_test, wald_test, difference, ratio
+        Which frequencies are above zero; tests and intervals of contrasts.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -132,20 +140,22 @@ class FrequencyResults(FittedResults):
     """
 
     categories: pd.Index[Any]
-    n_missing: int
     mechanisms: tuple[dict[str, Any], ...]
-    sources: tuple[str, ...]
-    epsilon: float
-    exact: ExactForm | None = None
-    tally: Tallies | None = None
-    law: ReportLaw | None = None
-    linear_method: str = "inversion"
-    goodness_of_fit: TestResult | None = None
-    settings: str = ""
-    unexplained: Unexplained | None = None
-    dispersion: float = 1.0
-    condition: float = 1.0
-    caution: str = ""
+    laws: Laws
+    checks: Checks
+
+    exact = Part[ExactForm | None]("laws", "Binomial counts of the categories that have one.")
+    tally = Part[Tallies | None]("laws", "Variance and skewness of each frequency, as it varies.")
+    law = Part[ReportLaw | None]("laws", "The law of the reports, for contrasts.")
+    linear_method = Part[str]("laws", "How the linear estimate was computed.")
+    goodness_of_fit = Part[TestResult | None]("checks", "Whether the model fits the reports.")
+    unexplained = Part[Unexplained | None]("checks", "Share of answers that are not candidates.")
+    dispersion = Part[float]("checks", "By how much answers beside the candidates add variance.")
+    condition = Part[float]("checks", "Condition number of the channel.")
+    caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
+
+    _format = "ldpstats-frequency-results"
+    _required = frozenset({"categories", *_PLAIN, *_NUMBERS, *_PARTS})
 
     def __repr__(self) -> str:
         return f"FrequencyResults({self.method}, k={self.k}, n={self.nobs}; {self.sources[0]})"
@@ -156,6 +166,7 @@ class FrequencyResults(FittedResults):
 
     # -- intervals -------------------------------------------------------------------------
 
+    @names_alpha
     def conf_int(
         self,
         alpha: float = 0.05,
@@ -219,7 +230,8 @@ class FrequencyResults(FittedResults):
             self._warn_boundary(chosen)
         bounds = self._bounds(chosen, alpha, simultaneous == "scheffe", how)
         if clip and chosen not in ("profile", "bootstrap"):
-            bounds = self._cut(bounds, chosen, alpha)
+            which = self.fitted if chosen == "wald-mle" else self.linear
+            bounds = own_intervals.cut(bounds, chosen, which, self.laws, alpha)
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
@@ -250,93 +262,42 @@ class FrequencyResults(FittedResults):
             return self.exact.apply(compute, alpha)
         self.linear.known()
         if method == "default":
-            bounds = self._around(self.linear, partial(intervals.wald, alpha=alpha))
-            if self.tally is not None:
-                at = self.linear.places
-                estimate = self.linear.estimate[at]
-                if self.tally.everywhere:
-                    score = intervals.inverted(estimate, self.tally.law, alpha)
-                    within = np.clip(np.column_stack([estimate, score]), 0.0, 1.0).T
-                    skewness = [self.tally.law(p)[1] for p in within]
-                    few = _FEW * np.square(skewness).max(axis=0) > 1.0  # else it hardly matters
-                    bounds[at] = np.where(few[:, None], score, bounds[at])
-                else:
-                    bounds[at] = intervals.skewed(estimate, *self.tally.law(estimate), alpha)
-            own = np.flatnonzero(self.counted)
-            if self.exact is not None and own.size:
-                bounds[own] = self.exact.take(own).apply(intervals.exact_binomial, alpha)
-            return bounds
+            return own_intervals.default(self.linear, self.laws, alpha)
         which = self.fitted if method == "wald-mle" else self.linear
         if which.covariance is None:
             raise NotAvailable(f"no covariance of params was computed: {self.cov_type}")
         if scheffe:
-            return self._around(which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1))
-        return self._around(which, partial(intervals.wald, alpha=alpha))
-
-    @property
-    def counted(self) -> npt.NDArray[np.bool_]:
-        """Categories, shape (k,), whose default interval and tests rest on a binomial count."""
-        if self.exact is None or self.linear_method != "inversion":
-            return np.zeros(self.k, dtype=bool)
-        return self.exact.known
-
-    def _cut(self, bounds: Array, method: str, alpha: float) -> Array:
-        """Intersect intervals with [0, 1]; what lies outside gets a limit of its own."""
-        at = np.zeros(self.k, dtype=bool)
-        at[self.linear.places] = True
-        own = {"default": self.counted, "exact": at, "wilson": at}.get(method, np.zeros_like(at))
-        if self.exact is not None and own.any():
-            form = self.exact.take(np.flatnonzero(own))
-            counts = form.tally, form.nobs, form.offset, form.scale
-            bounds[own] = intervals.edge_binomial(bounds[own], *counts, alpha)
-        which = self.fitted if method == "wald-mle" else self.linear
-        se = which.bse()
-        if method == "default" and self.tally is not None:
-            inside = np.clip(which.estimate[which.places], 0.0, 1.0)
-            se[which.places] = self.tally.law(inside)[0]
-        at &= ~own
-        bounds[at] = intervals.edge_normal(bounds[at], which.estimate[at], se[at], alpha)
-        return bounds
-
-    def _around(self, which: Uncertain, compute: Any) -> Array:
-        """Intervals around the estimates that have a standard error; nan for the others."""
-        at, bounds = which.places, np.full((self.k, 2), np.nan)
-        bounds[at] = compute(which.estimate[at], which.bse()[at])
-        return bounds
+            return own_intervals.around(
+                which, partial(intervals.scheffe, alpha=alpha, df=self.k - 1)
+            )
+        return own_intervals.around(which, partial(intervals.wald, alpha=alpha))
 
     @property
     def assumes_complete(self) -> bool:
-        """Whether the estimate takes candidates for all answers: its frequencies sum to one."""
-        return self.unexplained is not None and self.method in COMPLETE
+        """Whether the estimate assumes that there are no answers but the candidates."""
+        return self.checks.assume_complete(self.method)
 
     @property
     def is_incomplete(self) -> bool:
-        """Whether the estimate takes candidates for all answers, and the reports differ.
-
-        They do where the unexplained share exceeds two standard errors, or the goodness of fit is
-        below .01.
-        """
-        share, fit = self.unexplained, self.goodness_of_fit
-        if share is None or not self.assumes_complete:
-            return False
-        return share.estimate > 2.0 * share.bse or (fit is not None and fit.pvalue < 0.01)
+        """Whether the estimate assumes that, and the reports contradict it."""
+        return self.checks.contradict(self.method)
 
     def _warn_boundary(self, method: str) -> None:
         import warnings
 
         if self.is_incomplete:
             warnings.warn(
-                f"method={method!r} takes the candidates for all answers, and the reports say that "
-                "they are not; the default interval does not",
+                f"method={method!r} assumes that the candidates are the only possible answers, but "
+                "the reports indicate others; the default interval assumes no such thing",
                 IncompleteListWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self.on_boundary:
             warnings.warn(
                 f"method={method!r} with an estimate of zero: its coverage is not the nominal one "
                 "on the boundary; the default interval keeps its coverage",
                 BoundaryWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     # -- tests -----------------------------------------------------------------------------
@@ -347,12 +308,7 @@ class FrequencyResults(FittedResults):
 
         A candidate that was not selected has the p-value 1.
         """
-        p, own = self._z_pvalues("two-sided"), np.flatnonzero(self.counted)
-        if self.exact is not None and own.size:
-            form = self.exact.take(own)
-            tails = form.apply(tests_.binomial_excess), form.apply(tests_.binomial_deficit)
-            p[own] = np.minimum(2.0 * np.minimum(*tails), 1.0)
-        return self._series(p, "pvalues")
+        return self._series(absence.two_sided(self.linear, self.laws), "pvalues")
 
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
@@ -404,74 +360,15 @@ class FrequencyResults(FittedResults):
 
         A candidate that was not selected has the p-value 1, and counts among the tests.
         """
-        p, own = self._z_pvalues("larger"), np.flatnonzero(self.counted)
-        if self.exact is not None and own.size:
-            p[own] = self.exact.take(own).apply(tests_.binomial_excess)
-        return self._series(p, "presence_pvalues")
-
-    def _z_pvalues(self, alternative: str) -> Array:
-        self.linear.known()
-        at, se = self.linear.places, self.linear.bse()
-        p = np.ones(self.k)
-        estimate = self.linear.estimate[at]
-        if self.tally is None:
-            p[at] = tests_.z_test(estimate, se[at], 0.0, alternative)[1]
-            return p
-        se, skewness = self.tally.absent(estimate.size)
-        z = tests_.z_test(estimate, se)[0]
-        step = continuity(skewness) if self.tally.everywhere else 0.0
-        larger, smaller = (skewed_pvalue(s * z - step, s * skewness) for s in (1.0, -1.0))
-        p[at] = larger
-        if alternative == "two-sided":
-            p[at] = np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
-        return p
+        return self._series(absence.one_sided(self.linear, self.laws), "presence_pvalues")
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        from ldpstats.models.shared.contrasts import ContrastLaw
-
-        span, entries = (float(row.min()), float(row.max())), np.flatnonzero(row)
-        if self.law is not None and self.linear.at is None:
-            return ContrastLaw(partial(self._moved_law, row), *span)
-        if self.tally is not None and entries.size == 1:
-            place = np.searchsorted(np.arange(self.k)[self.linear.places], entries[0])
-            return ContrastLaw(partial(self._tally_law, row[entries[0]], place), *span)
-        return None
-
-    def _moved_law(self, row: Array, value: Array) -> tuple[Array, Array]:
-        """Standard error and skewness of a contrast if it is `value`, from the law of reports."""
-        assert self.law is not None
-        R = row[None]
-        law = self.law.moved(self._restriction(R, R @ self.linear.estimate - value))
-        variance = np.diagonal(law.covariance(R))
-        cumulant = law.third_cumulants(R)
-        return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
-
-    def _tally_law(self, factor: float, place: int, value: Array) -> tuple[Array, Array]:
-        """The same of a multiple of one frequency, from its tally."""
-        assert self.tally is not None
-        p = np.clip(self.linear.estimate[self.linear.places], 0.0, 1.0)
-        p[place] = value[0] / factor
-        se, skewness, _ = self.tally.law(p)
-        return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+        return contrasts.contrast_law(self.linear, self.laws, row)
 
     def _null_covariance(self, R: Array, gap: Array) -> Array | None:
-        if self.linear.at is not None:
-            return None
-        change = self._restriction(R, gap)
-        if self.law is not None:
-            return self.law.moved(change).covariance(R)
-        if self.tally is None or not self.tally.everywhere:
-            return None
-        inside = np.clip(self.linear.estimate, 0.0, 1.0)
-        there, here = (self.tally.law(p)[0] for p in (inside + change, inside))
-        return np.asarray(self.linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
+        return contrasts.null_covariance(self.linear, self.laws, R, gap)
 
-    def _restriction(self, R: Array, gap: Array) -> Array:
-        """What takes the estimate, whose contrasts R are off by `gap`, to the null: shape (k,)."""
-        V = self.linear.known()
-        weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
-        return np.asarray(-V.times(R.T @ weights))
-
+    @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
         """Difference of two frequencies with its standard error, interval and p-value.
 
@@ -504,6 +401,7 @@ class FrequencyResults(FittedResults):
         index = ["estimate", "se", "lower", "upper", "pvalue"]
         return pd.Series(values, index=index, name=f"{first} - {second}")
 
+    @names_alpha
     def ratio(self, first: Any, second: Any, alpha: float = 0.05) -> FiellerInterval:
         """Fieller's interval of the ratio of two frequencies; it may be unbounded, and says so.
 
@@ -532,6 +430,7 @@ class FrequencyResults(FittedResults):
 
     # -- presentation ----------------------------------------------------------------------
 
+    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
 
@@ -546,6 +445,7 @@ class FrequencyResults(FittedResults):
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
         return frame
 
+    @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
@@ -566,8 +466,20 @@ class FrequencyResults(FittedResults):
         """
         from ldpstats.models.frequency.summary import frequency_summary
 
-        return frequency_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        computed = self.linear.covariance is not None
+        table = frequency_summary(
+            self.fit,
+            self.laws,
+            self.checks,
+            frame=self.summary_frame(alpha),
+            uncut=self.conf_int(alpha, clip=False) if computed else None,
+            alpha=alpha,
+            max_rows=max_rows,
+        )
+        return table.layout()
 
+    @names_alpha
     def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
         """Draw the estimates with their intervals, and the truth where the caller has it.
 
@@ -586,33 +498,26 @@ class FrequencyResults(FittedResults):
         """
         from ldpstats.models.frequency.plots import plot_frequencies
 
-        return plot_frequencies(self, ax, level(alpha), truth)
+        alpha = level(alpha)
+        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """The results as plain JSON types; no report is in them."""
+    def _stored(self) -> dict[str, Any]:
         document = {name: getattr(self, name) for name in _PLAIN}
         numbers = (*_NUMBERS, "condition")
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
-        document |= {
-            name: None if getattr(self, name) is None else getattr(self, name).to_dict()
-            for name in _PARTS
-        }
+        document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
         document["categories"] = labels_to_json(self.categories)
-        document |= {name: list(getattr(self, name)) for name in _LISTS}
-        return {"format": _FORMAT, "version": _VERSION} | document
+        return document | {name: list(getattr(self, name)) for name in _LISTS}
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> FrequencyResults:
-        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
-        given = {name: d[name] for name in _PLAIN}
-        given |= {name: number_from_json(d[name]) for name in _NUMBERS}
-        given["condition"] = number_from_json(d.get("condition", 1.0))  # 0.1.0 wrote none
-        given |= {
-            name: None if d[name] is None else part.from_dict(d[name])
-            for name, part in _PARTS.items()
-        }
-        given["categories"] = labels_from_json("categories", d["categories"])
-        given |= {name: tuple(d[name]) for name in _LISTS}
-        return cls(**given)
+        d = {name: document[name] for name in _PLAIN}
+        d |= {name: number_from_json(document[name]) for name in _NUMBERS}
+        d["condition"] = number_from_json(document.get("condition", 1.0))  # 0.1.0 wrote none
+        d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
+        d |= {name: tuple(document[name]) for name in _LISTS}
+        d["is_partial"] = is_partial(d["mechanisms"])
+        categories = labels_from_json("categories", document["categories"])
+        return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

@@ -16,7 +16,8 @@ from ldpstats.estimators.base import Estimator
 from ldpstats.mechanisms import PUM
 from ldpstats.models.frequency.misfit import warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel
-from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.personalized.background import Background
+from ldpstats.models.personalized.results import PersonalizedResults, personalized_results
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["PersonalizedModel"]
@@ -165,11 +166,5 @@ class PersonalizedModel:
         """
         found = self.frequency.fit_quietly(method)
         warn_of_doubts(self.frequency.misfit(found), found.condition)
-        return PersonalizedResults.of(
-            found,
-            self.categories,
-            self.pum.tags,
-            self._given,
-            self._others,
-            self.exact,
-        )
+        assumed = Background(self.pum.tags, self._given, self._others, self.exact)
+        return personalized_results(found, self.categories, assumed)

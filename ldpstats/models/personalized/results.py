@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -16,11 +16,14 @@ from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import BoundaryWarning, NotAvailable
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.tests import z_test
+from ldpstats.models.frequency import contrasts
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.personalized import intervals as personalized
-from ldpstats.models.personalized.intervals import Mixture, mixture
+from ldpstats.models.personalized.background import Background
+from ldpstats.models.personalized.intervals import Mixture
+from ldpstats.models.shared.fit import Part
 from ldpstats.models.shared.results import FittedResults
-from ldpstats.problems.estimates import Uncertain
+from ldpstats.models.shared.spelling import names_alpha
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,12 +31,10 @@ if TYPE_CHECKING:
 
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["PersonalizedResults"]
+__all__ = ["PersonalizedResults", "personalized_results"]
 
 Array = npt.NDArray[Any]
 
-_FORMAT, _VERSION = "ldpstats-personalized-results", 1
-_FIELDS = {"categories", "tags", "given", "others", "exact", "intermediate"}
 _INTERVALS = ("default", "wald", "wald-mle")
 # mechanisms whose reports are counted category by category: of labels one at a time, or bits
 _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
@@ -71,6 +72,17 @@ class PersonalizedResults(FittedResults):
     llf, gap : float
         Log-likelihood of the reports in nats, and its certificate: those of `intermediate`.
 
+    Methods
+    -------
+    conf_int, cov_params, summary_frame, summary, plot
+        Intervals, covariances, and all of it as a table, in print or as a figure.
+    detected, presence_pvalues, t_test, wald_test
+        Which frequencies are above zero; tests of contrasts.
+    loss_bound
+        The expected l1 error, and what an error of the background adds at most.
+    to_dict, to_json, from_dict, from_json
+        Storage; no report is in it.
+
     Examples
     --------
     >>> import ldpstats as ldp
@@ -88,65 +100,18 @@ class PersonalizedResults(FittedResults):
     """
 
     categories: pd.Index[Any]
-    tags: pd.Index[Any]
-    given: Array
-    others: npt.NDArray[np.bool_]
-    exact: bool
+    assumed: Background
     intermediate: FrequencyResults
 
-    @classmethod
-    def of(
-        cls,
-        intermediate: FrequencyResults,
-        categories: pd.Index[Any],
-        tags: pd.Index[Any],
-        given: Array,
-        others: npt.NDArray[np.bool_],
-        exact: bool,
-    ) -> PersonalizedResults:
-        """Results from those of the intermediate frequencies.
+    tags = Part["pd.Index[Any]"]("assumed", "The tags that reports may name, in order.")
+    given = Part["Array"](
+        "assumed", "Distribution behind each tag; a row of nan where there is none."
+    )
+    others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
+    exact = Part[bool]("assumed", "Whether the background is the truth.")
 
-        Parameters
-        ----------
-        intermediate : FrequencyResults
-        categories : Index, shape (k,)
-        tags : Index, shape (kappa,)
-        given : array, shape (kappa, k)
-            Distribution of the category behind each tag; a row of nan for a tag without one.
-        others : array of bool, shape (k,)
-            Categories that are not sensitive for all.
-        exact : bool
-            Whether the background is the truth.
-
-        Raises
-        ------
-        NotAvailable
-            Where a tag has to be spread over estimates that are not positive.
-        """
-
-        def through(r: Uncertain) -> Uncertain:
-            mix, V = mixture(r.estimate, given, others), r.covariance
-            return Uncertain(mix.estimate(r.estimate), None if V is None else mix.covariance(V))
-
-        r = intermediate
-        return cls(
-            fitted=through(r.fitted),
-            linear=through(r.linear),
-            method=r.method,
-            cov_type=r.cov_type,
-            nobs=r.nobs,
-            llf=r.llf,
-            gap=r.gap,
-            n_iter=r.n_iter,
-            converged=r.converged,
-            message=r.message,
-            categories=categories,
-            tags=tags,
-            given=given,
-            others=others,
-            exact=exact,
-            intermediate=r,
-        )
+    _format = "ldpstats-personalized-results"
+    _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
 
     def __repr__(self) -> str:
         tags = ", ".join(f"{tag} ({case})" for tag, case in self.case.items())
@@ -160,40 +125,17 @@ class PersonalizedResults(FittedResults):
         return self.categories
 
     @property
-    def sources(self) -> tuple[str, ...]:
-        """The common mechanisms of the reports, in words."""
-        return self.intermediate.sources
-
-    @property
-    def settings(self) -> str:
-        """What of the estimator its name does not say."""
-        return self.intermediate.settings
-
-    @property
-    def n_missing(self) -> int:
-        """Respondents who gave no answer."""
-        return self.intermediate.n_missing
-
-    @property
-    def epsilon(self) -> float:
-        """Privacy of a report, in nats; the largest of several mechanisms."""
-        return self.intermediate.epsilon
-
-    @property
     def case(self) -> pd.Series[Any]:
         """What is known of the distribution behind each tag: "none", "given" or "exact"."""
         known = "exact" if self.exact else "given"
-        cases = ["none" if np.isnan(row).any() else known for row in self.given]
+        cases = ["none" if lacking else known for lacking in self.assumed.is_lacking]
         return pd.Series(cases, index=self.tags, name="case")
 
     @cached_property
     def _mixtures(self) -> tuple[Mixture, Mixture]:
         """At the estimate that was asked for, and at the linear one."""
         r = self.intermediate
-        fitted, linear = (
-            mixture(which.estimate, self.given, self.others) for which in (r.fitted, r.linear)
-        )
-        return fitted, linear
+        return self.assumed.mixture(r.fitted.estimate), self.assumed.mixture(r.linear.estimate)
 
     @property
     def background(self) -> pd.DataFrame:
@@ -216,7 +158,7 @@ class PersonalizedResults(FittedResults):
         -----
         The paper prints the second part without the absolute value, with which it fails where the
         estimate of a bot is negative. It is the worst case over all backgrounds; what it really is
-        no report can show. `utility.personalized_bound` has it for known truth.
+        no report can show. `planning.personalized_bound` has it for known truth.
 
         Examples
         --------
@@ -236,6 +178,7 @@ class PersonalizedResults(FittedResults):
 
     # -- intervals -------------------------------------------------------------------------
 
+    @names_alpha
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
@@ -276,7 +219,7 @@ class PersonalizedResults(FittedResults):
                     "method='wald-mle' with an estimate of zero: its coverage is not the nominal "
                     "one on the boundary; the default interval keeps its coverage",
                     BoundaryWarning,
-                    stacklevel=2,
+                    stacklevel=3,
                 )
             which = self.linear if method == "wald" else self.fitted
             if which.covariance is None:
@@ -299,7 +242,7 @@ class PersonalizedResults(FittedResults):
 
         None where p is no linear function of these, as bots without a background are spread.
         """
-        if np.isnan(self.given).any():
+        if self.assumed.is_lacking.any():
             return None
         mix = self._mixtures[1]
         out = (R @ mix.loads) @ mix.rows
@@ -307,12 +250,12 @@ class PersonalizedResults(FittedResults):
         return np.asarray(out)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        given = self._intermediate_contrasts(row[None])
-        return None if given is None else self.intermediate._contrast_law(given[0])
+        given, r = self._intermediate_contrasts(row[None]), self.intermediate
+        return None if given is None else contrasts.contrast_law(r.linear, r.laws, given[0])
 
     def _null_covariance(self, R: Array, gap: Array) -> Array | None:
-        given = self._intermediate_contrasts(R)
-        return None if given is None else self.intermediate._null_covariance(given, gap)
+        given, r = self._intermediate_contrasts(R), self.intermediate
+        return None if given is None else contrasts.null_covariance(r.linear, r.laws, given, gap)
 
     @property
     def pvalues(self) -> pd.Series[float]:
@@ -387,6 +330,7 @@ class PersonalizedResults(FittedResults):
 
     # -- presentation ----------------------------------------------------------------------
 
+    @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
 
@@ -400,6 +344,7 @@ class PersonalizedResults(FittedResults):
         frame["presence_pvalue"] = self.presence_pvalues()
         return frame
 
+    @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
@@ -420,8 +365,19 @@ class PersonalizedResults(FittedResults):
         """
         from ldpstats.models.personalized.summary import personalized_summary
 
-        return personalized_summary(self, level(alpha), positive_integer("max_rows", max_rows))
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        table = personalized_summary(
+            self.fit,
+            self.intermediate,
+            frame=self.summary_frame(alpha),
+            case=self.case,
+            bound=self.loss_bound(),
+            alpha=alpha,
+            max_rows=max_rows,
+        )
+        return table.layout()
 
+    @names_alpha
     def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
         """Draw the estimates with their intervals, and the truth where the caller has it.
 
@@ -440,33 +396,45 @@ class PersonalizedResults(FittedResults):
         """
         from ldpstats.models.frequency.plots import plot_frequencies
 
-        return plot_frequencies(self, ax, level(alpha), truth)
+        alpha = level(alpha)
+        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """The results as plain JSON types; no report is in them."""
+    def _stored(self) -> dict[str, Any]:
+        given = zip(self.assumed.given.tolist(), self.assumed.is_lacking, strict=True)
         return {
-            "format": _FORMAT,
-            "version": _VERSION,
             "categories": labels_to_json(self.categories),
             "tags": self.tags.tolist(),
-            "given": [None if np.isnan(row).any() else row.tolist() for row in self.given],
-            "others": self.others.tolist(),
+            "given": [None if lacking else row for row, lacking in given],
+            "others": self.assumed.others.tolist(),
             "exact": self.exact,
             "intermediate": self.intermediate.to_dict(),
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> PersonalizedResults:
-        d = cls._checked(document, _FORMAT, _VERSION, _FIELDS)
+        d = document
         categories = labels_from_json("categories", d["categories"])
         none = [np.nan] * len(categories)
-        return cls.of(
-            FrequencyResults.from_dict(d["intermediate"]),
-            categories,
+        assumed = Background(
             labels_from_json("tags", d["tags"]),
             np.array([none if row is None else row for row in d["given"]], dtype=np.float64),
             np.array(d["others"], dtype=bool),
             d["exact"],
         )
+        return personalized_results(
+            FrequencyResults.from_dict(d["intermediate"]), categories, assumed
+        )
+
+
+def personalized_results(
+    intermediate: FrequencyResults, categories: pd.Index[Any], assumed: Background
+) -> PersonalizedResults:
+    """Results from those of the intermediate frequencies (MK19 eq. 21).
+
+    `NotAvailable` where a tag has to be spread over estimates that are not positive.
+    """
+    fit = intermediate.fit
+    fit = replace(fit, fitted=assumed.through(fit.fitted), linear=assumed.through(fit.linear))
+    return PersonalizedResults(fit, categories, assumed, intermediate)

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of, positive_integer
+from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
+from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit, Part
 from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.models.shared.storage import Stored
 from ldpstats.problems.estimates import Uncertain
-from ldpstats.problems.problem import nats_to_gain
 
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
@@ -28,31 +28,34 @@ __all__ = ["FittedResults"]
 
 Array = npt.NDArray[Any]
 
-_WITHOUT_ERRORS = {
-    "none (constrained)": "a constrained estimate has no standard errors",
-    "none (too large)": "standard errors of so many frequencies at once were not computed",
-    "none (singular information)": "the reports leave the estimate without standard errors",
-}
-
 
 @dataclass(frozen=True, eq=False)
-class FittedResults(ABC):
+class FittedResults(Stored, ABC):
     """Estimated frequencies and their uncertainty.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
     unconstrained estimate (`linear_params`, `linear_cov`) whatever the estimator was.
     """
 
-    fitted: Uncertain
-    linear: Uncertain
-    method: str
-    cov_type: str
-    nobs: int
-    llf: float
-    gap: float
-    n_iter: int
-    converged: bool
-    message: str
+    fit: Fit
+
+    fitted = Part[Uncertain]("fit", "The estimate that was asked for, with its covariance.")
+    linear = Part[Uncertain]("fit", "The unconstrained estimate, with its covariance.")
+    method = Part[str]("fit", "Name of the estimator.")
+    settings = Part[str]("fit", "What of the estimator its name does not say.")
+    cov_type = Part[str]("fit", "What the covariance of `params` rests on.")
+    nobs = Part[int]("fit", "Number of reports, or of respondents where each makes several.")
+    n_missing = Part[int]("fit", "Respondents who gave no answer.")
+    epsilon = Part[float]("fit", "Privacy of a respondent's reports, in nats; the largest.")
+    sources = Part[tuple[str, ...]]("fit", "The mechanisms of the reports, in words.")
+    llf = Part[float]("fit", "Log-likelihood at `params`, in nats; nan where it is not known.")
+    gap = Part[float]("fit", "`gap_nats` of one report.")
+    gap_nats = Part[float]("fit", "Bound, in nats, of the log-likelihood that any p could gain.")
+    n_iter = Part[int]("fit", "Iterations of the estimator.")
+    converged = Part[bool]("fit", "Whether the estimator reached its certificate.")
+    message = Part[str]("fit", "How the estimator ended.")
+    is_maximum = Part[bool]("fit", "Whether `params` maximise the likelihood, with a certificate.")
+    on_boundary = Part[bool]("fit", "Whether some estimated frequency is zero.")
 
     @property
     @abstractmethod
@@ -83,15 +86,8 @@ class FittedResults(ABC):
         self._warn_of_no_errors()
         return self._series(self.fitted.bse(), "bse")
 
-    @property
-    def without_errors(self) -> str:
-        """Why `params` have no standard errors, in words; "" where they have."""
-        if self.fitted.has_errors:
-            return ""
-        return _WITHOUT_ERRORS.get(self.cov_type, "no covariance of params was computed")
-
     def _warn_of_no_errors(self) -> None:
-        if words := self.without_errors:
+        if words := self.fit.without_errors:
             if self.linear.has_errors:
                 words += ": linear_bse are those of linear_params"
             warnings.warn(words, LDPWarning, stacklevel=3)
@@ -105,28 +101,13 @@ class FittedResults(ABC):
     def linear_bse(self) -> pd.Series[float]:
         """Standard errors of `linear_params`; nan, with an `LDPWarning`, where there are none."""
         if not self.linear.has_errors:
-            warnings.warn(_WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
+            warnings.warn(WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
         return self._series(self.linear.bse(), "linear_bse")
 
     @property
     def linear_cov(self) -> pd.DataFrame:
         """Covariance matrix of `linear_params`, of the selected candidates where some were."""
         return self._frame(self.linear.known().matrix(), self.linear.places)
-
-    @property
-    def gap_nats(self) -> float:
-        """Bound, in nats, of the log-likelihood that any other p could gain; rounding included."""
-        return nats_to_gain(self.nobs, self.gap)
-
-    @property
-    def is_maximum(self) -> bool:
-        """Whether `params` maximise the likelihood, and have a certificate for it."""
-        return not np.isnan(self.gap)
-
-    @property
-    def on_boundary(self) -> bool:
-        """Whether some estimated frequency is zero."""
-        return bool(np.any(self.fitted.estimate <= 0.0))
 
     def _frame(self, matrix: Array, at: Any = slice(None)) -> pd.DataFrame:
         return pd.DataFrame(matrix, index=self.index[at], columns=self.index[at])
@@ -153,7 +134,7 @@ class FittedResults(ABC):
             return self.linear_cov
         if self.fitted.covariance is None:
             raise NotAvailable(
-                f"{self.without_errors}: use linear_cov, which belongs to linear_params"
+                f"{self.fit.without_errors}: use linear_cov, which belongs to linear_params"
             )
         matrix = self.fitted.covariance.matrix()
         if cov_type == "fpe16" and self.cov_type != "fpe16":
@@ -280,63 +261,3 @@ class FittedResults(ABC):
                 "upper": bounds["upper"],
             }
         )
-
-    # -- storage ---------------------------------------------------------------------------
-
-    @staticmethod
-    def _checked(document: object, form: str, version: int, fields: set[str]) -> dict[str, Any]:
-        """What `to_dict` wrote, after a check of its head and of the names of its fields."""
-        d = document
-        head = (d.get("format"), d.get("version")) if isinstance(d, dict) else ()
-        if not isinstance(d, dict) or repr(head) != repr((form, version)):
-            raise InvalidArgument(
-                "document", document, f'must have "format": "{form}", "version": {version}'
-            )
-        if lacking := fields - set(d):
-            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
-        return d
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The results as plain JSON types; no report is in them."""
-
-    @classmethod
-    @abstractmethod
-    def _restored(cls, document: dict[str, Any]) -> Self:
-        """Inverse of `to_dict`; what is damaged in a document may raise any error."""
-
-    @classmethod
-    def from_dict(cls, document: dict[str, Any]) -> Self:
-        """Read what `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidArgument
-            For another document, one of another version, and a damaged one.
-        """
-        try:
-            with np.errstate(all="ignore"):
-                results = cls._restored(document)
-                repr(results)  # what it is made of is there
-        except InvalidArgument:
-            raise
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            why = " ".join(f"{type(error).__name__}: {error}".split())
-            what = document.get("format")
-            raise InvalidArgument("document", what, f"is damaged ({why})") from error
-        positive_integer("nobs", results.nobs, 0)
-        positive_integer("n_missing", getattr(results, "n_missing", 0), 0)
-        return results
-
-    def to_json(self) -> str:
-        """The results as JSON text."""
-        return json.dumps(self.to_dict(), allow_nan=False)
-
-    @classmethod
-    def from_json(cls, text: str) -> Self:
-        """Read what `to_json` wrote."""
-        try:
-            document = json.loads(text)
-        except (json.JSONDecodeError, TypeError) as error:
-            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
-        return cls.from_dict(document)

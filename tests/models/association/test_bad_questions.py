@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from shared.association_reports import WORDS, YES, U, X, Y, Z, fitted, rng, two
+from shared.association_reports import WORDS, YES, B, U, X, Y, Z, fitted, rng, two
 from shared.bad_values import Refusal, refuses, said
 
 import ldpstats as ldp

@@ -113,7 +113,7 @@ def test_only_what_the_filter_keeps_is_tested() -> None:
         results = ldp.DictionaryModel(reports, keep=keep).fit()
         assert set(results.params.index) == {"hermit", "hebbed"}
         assert all(text.startswith("h") for text in results.candidates_frame.index)
-        assert f"{results.n_excluded} strings were not what" in str(results.summary())
+        assert f"the filter excluded {results.n_excluded} strings" in str(results.summary())
     # an expression must match the whole string
     assert ldp.DictionaryModel(reports, keep="h").fit().n_tested == 0
     assert set(ldp.DictionaryModel(reports, keep="...").fit().params.index) == {"red"}
@@ -173,7 +173,7 @@ def test_few_respondents_are_no_error(mechanism: str, n: int) -> None:
     rng = np.random.default_rng(1)
     results = ldp.DictionaryModel(survey.privatize(["abcade"] * n, rng)).fit(max_candidates=20)
     text = str(results.summary())
-    assert results.nobs == n and ("TOO FEW RESPONDENTS" in text or "NOTHING TESTED" in text)
+    assert results.nobs == n and ("too few respondents" in text or "nothing was tested" in text)
     assert ldp.DictionaryResults.from_json(results.to_json()).nobs == n
 
 
@@ -358,7 +358,7 @@ def test_no_string_is_tested() -> None:
     reports = survey.privatize(rng.choice(["abcade", "eedabc"], 500), rng)
     results = ldp.DictionaryModel(reports).fit(false_grams=1e-9)
     assert results.n_tested == 0 and results.grams.empty and results.candidates_frame.empty
-    assert "TOO FEW RESPONDENTS" in str(results.summary())
+    assert "WARNING: too few respondents" in str(results.summary())
     assert results.detectable_at().isna().all()
     same(results, ldp.DictionaryResults.from_json(results.to_json()))
 

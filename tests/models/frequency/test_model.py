@@ -166,7 +166,7 @@ def test_sources_that_disagree_are_noticed() -> None:
         results = ldp.FrequencyModel([a, b]).fit()
     fit = results.goodness_of_fit
     assert fit is not None and fit.pvalue < 1e-6
-    assert "DOUBTFUL" in results.summary().as_text()
+    assert "WARNING: the reports contradict" in results.summary().as_text()
 
 
 def test_reports_of_another_channel_are_noticed() -> None:

@@ -43,15 +43,15 @@ NOISE_ONLY = "allow for the noise of the reports only, not for an error of the b
 
 def test_summaries_say_what_is_assumed() -> None:
     texts = {case: fit("urr", case, n=4000).summary().as_text() for case in CASES}
-    assert "The background is taken to be exact." in texts["exact"]
+    assert "The background is assumed to be exact." in texts["exact"]
     assert NOISE_ONLY not in texts["exact"] and "at worst" not in texts["exact"]
     for case in ("none", "mixed", "given"):
         assert NOISE_ONLY in texts[case]
         assert re.search(r"an error of the background: \d\.\d+ at worst", texts[case])
-    assert "NO BACKGROUND of home, work: such reports were discarded" in texts["none"]
-    assert "NO BACKGROUND of home: such reports were discarded" in texts["mixed"]
-    assert "BACKGROUND of work: taken as it was given" in texts["mixed"]
-    assert "BACKGROUND of home, work: taken as it was given" in texts["given"]
+    assert "no background is given for home, work: these reports were discarded" in texts["none"]
+    assert "no background is given for home: these reports were discarded" in texts["mixed"]
+    assert "the background of work was used as given" in texts["mixed"]
+    assert "the background of home, work was used as given" in texts["given"]
     assert "discarded" not in texts["given"]
     for text in texts.values():
         assert "Frequencies behind a personalised mechanism" in text

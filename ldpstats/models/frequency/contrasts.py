@@ -1,0 +1,74 @@
+"""Laws of contrasts of frequencies under a null hypothesis, where that of the reports is known."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.models.frequency.record import Laws
+from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain
+
+if TYPE_CHECKING:
+    from ldpstats.models.shared.contrasts import ContrastLaw
+
+__all__ = ["contrast_law", "null_covariance"]
+
+Array = npt.NDArray[Any]
+
+
+def contrast_law(linear: Uncertain, laws: Laws, row: Array) -> ContrastLaw | None:
+    """The law of the contrast `row`, shape (k,); None where it is not known."""
+    from ldpstats.models.shared.contrasts import ContrastLaw
+
+    span, entries = (float(row.min()), float(row.max())), np.flatnonzero(row)
+    if laws.law is not None and linear.at is None:
+        return ContrastLaw(partial(_moved_law, linear, laws.law, row), *span)
+    if laws.tally is not None and entries.size == 1:
+        places = np.arange(linear.estimate.size)[linear.places]
+        place = np.searchsorted(places, entries[0])
+        p = np.clip(linear.estimate[linear.places], 0.0, 1.0)
+        return ContrastLaw(partial(_tally_law, laws.tally, p, row[entries[0]], place), *span)
+    return None
+
+
+def null_covariance(linear: Uncertain, laws: Laws, R: Array, gap: Array) -> Array | None:
+    """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise."""
+    if linear.at is not None:
+        return None
+    change = _restriction(linear, R, gap)
+    if laws.law is not None:
+        return laws.law.moved(change).covariance(R)
+    if laws.tally is None or not laws.tally.everywhere:
+        return None
+    inside = np.clip(linear.estimate, 0.0, 1.0)
+    there, here = (laws.tally.law(p)[0] for p in (inside + change, inside))
+    return np.asarray(linear.known().transform(R) + (R * (there**2 - here**2)) @ R.T)
+
+
+def _moved_law(linear: Uncertain, law: ReportLaw, row: Array, value: Array) -> tuple[Array, Array]:
+    """Standard error and skewness of a contrast if it is `value`, from the law of reports."""
+    R = row[None]
+    moved = law.moved(_restriction(linear, R, R @ linear.estimate - value))
+    variance = np.diagonal(moved.covariance(R))
+    cumulant = moved.third_cumulants(R)
+    return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5
+
+
+def _tally_law(
+    tally: Tallies, inside: Array, factor: float, place: int, value: Array
+) -> tuple[Array, Array]:
+    """The same of a multiple of one frequency, from its tally, the others as in `inside`."""
+    p = inside.copy()
+    p[place] = value[0] / factor
+    se, skewness, _ = tally.law(p)
+    return abs(factor) * se[[place]], np.sign(factor) * skewness[[place]]
+
+
+def _restriction(linear: Uncertain, R: Array, gap: Array) -> Array:
+    """What takes the estimate, whose contrasts R are off by `gap`, to the null: shape (k,)."""
+    V = linear.known()
+    weights = np.linalg.lstsq(V.transform(R), gap, rcond=None)[0]
+    return np.asarray(-V.times(R.T @ weights))

@@ -1,0 +1,66 @@
+"""The records that results of one variable hold beside the fit itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.inference.tests import TestResult
+from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Unexplained
+
+__all__ = ["Checks", "Laws"]
+
+_COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
+_SUSPECT = 0.01  # p-value of the goodness of fit below which a list is taken to be incomplete
+
+
+@dataclass(frozen=True, eq=False)
+class Laws:
+    """What is known of the law of the linear estimate, beside its covariance.
+
+    `exact` are binomial counts of categories; `tally` gives variance and skewness of each frequency
+    as it varies, `law` those of contrasts; each is None where it is not known. `linear_method` is
+    how the estimate was computed: "inversion" of equations, or "one step" of the likelihood.
+    """
+
+    exact: ExactForm | None = None
+    tally: Tallies | None = None
+    law: ReportLaw | None = None
+    linear_method: str = "inversion"
+
+    def counted(self, k: int) -> npt.NDArray[np.bool_]:
+        """Categories, shape (k,), whose default interval and tests rest on a binomial count."""
+        if self.exact is None or self.linear_method != "inversion":
+            return np.zeros(k, dtype=bool)
+        return self.exact.known
+
+
+@dataclass(frozen=True, eq=False)
+class Checks:
+    """What speaks against a fit: misfit, answers that are not listed, an ill-conditioned channel.
+
+    `caution` says in words why tests of an incomplete list may not keep their level.
+    """
+
+    goodness_of_fit: TestResult | None = None
+    unexplained: Unexplained | None = None
+    dispersion: float = 1.0
+    condition: float = 1.0
+    caution: str = ""
+
+    def assume_complete(self, method: str) -> bool:
+        """Whether an estimate assumes that there are no answers but the candidates."""
+        return self.unexplained is not None and method in _COMPLETE
+
+    def contradict(self, method: str) -> bool:
+        """Whether an estimate assumes that, and the reports contradict it.
+
+        They do where the unexplained share exceeds two standard errors, or the goodness of fit is
+        below .01.
+        """
+        share, fit = self.unexplained, self.goodness_of_fit
+        if share is None or not self.assume_complete(method):
+            return False
+        return share.estimate > 2.0 * share.bse or (fit is not None and fit.pvalue < _SUSPECT)

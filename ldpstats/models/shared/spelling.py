@@ -1,0 +1,31 @@
+"""Arguments that other packages call by another name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["names_alpha"]
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
+    """A method that answers ``level=.95`` with the spelling that it has here: ``alpha=0.05``."""
+
+    @wraps(method)
+    def spelled(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in ("level", "conf_level", "confidence", "confidence_level"):
+            if name in kwargs:
+                level, alpha = kwargs[name], 0.05
+                if isinstance(level, int | float) and 0.0 < level < 1.0:
+                    alpha = round(1.0 - float(level), 12)
+                remedy = f"is called alpha, one minus the level: pass alpha={alpha:g}"
+                raise InvalidArgument(name, level, remedy)
+        return method(*args, **kwargs)
+
+    return spelled

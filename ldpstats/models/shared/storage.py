@@ -1,0 +1,110 @@
+"""Results as JSON documents: what all kinds of results write and check alike."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["Stored", "maybe_from_dict", "maybe_to_dict", "record"]
+
+T = TypeVar("T")
+
+
+def maybe_to_dict(part: Any) -> dict[str, Any] | None:
+    """``part.to_dict()``, or None where there is no such part."""
+    return None if part is None else part.to_dict()
+
+
+def maybe_from_dict(kind: Any, document: Any) -> Any:
+    """Inverse of `maybe_to_dict`, for parts of a kind."""
+    return None if document is None else kind.from_dict(document)
+
+
+def record(kind: type[T], given: Mapping[str, Any]) -> T:
+    """A record whose fields are among those given."""
+    names = [field.name for field in fields(kind)]  # type: ignore[arg-type]  # a dataclass
+    return kind(**{name: given[name] for name in names if name in given})
+
+
+class Stored(ABC):
+    """What is written as a JSON document, and read again.
+
+    A class names its document by `_format`, and the fields that it must have by `_required`.
+    """
+
+    _format: ClassVar[str]
+    _version: ClassVar[int] = 1
+    _required: ClassVar[frozenset[str]]
+
+    @abstractmethod
+    def _stored(self) -> dict[str, Any]:
+        """The fields as plain JSON types."""
+
+    @classmethod
+    @abstractmethod
+    def _restored(cls, document: dict[str, Any]) -> Self:
+        """Inverse of `_stored`; what is damaged in a document may raise any error."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The results as plain JSON types; no report is in them."""
+        return {"format": self._format, "version": self._version} | self._stored()
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        """Read what `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, one of another version, and a damaged one.
+        """
+        cls._check(document)
+        try:
+            with np.errstate(all="ignore"):
+                results = cls._restored(document)
+                repr(results)  # what it is made of is there
+        except InvalidArgument:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            why = " ".join(f"{type(error).__name__}: {error}".split())
+            what = document.get("format")
+            raise InvalidArgument("document", what, f"is damaged ({why})") from error
+        for name in ("nobs", "n_missing"):
+            positive_integer(name, getattr(results, name), 0)
+        return results
+
+    @classmethod
+    def _check(cls, document: object) -> None:
+        """Refuse a document with another head, or that lacks a field."""
+        head: tuple[Any, ...] = ()
+        if isinstance(document, dict):
+            head = document.get("format"), document.get("version")
+        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
+            raise InvalidArgument(
+                "document",
+                document,
+                f'must have "format": "{cls._format}", "version": {cls._version}',
+            )
+        if lacking := cls._required - set(document):
+            raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
+
+    def to_json(self) -> str:
+        """The results as JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what `to_json` wrote."""
+        try:
+            document = json.loads(text)
+        except (json.JSONDecodeError, TypeError) as error:
+            raise InvalidArgument("text", text, f"is not JSON ({error})") from None
+        return cls.from_dict(document)

@@ -1,0 +1,146 @@
+"""Files that keep a client's secret and cohort."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from shared.races import in_forks, race
+
+import ldpstats as ldp
+
+# p = 0 and q = 1: every report is the permanent response itself
+BARE = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=64, f=0.5, p=0.0, q=1.0)
+KRR = ldp.KRR(("yes", "no", "perhaps"), epsilon=1.0)
+
+
+def test_a_state_holds_the_secret_and_the_cohort_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    client = BARE.client(state=path)
+    before = path.read_bytes()
+    for answer in ("an answer", "another"):
+        client.report(answer)
+    assert path.read_bytes() == before
+    document = json.loads(before)
+    assert set(document) == {"format", "version", "fingerprint", "cohort", "secret"}
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert os.listdir(tmp_path) == ["state"]
+    assert document == client.to_dict() and client.to_dict()["secret"] not in repr(client)
+    with_list = ldp.RAPPOR(6, 2, 2, f=0.5, p=0.2, q=0.8, alphabet=("a", "b"))
+    with_list.client(state=tmp_path / "listed").report("a")
+    assert set(json.loads((tmp_path / "listed").read_bytes())) == set(document)
+
+
+def test_state_files_that_cannot_be_used_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "state"
+    good = BARE.client(state=path).to_dict()
+    old = {
+        "format": "ldpstats-rappor-client",
+        "version": 1,
+        "fingerprint": BARE.fingerprint,
+        "cohort": 3,
+        "permanent": {"0123456789abcdef": "ffff"},
+    }
+    broken = [
+        (json.dumps(old), "0.1.0.*remove it"),
+        ("", "is empty"),
+        ("{", "damaged"),
+        (json.dumps(good) + "\nx", "damaged"),
+        (json.dumps([good]), "damaged"),
+        (json.dumps(good | {"version": 3}), "version"),
+        (json.dumps(good | {"version": True}), "version"),
+        (json.dumps(good | {"cohort": 64}), "cohort"),
+        (json.dumps(good | {"cohort": True}), "cohort"),
+        (json.dumps(good | {"secret": "ab"}), "secret"),
+        (json.dumps(good | {"secret": ["ab"]}), "secret"),
+        (json.dumps(good | {"secret": None}), "secret"),
+    ]
+    for text, message in broken:
+        path.write_text(text if text.endswith("x") or not text else text + "\n")
+        with pytest.raises(ldp.LDPError, match=message) as found:
+            BARE.client(state=path)
+        assert good["secret"] not in str(found.value)
+    path.write_text(json.dumps(good) + "\n")
+    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
+        ldp.RAPPOR(16, 2, 64, f=0.4, p=0.0, q=1.0).client(state=path)
+    with pytest.raises(ldp.InvalidArgument, match="another client"):
+        KRR.client(state=path)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    missing = tmp_path / "no" / "state"
+    for where in (tmp_path, tmp_path / "pipe", tmp_path / "dangling", missing, 3, "", "a\0b"):
+        with pytest.raises(ldp.InvalidArgument, match="state"):
+            BARE.client(state=where)  # type: ignore[arg-type]
+    arrays = [good | {name: np.arange(2)} for name in good]
+    for document in (None, {}, [good], np.arange(3), *arrays, "x", old):
+        with pytest.raises(ldp.LDPError):
+            ldp.RAPPORClient.from_dict(document, BARE)  # type: ignore[arg-type]
+    with pytest.raises(ldp.InvalidArgument, match="mechanism"):
+        ldp.RAPPORClient.from_dict(good, KRR)
+    for secret in ("x" * 32, b"short", bytes(33), 5):
+        with pytest.raises(ldp.InvalidArgument, match=r"secret=\(not shown\)"):
+            BARE.client(secret=secret)  # type: ignore[arg-type]
+    with pytest.raises(ldp.InvalidArgument, match="state"):
+        BARE.client(secret=bytes(32), state=path)
+
+
+def test_many_that_make_one_state_at_once_share_it(tmp_path: Path, hasty: None) -> None:
+    for i in range(20):
+        path = tmp_path / f"state {i}"
+        assert len(set(race(lambda p=path: BARE.client(state=p).report("a")))) == 1  # type: ignore[misc]
+        path.unlink()
+        assert len(set(in_forks(lambda p=path: BARE.client(state=p).report("a")))) == 1  # type: ignore[misc]
+        assert os.listdir(tmp_path) == [f"state {i}"]
+        path.unlink()
+
+
+def test_a_file_system_without_links(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, hasty: None
+) -> None:
+    def refused(*names: object) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refused)
+    for i in range(60):
+        path = tmp_path / f"state {i}"
+        results = race(lambda p=path: BARE.client(state=p).report("a"), 6)  # type: ignore[misc]
+        assert len(set(map(str, results))) == 1
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+_REPORTER = """
+import sys, ldpstats as ldp
+print("ready", flush=True)
+client = ldp.RAPPOR(16, 2, 64, f=0.5, p=0.0, q=1.0).client(state=sys.argv[1])
+while True:
+    print(client.report("an answer"), flush=True)
+"""
+
+
+@pytest.mark.slow
+def test_a_kill_at_any_moment_leaves_one_permanent_response(
+    tmp_path: Path, attempts: Callable[[int], int]
+) -> None:
+    rng = np.random.default_rng(3)
+    for i in range(attempts(50)):
+        path, seen = tmp_path / f"state {i}", set()
+        for _ in range(3):
+            with subprocess.Popen(
+                [sys.executable, "-c", _REPORTER, str(path)], stdout=subprocess.PIPE, text=True
+            ) as process:
+                assert process.stdout is not None
+                assert process.stdout.readline() == "ready\n"
+                timer = threading.Timer(0.02 * rng.random(), process.send_signal, [signal.SIGKILL])
+                timer.start()
+                lines = process.stdout.read().split("\n")[:-1]  # the last may be cut
+            seen |= set(lines)
+        seen.add(BARE.client(state=path).report("an answer"))
+        assert len(seen) == 1

@@ -1,0 +1,16 @@
+"""Fixtures of the tests of estimators."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+
+Array = npt.NDArray[Any]
+
+
+@pytest.fixture(params=range(4))
+def counts(request: pytest.FixtureRequest) -> Array:
+    return np.random.default_rng(request.param).multinomial(400, 0.7 ** np.arange(6) / 2.94117)

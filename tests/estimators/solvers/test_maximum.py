@@ -1,0 +1,355 @@
+"""The maximisers of a likelihood, against each other, enumeration and general convex solvers."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import numpy.typing as npt
+import pytest
+from shared.likelihoods import krr, krr_counts, step_left, truths, unary
+
+from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotAvailable
+from ldpstats.estimators import EM, MLE, CvxpyMLE
+from ldpstats.estimators import constraints as cons
+from ldpstats.estimators.mle import maximise
+from ldpstats.estimators.solvers.ascent import LAST_STEP, STEP, certified_gap, line_search
+from ldpstats.estimators.solvers.newton import newton
+from ldpstats.estimators.solvers.proximal import DiagonalModel, proximal_newton
+from ldpstats.kernels.bits import bit_mix, bit_sums
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.base import DenseRows, Rows, UniformRows
+from ldpstats.problems.rows.combined import FixedEntry, StackedRows
+from ldpstats.problems.rows.unary import PackedRows, UnaryRows
+from ldpstats.problems.simplex import water_filling
+
+Array = npt.NDArray[Any]
+
+
+# ---- water-filling, and the agreement of all solvers on k-RR
+
+
+@pytest.mark.parametrize("k", [2, 3, 20, 300, 2000])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0, 10.0])
+def test_water_filling_is_certified(k: int, epsilon: float) -> None:
+    for p, n in itertools.product(truths(k).values(), (1, 100, 10**5, 10**9)):
+        problem = krr(krr_counts(k, epsilon, p, n), epsilon)
+        solution = MLE().solve(problem)
+        assert problem.gap(solution.p) <= 1e-12 and solution.gap <= 1e-12
+        assert solution.n_iter == 0 and abs(solution.p.sum() - 1) < 1e-12
+
+
+def test_water_filling_is_inversion_in_the_interior() -> None:
+    c, e = np.array([40, 35, 25]), np.exp(1.0)
+    p = water_filling(c, a=(e - 1) / (e + 2), b=1 / (e + 2))
+    np.testing.assert_allclose(p, (e + 2) / (e - 1) * c / 100 - 1 / (e - 1), atol=1e-15)
+
+
+def test_water_filling_of_a_million_categories() -> None:
+    k = 10**6
+    problem = krr(krr_counts(k, 3.0, truths(k)["zipf"], 10**8), 3.0)
+    assert MLE().solve(problem).gap <= 1e-12
+
+
+@pytest.mark.parametrize(("a", "counts"), [(0.0, [1, 2]), (-0.2, [1, 2]), (0.5, [0, 0])])
+def test_water_filling_refuses(a: float, counts: list[int]) -> None:
+    with pytest.raises(InvalidArgument):
+        water_filling(np.array(counts), a=a, b=0.3)
+
+
+def em_is_asked(k: int, epsilon: float) -> bool:
+    return bool(np.expm1(epsilon) ** 2 >= 0.01 * k * np.exp(epsilon))
+
+
+def check_agreement(k: int, epsilon: float, n: int, cvxpy_too: bool) -> None:
+    b = 1.0 / (np.exp(epsilon) + k - 1)
+    a = np.expm1(epsilon) * b
+    for name, p in truths(k).items():
+        c = krr_counts(k, epsilon, p, n)
+        problem = krr(c, epsilon)
+        best = MLE().solve(problem).p
+        m = a * best + b
+        tolerance = np.maximum(1e-6, 1e-3 * np.sqrt(m * (1 - m) / n) / a)
+        seen = c > 0
+        W, counts = problem.W.select(seen), c[seen].astype(float)
+        start, goal = np.full(k, 1.0 / k), max(1e-3 / n, 1e-13)
+        found = {"proximal": proximal_newton(W, counts, start, goal, max_step=STEP)}
+        if k <= 300:
+            found["newton"] = newton(DenseRows(W.dense()), counts, goal, max_step=LAST_STEP)
+        if em_is_asked(k, epsilon):
+            assert EM(tol=1e-9).solve(problem).gap <= 1e-9
+            if n <= 10**6:  # beyond, 1e-3 nats is less than EM attains in reasonable time
+                found["em"] = EM().solve(problem)  # type: ignore[assignment]
+        if cvxpy_too:
+            found["cvxpy"] = CvxpyMLE().solve(problem)  # type: ignore[assignment]
+        for how, other in found.items():
+            assert other.converged and problem.gap_nats(other.p) <= 1.1e-3, (name, how)
+            assert np.all(np.abs(other.p - best) <= tolerance), (name, how)
+
+
+@pytest.mark.parametrize("k", [2, 5, 40])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 5.0])
+def test_all_solvers_agree_on_krr(k: int, epsilon: float) -> None:
+    check_agreement(k, epsilon, 10**4, cvxpy_too=True)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("k", [2, 3, 10, 64, 65, 300, 2000])
+@pytest.mark.parametrize("epsilon", [0.1, 0.3, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0])
+@pytest.mark.parametrize("n", [100, 10**4, 10**6, 10**9])
+def test_all_solvers_agree_on_the_full_grid(k: int, epsilon: float, n: int) -> None:
+    check_agreement(k, epsilon, n, cvxpy_too=True)
+
+
+def test_cvxpy_is_polished_where_its_own_answer_is_wrong() -> None:
+    problem = krr(krr_counts(2, 0.1, np.array([0.7, 0.3]), 10**9), 0.1)
+    solution = CvxpyMLE().solve(problem)
+    assert "polished" in solution.message
+    before = float(solution.message.split("gap ")[1].split(";")[0])
+    assert before * 10**9 > 1e-3  # its "optimal" would not have been good enough
+    np.testing.assert_allclose(solution.p, MLE().solve(problem).p, atol=1e-6)
+
+
+# ---- unary reports
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 2.0, 5.0])
+def test_unary_likelihood_against_all_patterns(epsilon: float) -> None:
+    theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
+    patterns = np.array(list(itertools.product([0, 1], repeat=3)))
+    inner = np.where(np.eye(3)[:, None, :] > 0, theta, 1 - theta)  # P(bit j = 1 | x)
+    Q = np.prod(np.where(patterns[None] == 1, inner, 1 - inner), axis=2)  # (3, 8)
+    np.testing.assert_allclose(Q.sum(axis=1), 1, rtol=1e-14)
+    c = np.random.default_rng(4).multinomial(500, np.array([0.8, 0.2, 0.0]) @ Q)
+    rows = UnaryRows(np.packbits(patterns, axis=1, bitorder="little"), theta, 1 - theta, 3)
+    packed, dense = Likelihood(rows, c), Likelihood(Q.T, c)
+    found, expected = MLE().solve(packed), MLE().solve(dense)
+    assert found.gap <= 1e-12 and expected.gap <= 1e-12
+    np.testing.assert_allclose(found.p, expected.p, atol=1e-7)
+    assert packed.loglike(found.p) == pytest.approx(dense.loglike(found.p), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1.0, 4.0, 9.0])
+@pytest.mark.parametrize("name", ["uniform", "zipf", "zeros", "point"])
+@pytest.mark.parametrize(("n", "k"), [(300, 7), (3000, 30), (200, 70)])
+def test_packed_solver_agrees_with_newton(n: int, k: int, name: str, epsilon: float) -> None:
+    W, counts = unary(n, k, epsilon, truths(k)[name]), np.ones(n)
+    packed = PackedRows(W.packed, W.p1, W.p0, W.k)
+    found, _ = maximise(packed, counts, 1e-3 / n, by_step=True)
+    exact = newton(DenseRows(W.dense()), counts, 1e-12)
+    assert found.converged and exact.converged
+    assert certified_gap(W, counts, found.p) <= 1e-3 / n  # by the numpy twins
+    gain = Likelihood(W, counts).loglike(exact.p) - Likelihood(W, counts).loglike(found.p)
+    assert -1e-9 <= gain <= 1e-3
+    assert step_left(W, counts, exact.p, found.p) <= 2e-3
+
+
+def test_packed_solver_reaches_a_tight_gap_in_few_passes() -> None:
+    n, k = 20_000, 200
+    problem = Likelihood(unary(n, k, np.log(k), truths(k)["zipf"]), np.ones(n, dtype=np.int64))
+    solution = MLE(tol=1e-9).solve(problem)
+    assert solution.converged and "proximal" in solution.message and "; N" not in solution.message
+    assert problem.gap(solution.p) <= 1e-9 and solution.n_iter <= 15
+
+
+def test_packed_em_agrees() -> None:
+    n, k = 20_000, 120
+    problem = Likelihood(unary(n, k, 3.0, truths(k)["zipf"]), np.ones(n, dtype=np.int64))
+    best, found = MLE().solve(problem), EM().solve(problem)
+    assert problem.loglike(best.p) - problem.loglike(found.p) <= 1e-3
+    assert step_left(problem.W, problem.n, best.p, found.p) <= 5e-3
+
+
+def test_counts_of_collapsed_reports() -> None:
+    W = unary(2000, 6, 1.0, truths(6)["zipf"])
+    distinct, n = np.unique(W.packed, axis=0, return_counts=True)
+    collapsed = MLE().solve(Likelihood(UnaryRows(distinct, W.p1, W.p0, 6), n))
+    separate = MLE().solve(Likelihood(W, np.ones(2000, dtype=np.int64)))
+    np.testing.assert_allclose(collapsed.p, separate.p, atol=1e-8)
+
+
+@pytest.mark.parametrize("bits", [[[1, 0, 0]], [[0, 0, 0]], [[1, 1, 1]] * 4, [[0, 1, 1]] * 2])
+def test_unary_reports_without_variety(bits: list[list[int]]) -> None:
+    packed = np.packbits(np.array(bits), axis=1, bitorder="little")
+    problem = Likelihood(UnaryRows(packed, 0.8, 0.2, 3), np.ones(len(bits), dtype=np.int64))
+    solution = MLE().solve(problem)
+    assert solution.converged and problem.gap(solution.p) <= 1e-12
+    zero = np.array(bits[0]) == 0
+    if zero.any() and not zero.all():
+        assert solution.p[zero].max() < 1e-6
+
+
+@pytest.mark.parametrize("k", [1, 7, 8, 9, 64, 131])
+def test_kernels_equal_their_numpy_twins(k: int) -> None:
+    rng = np.random.default_rng(k)
+    bits = rng.random((57, k)) < 0.3
+    packed = np.packbits(bits, axis=1, bitorder="little")
+    x, v = rng.normal(size=k), rng.normal(size=57)
+    np.testing.assert_allclose(bit_mix(packed, x), bits @ x, atol=1e-12)
+    np.testing.assert_allclose(bit_sums(packed, v, k), v @ bits, atol=1e-12)
+    plain = UnaryRows(packed, 0.7, 0.2, k)
+    fast = PackedRows(packed, 0.7, 0.2, k)
+    np.testing.assert_allclose(fast.mix(x), plain.mix(x), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(fast.adjoint(v), plain.adjoint(v), rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(fast.adjoints(v), plain.adjoints(v), rtol=1e-12, atol=1e-12)
+
+
+def some_rows(kind: str) -> Rows:
+    rng = np.random.default_rng(8)
+    uniform = UniformRows(np.array([0, 2, 2, 4]), 0.4, 0.12, 5)
+    bits = UnaryRows(np.packbits(rng.random((6, 5)) < 0.4, axis=1, bitorder="little"), 0.7, 0.3, 5)
+    dense = DenseRows(rng.random((3, 5)), rng.random(3))
+    stacked = StackedRows((uniform, bits, dense))
+    fixed = FixedEntry(stacked, 1, 0.3)
+    return {"uniform": uniform, "bits": bits, "dense": dense, "stacked": stacked, "fixed": fixed}[
+        kind
+    ]
+
+
+@pytest.mark.parametrize("kind", ["uniform", "bits", "dense", "stacked", "fixed"])
+def test_products_equal_those_of_the_dense_matrix(kind: str) -> None:
+    rng = np.random.default_rng(9)
+    rows = some_rows(kind)
+    for W in (rows, rows.prepared()):
+        M, (u, k) = rows.dense(), rows.shape
+        p, v, keep = rng.random(k), rng.random(u), np.arange(u) % 2 == 0
+        np.testing.assert_allclose(W.mix(p), M @ p, rtol=1e-13)
+        np.testing.assert_allclose(W.adjoint(v), v @ M, rtol=1e-13)
+        np.testing.assert_allclose(W.adjoints(v)[0], v @ M, rtol=1e-13)
+        np.testing.assert_allclose(W.adjoints(v)[1], v @ (M * M), rtol=1e-13)
+        np.testing.assert_allclose(W.gram(v), (M.T * v) @ M, rtol=1e-12)
+        np.testing.assert_allclose(W.select(keep).dense(), M[keep], rtol=1e-13)
+    np.testing.assert_allclose(rows.select(keep).log_scale, rows.log_scale[keep])
+
+
+# ---- several groups, and one entry held fixed
+
+
+def mixed_groups(k: int, seed: int) -> tuple[StackedRows, Array]:
+    """A k-RR group at epsilon 1, another at 3, and a unary group."""
+    p = truths(k)["zipf"]
+    parts = [krr(krr_counts(k, e, p, 2000, seed), e) for e in (1.0, 3.0)]
+    bits = unary(1500, k, 2.0, p, seed)
+    W = StackedRows((parts[0].W, parts[1].W, bits))
+    return W, np.concatenate([parts[0].n, parts[1].n, np.ones(1500, dtype=np.int64)])
+
+
+@pytest.mark.parametrize("k", [4, 90])
+def test_groups_with_different_mechanisms(k: int) -> None:
+    W, n = mixed_groups(k, 1)
+    solution = MLE().solve(Likelihood(W, n))
+    seen = n > 0
+    exact = newton(DenseRows(W.dense()[seen]), n[seen].astype(float), 1e-12)
+    assert solution.converged and "proximal" in solution.message
+    assert step_left(W.select(seen), n[seen], exact.p, solution.p) <= 2e-3
+
+
+@pytest.mark.parametrize("k", [2, 5, 90])
+@pytest.mark.parametrize("value", [0.0, 0.2, 0.9])
+def test_one_entry_held_fixed(k: int, value: float) -> None:
+    problem = krr(krr_counts(k, 1.0, truths(k)["zipf"], 3000), 1.0)
+    fixed = Likelihood(FixedEntry(problem.W, 0, value), problem.n)
+    found = MLE().solve(fixed)
+    p = np.insert((1 - value) * found.p, 0, value)
+    other = MLE(constraints=cons.known_margin({(0,): value})).solve(problem)
+    assert found.converged
+    assert problem.loglike(p) == pytest.approx(problem.loglike(other.p), abs=2e-3)
+
+
+# ---- dense matrices
+
+
+def smooth_channel(k: int, l: int) -> Array:  # noqa: E741
+    """Gaussian noise on an ordered variable: nearly singular, with a sparse maximum."""
+    x, y = np.linspace(0, 1, k), np.linspace(-0.3, 1.3, l)
+    Q = np.exp(-0.5 * ((y[None] - x[:, None]) / 0.1) ** 2) + 1e-12
+    return np.asarray(Q / Q.sum(axis=1, keepdims=True))
+
+
+def channels() -> dict[str, Array]:
+    rng = np.random.default_rng(6)
+    equal = rng.dirichlet(np.ones(12), size=6)
+    return {
+        "square": rng.dirichlet(np.ones(20), size=20),
+        "tall": rng.dirichlet(np.full(60, 0.1), size=30) * 0.999 + 0.001 / 60,
+        "smooth": smooth_channel(40, 60),
+        "equal columns": equal[[0, 1, 1, 2, 3, 3, 4, 5]],
+        "more categories than outputs": rng.dirichlet(np.ones(5), size=9),
+        "large": smooth_channel(150, 200),
+    }
+
+
+@pytest.mark.parametrize("name", list(channels()))
+@pytest.mark.parametrize("n", [1, 50, 10**4, 10**7])
+def test_newton_is_certified_on_any_channel(name: str, n: int) -> None:
+    Q = channels()[name]
+    c = np.random.default_rng(n).multinomial(n, truths(len(Q))["zipf"] @ Q)
+    problem = Likelihood(Q.T, c)
+    solution = MLE().solve(problem)
+    assert solution.converged
+    assert problem.gap(solution.p) <= (1e-12 if len(Q) <= 64 else 1e-3 / n)
+
+
+def test_newton_reaches_a_gap_that_a_general_solver_does_not() -> None:
+    Q = channels()["large"]
+    problem = Likelihood(Q.T, np.random.default_rng(0).multinomial(10**6, truths(150)["zipf"] @ Q))
+    assert MLE(tol=1e-10).solve(problem).gap <= 1e-10
+    cones = CvxpyMLE().solve(problem)
+    assert float(cones.message.split("gap ")[1].split(";")[0]) > 1e-10 >= cones.gap
+
+
+@pytest.mark.slow
+def test_newton_at_a_thousand_categories() -> None:
+    Q = np.random.default_rng(2).dirichlet(np.ones(1500), size=1000)
+    c = np.random.default_rng(3).multinomial(10**6, truths(1000)["zipf"] @ Q)
+    problem = Likelihood(Q.T, c)
+    assert problem.gap(MLE(tol=1e-8).solve(problem).p) <= 1e-8
+
+
+def test_a_solver_that_is_stopped_early_says_so() -> None:
+    Q = channels()["smooth"]
+    problem = Likelihood(Q.T, np.random.default_rng(0).multinomial(10**6, truths(40)["zipf"] @ Q))
+    with pytest.warns(ConvergenceWarning, match="not converged"):
+        solution = MLE(tol=1e-10, max_iter=1).solve(problem)
+    assert not solution.converged and solution.gap == pytest.approx(problem.gap(solution.p))
+
+
+def test_too_many_reports_for_cvxpy_are_refused() -> None:
+    rows = UnaryRows(np.ones((30_000, 80), dtype=np.uint8), 0.7, 0.3, 640)
+    with pytest.raises(NotAvailable, match="use method 'mle'"):
+        CvxpyMLE().solve(Likelihood(rows, np.ones(30_000, dtype=np.int64)))
+
+
+# ---- pieces
+
+
+def test_model_step_solves_its_quadratic_programme() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(10):
+        D, u, p = rng.random(6) + 0.1, rng.random(6) + 0.1, rng.dirichlet(np.full(6, 0.5))
+        p[rng.integers(6)] = 0.0
+        g = rng.normal(size=6)
+        x = cp.Variable(6)
+        objective = g @ x + cp.sum_squares(cp.multiply(np.sqrt(D), x)) / 2 + (u @ x) ** 2 / 2
+        problem = cp.Problem(cp.Minimize(objective), [p + x >= 0])
+        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-13, tol_gap_rel=1e-13)
+        np.testing.assert_allclose(DiagonalModel(D, u).step(p, g), x.value, atol=1e-5)
+
+
+def test_line_search_finds_the_maximum() -> None:
+    rng = np.random.default_rng(1)
+    d, n = rng.random(50) + 0.1, rng.integers(1, 9, size=50).astype(float)
+    for change in (rng.normal(size=50), -d, d, -d * (1 - 1e-9), 10 * rng.normal(size=50)):
+        for longest in (0.5, 1.0, 3.0):
+            t = line_search(d, change, n, 0.1, longest)
+            grid = np.linspace(0, longest, 2001)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                at = d + np.multiply.outer(grid, change)
+                values = np.where(
+                    (at > 0).all(axis=1), np.log(at) @ n / n.sum() - 0.1 * grid, -np.inf
+                )
+                found = float(n @ np.log(d + t * change) / n.sum() - 0.1 * t)
+            assert 0 <= t <= longest
+            assert found >= values[0] + 0.99 * (values.max() - values[0]) - 1e-12

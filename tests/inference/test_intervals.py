@@ -1,0 +1,281 @@
+"""Intervals: outside references, defining properties, and coverage of simulated surveys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from statsmodels.stats.proportion import proportion_confint
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference import intervals
+from ldpstats.inference.tables.ratio import FiellerInterval, fieller
+from ldpstats.inference.tails import normal_critical
+from ldpstats.problems.covariance import variances_multinomial
+
+Array = npt.NDArray[Any]
+
+
+# ---- references
+
+
+@pytest.mark.parametrize("alpha", [0.2, 0.05, 1e-6])
+@pytest.mark.parametrize(
+    ("function", "name"), [(intervals.exact_binomial, "beta"), (intervals.wilson, "wilson")]
+)
+def test_binomial_intervals_against_statsmodels(
+    function: Callable[..., Array], name: str, alpha: float
+) -> None:
+    for n in (1, 7, 50, 1000):
+        tally = np.unique(np.linspace(0, n, 8).astype(int))
+        ours = function(tally, n, alpha=alpha)
+        theirs = np.stack(proportion_confint(tally, n, alpha, method=name), axis=-1)
+        # At the ends of the range they may miss 0 or 1 by rounding.
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-14)
+
+
+def test_exact_ends_have_the_tails_that_define_them() -> None:
+    n, alpha = 1_000_000_000, 0.01
+    tally = np.array([1, 12, 40_000, 500_000_000, n - 3])
+    low, high = intervals.exact_binomial(tally, n, alpha=alpha).T
+    np.testing.assert_allclose(stats.binom.sf(tally - 1, n, low), alpha / 2, rtol=1e-6)
+    np.testing.assert_allclose(stats.binom.cdf(tally, n, high), alpha / 2, rtol=1e-6)
+
+
+def test_the_map_of_both_signs_and_shapes() -> None:
+    tally = np.array([[3, 5], [0, 10], [10, 1]])
+    plain = intervals.exact_binomial(tally, 10)
+    mapped = intervals.exact_binomial(tally, 10, offset=[0.2, 0.3], scale=[0.5, 0.4])
+    expected = (plain - np.array([0.2, 0.3])[:, None]) / np.array([0.5, 0.4])[:, None]
+    np.testing.assert_allclose(mapped, expected, rtol=1e-14, atol=1e-15)
+    flipped = intervals.exact_binomial(tally, 10, offset=0.8, scale=-0.5)
+    np.testing.assert_allclose(flipped, ((plain - 0.8) / -0.5)[..., ::-1], rtol=1e-14)
+    assert flipped.shape == (3, 2, 2)
+    assert np.all(flipped[..., 0] < flipped[..., 1])
+
+
+def test_normal_intervals() -> None:
+    estimate, se = np.array([[0.2, 0.3]]), np.array([0.01, 0.02])
+    low, high = stats.norm.interval(0.9, loc=estimate, scale=se)
+    expected = np.stack([low, high], axis=-1)
+    np.testing.assert_allclose(intervals.wald(estimate, se, 0.1), expected, rtol=1e-12)
+    radius = np.sqrt(stats.chi2.isf(0.1, 4)) * se
+    scheffe = intervals.scheffe(estimate, se, 0.1, df=4)
+    np.testing.assert_allclose(scheffe[..., 1] - estimate, np.broadcast_to(radius, (1, 2)))
+    # One degree of freedom is the pointwise interval.
+    np.testing.assert_allclose(intervals.scheffe(estimate, se, 0.1, df=1), expected, rtol=1e-12)
+
+
+def test_simultaneous_levels() -> None:
+    assert intervals.simultaneous_alpha(0.05, 7) == 0.05 / 7
+    sidak = intervals.simultaneous_alpha(0.05, 7, "sidak")
+    assert (1 - sidak) ** 7 == pytest.approx(0.95, rel=1e-14)
+    assert intervals.simultaneous_alpha(1e-12, 1, "sidak") == pytest.approx(1e-12, rel=1e-12)
+
+
+def test_percentile_is_the_quantile_of_each_column() -> None:
+    draws = np.random.default_rng(5).normal(size=(3, 99, 4))
+    ends = intervals.percentile(draws, 0.1)
+    assert ends.shape == (3, 4, 2)
+    np.testing.assert_allclose(ends[1, 2], np.quantile(draws[1, :, 2], [0.05, 0.95]))
+
+
+def test_clip_unit() -> None:
+    given = [[[-0.2, 0.1], [-0.3, -0.2]], [[0.5, 1.2], [1.1, 1.3]]]
+    expected = [[[0.0, 0.1], [0.0, 0.0]], [[0.5, 1.0], [1.0, 1.0]]]
+    np.testing.assert_array_equal(intervals.clip_unit(given), expected)
+
+
+# ---- profile likelihood
+
+
+def test_profile_ends_are_roots() -> None:
+    def loglike(v: float) -> float:
+        return float(stats.binom.logpmf(7, 20, v))
+
+    low, high = intervals.profile(loglike, 0.35, loglike(0.35), alpha=0.05)
+    for end in (low, high):
+        drop = 2 * (loglike(0.35) - loglike(end))
+        assert drop == pytest.approx(stats.chi2.isf(0.05, 1), abs=1e-6)
+    assert low < 0.35 < high
+
+
+def test_profile_at_the_boundary() -> None:
+    def none_seen(v: float) -> float:
+        return 20 * float(np.log1p(-v)) if v < 1 else -np.inf
+
+    low, high = intervals.profile(none_seen, 0.0, 0.0)
+    assert low == 0.0
+    assert high == pytest.approx(-np.expm1(-stats.chi2.isf(0.05, 1) / 40), abs=1e-9)
+    assert intervals.profile(lambda v: 0.0, 0.5, 0.0) == (0.0, 1.0)
+
+
+def test_profile_refuses_a_wrong_maximum() -> None:
+    with pytest.raises(InvalidArgument, match="not the maximum"):
+        intervals.profile(lambda v: -((v - 0.5) ** 2) * 1e4, 0.4, -100.0)
+    with pytest.raises(InvalidArgument, match="pass the maximiser"):
+        intervals.profile(lambda v: -((v - 0.5) ** 2) * 1e4, 0.4, 0.0)
+    with pytest.raises(InvalidArgument, match=r"estimate=-0\.1"):
+        intervals.profile(lambda v: 0.0, -0.1, 0.0)
+    with pytest.raises(InvalidArgument, match="not the maximum"):
+        intervals.profile(lambda v: np.nan, 0.5, 0.0)
+
+
+# ---- Fieller
+
+
+def test_fieller_is_the_set_of_ratios_not_rejected() -> None:
+    rng = np.random.default_rng(6)
+    z = stats.norm.isf(0.025)
+    ratios = np.concatenate([-np.logspace(3, -3, 60), np.logspace(-3, 3, 60)])
+    kinds = set()
+    for _ in range(300):
+        num, den = rng.normal(size=2)
+        root = rng.normal(size=(2, 2)) * rng.choice([0.1, 0.5, 1.0])
+        V = root @ root.T
+        found = fieller(num, den, V[0, 0], V[1, 1], V[0, 1])
+        kinds.add(found.kind)
+        se = np.sqrt(V[0, 0] - 2 * ratios * V[0, 1] + ratios**2 * V[1, 1])
+        accepted = np.abs(num - ratios * den) <= z * se
+        np.testing.assert_array_equal([r in found for r in ratios], accepted)
+        if found.kind == "bounded":
+            assert num / den in found
+    assert kinds == {"bounded", "complement", "unbounded"}
+
+
+def test_fieller_corner_cases() -> None:
+    exact = fieller(0.2, 0.4, 0.0, 0.0, 0.0)
+    assert exact.kind == "bounded"
+    assert (exact.low, exact.high) == pytest.approx((0.5, 0.5), rel=1e-12)
+    assert fieller(0.0, 0.0, 0.1, 0.0, 0.0) == FiellerInterval(-np.inf, np.inf, "unbounded")
+    with pytest.raises(InvalidArgument, match="undefined"):
+        fieller(1.0, 0.0, 0.01, 0.0, 0.0)
+    with pytest.raises(InvalidArgument, match="covariance matrix"):
+        fieller(1.0, 1.0, 0.01, 0.01, 0.5)
+    with pytest.raises(InvalidArgument, match="finite"):
+        fieller(np.nan, 1.0, 0.01, 0.01, 0.0)
+    # var_den exactly (den / z)^2: the quadratic degenerates to a half-line, on either side.
+    z = normal_critical(0.05)
+    for sign in (1.0, -1.0):
+        half = fieller(sign, z, 0.01, 1.0, 0.0)
+        end = sign * (1 - z**2 * 0.01) / (2 * z)
+        assert half.kind == "unbounded"
+        assert (half.low, half.high) == ((end, np.inf) if sign > 0 else (-np.inf, end))
+
+
+def test_fieller_covers() -> None:
+    rng = np.random.default_rng(7)
+    V = np.array([[0.01, -0.004], [-0.004, 0.0081]])
+    draws = rng.multivariate_normal([0.2, 0.1], V, size=4000)  # the denominator is 1.1 se from 0
+    covered = [2.0 in fieller(a, b, V[0, 0], V[1, 1], V[0, 1]) for a, b in draws]
+    # Exact for normal estimates: Monte Carlo SE .0034.
+    assert np.mean(covered) == pytest.approx(0.95, abs=4 * 0.0034)
+    # Control: the delta method, with the ratio's own standard error, does not cover.
+    ratio = draws[:, 0] / draws[:, 1]
+    se = np.sqrt(V[0, 0] - 2 * ratio * V[0, 1] + ratio**2 * V[1, 1]) / np.abs(draws[:, 1])
+    assert abs(np.mean(np.abs(ratio - 2.0) <= 1.96 * se) - 0.95) > 4 * 0.0034
+
+
+# ---- coverage
+
+
+def covered(interval: Array, p: Array) -> Array:
+    """Share of surveys, per category, whose interval holds p."""
+    return np.asarray(np.mean((interval[..., 0] <= p) & (p <= interval[..., 1]), axis=0))
+
+
+@pytest.mark.parametrize("m", [0.03, 0.2, 0.5])
+def test_exact_intervals_never_cover_less(m: float) -> None:
+    n = 40
+    tally = np.arange(n + 1)
+    weight = stats.binom.pmf(tally, n, m)
+    exact = intervals.exact_binomial(tally, n)
+    inside = (exact[:, 0] <= m) & (m <= exact[:, 1])
+    assert weight @ inside >= 0.95
+    # Control: Wald intervals, whose standard error vanishes at a tally of 0, do cover less.
+    plain = intervals.wald(tally / n, np.sqrt(variances_multinomial(tally / n, n)))
+    assert weight @ ((plain[:, 0] <= m) & (m <= plain[:, 1])) < 0.95
+
+
+REPS = 10_000  # Monte Carlo SE .0022 at .95; the bands below are 4 of them or wider
+P = {
+    "interior": np.array([0.35, 0.25, 0.2, 0.12, 0.08]),
+    "zeros": np.array([0.5, 0.3, 0.2, 0.0, 0.0]),
+    "near": np.array([0.5, 0.29, 0.2, 0.01, 0.0]),
+}
+
+
+def survey(kind: str, p: Array, epsilon: float, n: int) -> tuple[Array, float, float]:
+    """Tallies of REPS surveys, shape (REPS, k), and the map m = offset + scale p."""
+    rng = np.random.default_rng(8)
+    k = p.size
+    if kind == "krr":
+        offset = float(1 / (np.exp(epsilon) + k - 1))
+        scale = float(np.expm1(epsilon)) * offset
+        return rng.multinomial(n, offset + scale * p, size=REPS), offset, scale
+    p1, p0 = {
+        "rappor": (np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2)), 1 / (1 + np.exp(epsilon / 2))),
+        "oue": (0.5, 1 / (1 + np.exp(epsilon))),
+    }[kind]
+    having = rng.multinomial(n, p, size=REPS)
+    return rng.binomial(having, p1) + rng.binomial(n - having, p0), float(p0), float(p1 - p0)
+
+
+@pytest.mark.parametrize("where", P)
+@pytest.mark.parametrize("epsilon", [1.0, 3.0])
+@pytest.mark.parametrize("kind", ["krr", "rappor", "oue"])
+def test_coverage_of_uncut_intervals(kind: str, epsilon: float, where: str) -> None:
+    p, n = P[where], 2000
+    tally, offset, scale = survey(kind, p, epsilon, n)
+    estimate = (tally / n - offset) / scale
+    se = np.sqrt(variances_multinomial(tally / n, n)) / abs(scale)
+    found = {
+        "exact": intervals.exact_binomial(tally, n, offset, scale),
+        "wilson": intervals.wilson(tally, n, offset, scale),
+        "wald": intervals.wald(estimate, se),
+    }
+    for name, interval in found.items():
+        share = covered(interval, p)
+        # An exact interval may only err upwards, by less than .015 at expected tallies over 50;
+        # the others err by their normal approximation, at most .004 at these tallies.
+        upper = 0.965 if name == "exact" else 0.95 + 4 * 0.0022 + 0.004
+        lower = 0.95 - 4 * 0.0022 - (0.0 if name == "exact" else 0.004)
+        assert np.all((share > lower) & (share < upper)), (name, share)
+        cut = covered(intervals.clip_unit(interval), p)
+        np.testing.assert_array_equal(cut[p > 0], share[p > 0])
+        assert np.all((cut[p == 0] > share[p == 0]) & (cut[p == 0] < 0.99))
+    # Control: intervals of the reports' law are no intervals of p.
+    assert covered(intervals.exact_binomial(tally, n), p).min() < 0.5
+
+
+def test_dropping_cells_at_zero_loses_coverage() -> None:
+    """Control: cells at zero dropped from the information. The default keeps its coverage."""
+    k, n, epsilon = 20, 10_000, 1.0
+    p = 0.85 ** np.arange(k)
+    p /= p.sum()
+    tally, b, a = survey("krr", p, epsilon, n)
+    mle = waterfilling(tally / n, a, b)
+    active = mle > 0
+    m = np.where(active, b + a * mle, 0.0)
+    total = m.sum(axis=1, keepdims=True)
+    dropped = np.sqrt(m * (1 - m / total) / n) / a
+    shares = covered(intervals.wald(mle, dropped), p)
+    default = covered(intervals.exact_binomial(tally, n, b, a), p)
+    assert shares.min() < 0.85
+    assert default.min() > 0.94
+
+
+def waterfilling(f: Array, a: float, b: float) -> Array:
+    """The simplex MLE of k-RR, p = max(0, f/lam - b/a) with the lam that makes it sum to one."""
+    ordered = -np.sort(-f, axis=1)
+    size = np.arange(1, f.shape[1] + 1)
+    level = np.cumsum(ordered, axis=1) / (1 + size * b / a)  # lam if the largest `size` are active
+    count = np.sum(ordered / level > b / a, axis=1) - 1
+    lam = np.take_along_axis(level, count[:, None], axis=1)
+    p = np.maximum(0.0, f / lam - b / a)
+    np.testing.assert_allclose(p.sum(axis=1), 1.0, rtol=1e-12)
+    return np.asarray(p)

@@ -1,0 +1,218 @@
+"""Mechanisms that hash: reductions to the closed ones, privacy, the client that remembers."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import ldpstats as ldp
+from ldpstats.channels.structured import Bits
+from ldpstats.mechanisms.hashed.bits import most_different
+
+WORDS = tuple(f"w{i}" for i in range(40))
+RAPPOR = ldp.RAPPOR(n_bits=32, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
+ORR = ldp.ORR(n_outputs=8, n_cohorts=16, epsilon=2.0)
+
+
+def law(k: int) -> np.ndarray:
+    p = 0.8 ** np.arange(k)
+    return p / p.sum()
+
+
+# -- reductions --------------------------------------------------------------------------------
+
+
+def test_one_cohort_of_a_permuted_alphabet_is_krr() -> None:
+    labels = ("a", "b", "c", "d", "e")
+    orr, krr = ldp.ORR(5, 1, epsilon=1.3, alphabet=labels), ldp.KRR(labels, epsilon=1.3)
+    renamed = orr.cells()[0, :, 0].astype(int)  # the output that stands for each label
+    assert sorted(renamed) == list(range(5))
+    np.testing.assert_allclose(
+        orr.channel().matrix()[:, renamed], krr.channel().matrix(), rtol=0, atol=1e-15
+    )
+    n = np.array([350, 250, 150, 130, 120])
+    ours = np.empty((1, 5), dtype=int)
+    ours[0, renamed] = n
+    fits = [
+        ldp.FrequencyModel(orr.counts(ours)).fit(method)
+        for method in ("inversion", "mle", "projected")
+    ]
+    theirs = [
+        ldp.FrequencyModel(krr.counts(n)).fit(method)
+        for method in ("inversion", "mle", "projected")
+    ]
+    for a, b in zip(fits, theirs, strict=True):
+        np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
+        np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
+        assert a.llf == pytest.approx(b.llf, rel=1e-12) or np.isnan(a.llf)
+
+
+def test_one_cohort_of_a_permuted_alphabet_is_krappor() -> None:
+    labels = ("a", "b", "c", "d")
+    ours, theirs = ldp.ORAPPOR(4, 1, 1, epsilon=1.3, alphabet=labels), ldp.KRAPPOR(labels, 1.3)
+    renamed = ours.cells()[0, :, 0].astype(int)
+    assert ours.p1 == pytest.approx(theirs.p1, abs=1e-15)
+    ones = np.array([500, 450, 420, 400])
+    moved = np.empty((1, 4), dtype=int)
+    moved[0, renamed] = ones
+    a = ldp.FrequencyModel(ours.counts(moved, nobs=[1000])).fit()
+    b = ldp.FrequencyModel(theirs.counts(ones, nobs=1000)).fit()
+    np.testing.assert_allclose(a.params, b.params, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(a.linear_cov, b.linear_cov, rtol=1e-9, atol=1e-15)
+
+
+# -- privacy -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("m", "h"), [(2, 1), (3, 1), (3, 2), (4, 2), (5, 2), (5, 3), (4, 5), (2, 3)]
+)
+@pytest.mark.parametrize(("p1", "p0"), [(0.75, 0.25), (0.9, 0.4), (0.3, 0.8), (1.0, 0.4)])
+def test_the_worst_pair_of_filters_is_found(m: int, h: int, p1: float, p0: float) -> None:
+    filters = np.array(list(product(range(m), repeat=h)))
+    Q = Bits(filters, m, p1, p0).matrix()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log = np.log(Q[:, None]) - np.log(Q[None])
+    brute = np.nanmax(log)
+    rappor = ldp.RAPPOR(m, h, 2, f=0.0, p=p0, q=p1)
+    assert rappor.epsilon == pytest.approx(brute, rel=1e-12)
+    assert rappor.audit().agrees
+
+
+@pytest.mark.parametrize(("m", "h"), [(128, 2), (16, 16), (7, 4), (2, 1), (64, 1)])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0])
+def test_orappor_spends_what_it_claims(m: int, h: int, epsilon: float) -> None:
+    rappor = ldp.ORAPPOR(m, h, 4, epsilon)
+    a, b = most_different(m, h, 1.0, 1.0)
+    assert a + b == min(2 * h, m)
+    assert rappor.worst_channel().epsilon() == pytest.approx(epsilon, rel=1e-12)
+    # flips of e^{eps/2}, as for one hash, would spend half of the bits that differ times epsilon
+    naive = Bits(rappor.worst_channel().members, m, *_flips(epsilon / 2))
+    assert naive.epsilon() == pytest.approx(epsilon * min(2 * h, m) / 2, rel=1e-12)
+
+
+def _flips(bit_epsilon: float) -> tuple[float, float]:
+    return 1 / (1 + np.exp(-bit_epsilon)), 1 / (1 + np.exp(bit_epsilon))
+
+
+def test_rappor_epsilons_of_the_papers() -> None:
+    # FPE16 section V-D: q = .75, p = .25, two hashes, f = 0 gives 4.39; a third of it takes
+    # q = .4095, and the q = .32 printed there spends .690
+    assert RAPPOR.epsilon == pytest.approx(4.394, abs=5e-4)
+    assert ldp.RAPPOR(128, 2, 1, 0.0, 0.25, 0.4095).epsilon == pytest.approx(4.394 / 3, abs=1e-3)
+    assert ldp.RAPPOR(128, 2, 1, 0.0, 0.25, 0.32).epsilon == pytest.approx(0.690, abs=5e-4)
+    assert RAPPOR.lifetime_epsilon == np.inf
+    f = 0.5
+    lasting = ldp.RAPPOR(32, 2, 4, f=f, p=0.5, q=0.75)
+    assert lasting.lifetime_epsilon == pytest.approx(4 * np.log((1 - f / 2) / (f / 2)), rel=1e-12)
+    audit = lasting.lifetime_audit()
+    assert audit.agrees and audit.sampler == pytest.approx(audit.channel, rel=1e-12)
+    assert lasting.audit().lifetime == lasting.lifetime_epsilon
+    assert "lifetime" in str(lasting.audit())
+    q, p = lasting.p1, lasting.p0
+    assert lasting.epsilon == pytest.approx(2 * np.log(q * (1 - p) / (p * (1 - q))), rel=1e-12)
+
+
+# -- the client that remembers ---------------------------------------------------------------------
+
+LASTING = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=4, f=0.5, p=0.25, q=0.75)
+
+
+def client(seed: int, mechanism: ldp.RAPPOR = LASTING) -> ldp.RAPPORClient:
+    return mechanism.client(entropy=np.random.default_rng(seed).bytes)
+
+
+def bits_of(report: str) -> np.ndarray:
+    return np.array([c == "1" for c in report.split(":")[1]])
+
+
+def test_the_client_keeps_its_cohort_and_draws_each_report_anew() -> None:
+    device = client(1)
+    reports = [device.report("a") for _ in range(50)]
+    assert {int(report.split(":")[0]) for report in reports} == {device.cohort}
+    assert len(set(reports)) > 40  # the instantaneous response is drawn anew
+
+
+def test_averaging_many_reports_shows_the_permanent_response_only() -> None:
+    # an attacker who averages 4,000 reports sees each permanent bit (the standard error of a mean
+    # is .008, the means are .25 and .75), and nothing of the true filter beyond it
+    device = client(2)
+    mean = np.mean([bits_of(device.report("secret")) for _ in range(4_000)], axis=0)
+    np.testing.assert_array_equal(mean > 0.5, device._permanent("secret"))
+    # over many clients what is learned has the law of the permanent response: owned bits are 1
+    # with probability 1 - f/2, others with f/2 (5 standard errors of 16 x 600 and 2 x 600 bits)
+    owned = []
+    other = []
+    for seed in range(600):
+        device = client(1000 + seed)
+        ones = device._permanent("secret").astype(int)
+        cells = np.unique(LASTING.cells(["secret"])[device.cohort, 0])
+        cells = cells[cells < 16]
+        owned += ones[cells].tolist()
+        other += np.delete(ones, cells).tolist()
+    assert abs(np.mean(owned) - 0.75) < 5 * np.sqrt(0.1875 / len(owned))
+    assert abs(np.mean(other) - 0.25) < 5 * np.sqrt(0.1875 / len(other))
+
+
+def test_without_a_permanent_response_averaging_reveals_the_answer() -> None:
+    # negative control: f = 0 has an infinite lifetime epsilon, and the attack finds the filter
+    once = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
+    device = once.client(np.random.default_rng(3).bytes, allow_no_privacy=True)
+    mean = np.mean([bits_of(device.report("secret")) for _ in range(4_000)], axis=0)
+    cells = once.cells(["secret"])[device.cohort, 0]
+    assert set(np.flatnonzero(mean > 0.5)) == set(cells[cells < 16].tolist())
+
+
+def test_one_report_of_the_client_has_the_law_of_the_channel() -> None:
+    # chi-square of 32 outcomes, p > 1e-4; a client of f = .5 in place of .4 is the control
+    design = {"n_bits": 4, "n_hashes": 2, "n_cohorts": 2, "p": 0.2, "q": 0.9}
+    small = ldp.RAPPOR(**design, f=0.4)
+    rng = np.random.default_rng(4)
+    R = 3_000
+    seen = np.zeros((2, 16))
+    for _ in range(R):
+        cohort, bits = small.client(entropy=rng.bytes).report("x").split(":")
+        seen[int(cohort), sum(1 << j for j, c in enumerate(bits) if c == "1")] += 1
+    for mechanism, right in ((small, True), (ldp.RAPPOR(**design, f=0.5), False)):
+        Q = mechanism.channel(["x", "y"]).matrix()[0]
+        assert (stats.chisquare(seen.ravel(), R * Q).pvalue > 1e-4) == right
+
+
+# -- reports and counts ---------------------------------------------------------------------------
+
+
+def test_counts_from_tables() -> None:
+    frame = pd.DataFrame({"cohort": [0, 1, 1], "report": ["3", "7", "7"], "n": [5, 2, 1]})
+    counts = ldp.Counts.from_frame(frame, ORR, count="n", cohort="cohort")
+    assert counts.vector()[0, 3] == 5 and counts.vector()[1, 7] == 3
+    joined = pd.DataFrame({"report": ["0:3", "1:7"]})
+    assert ldp.Counts.from_frame(joined, ORR).vector().sum() == 2
+    assert ORR.counts(counts.vector(), nobs=counts.vector().sum(axis=1)).nobs == 8
+
+
+def test_simulated_counts_of_many_respondents_cost_what_few_do() -> None:
+    words = WORDS[:20]
+    for mechanism in (ORR, RAPPOR):
+        counts = mechanism.draw(law(20), 10**8, np.random.default_rng(1), words)
+        assert counts.nobs == 10**8
+        results = ldp.FrequencyModel(counts, candidates=words).fit("inversion")
+        assert np.abs((results.params - law(20)) / results.bse).max() < 4.5
+
+
+def bad(call) -> str:  # type: ignore[no-untyped-def]
+    with pytest.raises(ldp.LDPError) as raised:
+        call()
+    return str(raised.value)
+
+
+def test_counts_of_other_parameters_are_refused() -> None:
+    other = ldp.RAPPOR(n_bits=16, n_hashes=2, n_cohorts=16, f=0.0, p=0.25, q=0.75)
+    counts = other.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
+    with pytest.raises(ldp.MechanismMismatch, match="fingerprint"):
+        _ = counts + RAPPOR.draw([0.5, 0.5], 1000, np.random.default_rng(1), WORDS[:2])
+    assert "were not made by" in bad(lambda: RAPPOR.moments(counts, WORDS))

@@ -1,0 +1,169 @@
+"""Channels of URR and URAP: the papers' coefficients, special cases, the law of reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from grid import report_codes
+from scipy import stats
+from shared.sensitive_surveys import JOBS, URAPS, answers, each_urap, every_report, survey, theta_of
+
+import ldpstats as ldp
+from ldpstats.privacy import uldp
+
+# -- the coefficients of the paper, and what the mechanisms reduce to ----------------------------
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, np.log(400), 12.0])
+@pytest.mark.parametrize(("k", "S"), [(2, 1), (5, 1), (5, 3), (400, 76), (4, 4)])
+def test_coefficients_of_urr(k: int, S: int, epsilon: float) -> None:
+    urr, e = ldp.URR(k, range(S), epsilon), np.exp(epsilon)
+    Q = urr.channel().matrix()
+    c1, c2 = e / (S + e - 1), 1 / (S + e - 1)
+    want = np.zeros((k, k))
+    want[:, :S] = c2
+    np.fill_diagonal(want, [c1] * S + [1 - S * c2] * (k - S))
+    # 1 - S c2 cancels at small epsilon: relative to one
+    np.testing.assert_allclose(Q, want, rtol=1e-13, atol=1e-15)
+    assert np.log(Q[0, 0] / Q[1, 0]) == pytest.approx(epsilon, abs=1e-12)
+    assert urr.audit().channel == pytest.approx(epsilon, abs=1e-12)
+    assert urr.channel().a == pytest.approx((e - 1) / (S + e - 1), rel=1e-12)
+
+
+@pytest.mark.parametrize("epsilon", [1e-4, 0.1, 1.0, 6.0, 12.0])
+@pytest.mark.parametrize("theta", [None, 0.05, 0.5, 0.95, 0.999])
+def test_coefficients_of_urap(epsilon: float, theta: float | None) -> None:
+    urap, e = ldp.URAP(4, (1, 2), epsilon, theta), np.exp(epsilon)
+    t = theta_of(urap)
+    assert urap.p1 == pytest.approx(t, rel=1e-14)
+    assert urap.d1 == pytest.approx(t / ((1 - t) * e + t), rel=1e-13)
+    assert urap.d2 == pytest.approx(((1 - t) * e + t) / e, rel=1e-13)
+    assert urap.told + urap.d2 == pytest.approx(1.0, abs=1e-15)
+    if theta is None:  # the shorter forms that MK19 states
+        assert urap.d2 == pytest.approx(np.exp(-epsilon / 2), rel=1e-14)
+        assert urap.d1 == pytest.approx(1 - urap.p1, rel=1e-13)
+    found = urap.audit()
+    assert found.channel == pytest.approx(epsilon, abs=1e-12) and found.agrees
+
+
+@pytest.mark.parametrize(("theta", "epsilon"), [(1 - 1e-6, 20.0), (1 - 1e-10, 40.0), (0.999, 40.0)])
+def test_d2_near_zero_keeps_its_digits(theta: float, epsilon: float) -> None:
+    urap = ldp.URAP(4, (1, 2), epsilon, theta)
+    assert urap.d2 == pytest.approx((1 - theta) + theta * np.exp(-epsilon), rel=1e-15)
+    audit = urap.audit()
+    assert audit.channel == pytest.approx(epsilon, abs=1e-11) and audit.agrees
+
+
+@each_urap
+def test_channel_of_urap_is_the_definition(urap: ldp.URAP) -> None:
+    reports, Q = every_report(urap)
+    np.testing.assert_allclose(Q.sum(axis=1), 1.0, atol=1e-12)
+    codes, found = report_codes(reports), urap.channel().matrix()
+    merged = np.zeros(found.shape)
+    np.add.at(merged.T, codes, Q.T)
+    np.testing.assert_allclose(found, merged, rtol=1e-10, atol=1e-15)
+
+
+def test_all_sensitive_is_krr_and_krappor() -> None:
+    # to rounding; the columns of both are in one order
+    for epsilon in (0.01, 1.0, 5.0):
+        urr, krr = ldp.URR(JOBS, JOBS, epsilon), ldp.KRR(JOBS, epsilon)
+        Q = krr.channel().matrix()
+        np.testing.assert_allclose(urr.channel().matrix(), Q, rtol=0, atol=1e-15)
+        assert urr.sampler_epsilon() == pytest.approx(krr.sampler_epsilon(), rel=1e-15)
+        for theta in (None, 0.5, 0.8):
+            urap = ldp.URAP(JOBS, JOBS, epsilon, theta)
+            krappor = ldp.KRAPPOR(JOBS, epsilon, theta)
+            Q = krappor.channel().matrix()
+            np.testing.assert_allclose(urap.channel().matrix(), Q, rtol=0, atol=1e-15)
+            assert urap.sampler_epsilon() == pytest.approx(krappor.sampler_epsilon(), rel=1e-12)
+            assert urap.packed_bits == 8
+
+
+def test_all_sensitive_is_estimated_as_krr_and_krappor() -> None:
+    n = [31, 12, 40, 9, 8]
+    pairs: list[tuple[Any, Any]] = [
+        (ldp.URR(JOBS, JOBS, 0.7).counts(n), ldp.KRR(JOBS, 0.7).counts(n)),
+    ]
+    krappor = survey(ldp.KRAPPOR(JOBS, 0.7), 500, seed=1)
+    pairs.append((ldp.Reports(krappor.y, ldp.URAP(JOBS, JOBS, 0.7)).tally(), krappor.tally()))
+    for one, two in pairs:
+        for name in ("mle", "em", "inversion", "projected", "thresholded", "nnls"):
+            a, b = (ldp.FrequencyModel(c).fit(name) for c in (one, two))
+            np.testing.assert_allclose(a.params, b.params, atol=1e-9)
+            np.testing.assert_allclose(a.linear_bse, b.linear_bse, rtol=1e-9)
+        a, b = (ldp.FrequencyModel(c).fit() for c in (one, two))
+        np.testing.assert_allclose(a.conf_int(), b.conf_int(), atol=1e-7)
+        np.testing.assert_allclose(a.bse, b.bse, rtol=1e-6)
+
+
+@pytest.mark.parametrize("make", [ldp.URR, ldp.URAP])
+def test_none_sensitive_is_the_identity(make: Any) -> None:
+    mechanism = make(JOBS, (), 0.5)
+    values = answers(mechanism, 300, seed=1)
+    reports = mechanism.privatize(values, np.random.default_rng(1))
+    if make is ldp.URR:
+        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
+        np.testing.assert_array_equal(mechanism.report_labels(reports), values)
+    else:
+        np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
+        np.testing.assert_array_equal(
+            np.asarray(JOBS)[mechanism.unpack(reports.y).argmax(1)], values
+        )
+        assert mechanism.d2 == 0.0 and mechanism.told == 1.0
+    shares = pd.Series(values).value_counts(normalize=True).reindex(JOBS)
+    for name in ("mle", "inversion", "thresholded", "em"):
+        results = ldp.FrequencyModel(reports).fit(name)
+        np.testing.assert_allclose(results.params, shares, atol=1e-12)
+    se = np.sqrt(shares * (1 - shares) / 300)
+    np.testing.assert_allclose(results.linear_bse, se, rtol=1e-12)
+    certificate = uldp(mechanism)
+    assert (certificate.epsilon, certificate.n_protected, certificate.n_invertible) == (0, 0, 5)
+    assert mechanism.sampler_epsilon() == 0.0
+
+
+def test_one_of_two_is_mangat() -> None:
+    for epsilon in (0.2, 1.0, 4.0):
+        urr = ldp.URR(("no", "yes"), ["yes"], epsilon)
+        mangat = ldp.Mangat(p=-np.expm1(-epsilon)).channel().matrix()
+        np.testing.assert_allclose(urr.channel().matrix(), mangat, rtol=0, atol=1e-15)
+
+
+# -- the law of the reports, noise included ------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["some", "one", "theta", "none", "all"])
+def test_reports_have_the_law_of_all_their_bits(name: str) -> None:
+    urap = URAPS[name]
+    reports, Q = every_report(urap)
+    number = {y.tobytes(): i for i, y in enumerate(reports.y)}
+    rng, n = np.random.default_rng(5), 60_000
+    for x, label in enumerate(urap.categories):
+        made = urap.privatize(np.repeat(np.array([label]), n), rng)
+        observed = np.bincount([number[y.tobytes()] for y in made.y], minlength=Q.shape[1])
+        assert not observed[Q[x] == 0.0].any()
+        expected = n * Q[x]
+        small = (expected < 5) & (expected > 0)
+        cells = np.append(observed[expected >= 5], observed[small].sum())
+        means = np.append(expected[expected >= 5], expected[small].sum())
+        chi2 = ((cells - means)[means > 0] ** 2 / means[means > 0]).sum()
+        # 1e-6 of each of 18 tests: with a fixed seed a failure means a wrong law
+        assert stats.chi2.sf(chi2, max((means > 0).sum() - 1, 1)) > 1e-6
+
+
+def test_noise_around_what_is_revealed_is_that_of_anyone() -> None:
+    # given that the answer is revealed, bits of sensitive categories are d1, independently
+    urap = ldp.URAP(7, (0, 1, 2, 4), epsilon=0.5)
+    n = 60_000
+    reports = urap.privatize(np.full(n, 5), np.random.default_rng(6))
+    told = urap.revealed(reports.y) > 0
+    assert abs(told.mean() - urap.told) < 5 * np.sqrt(urap.told * urap.d2 / n)
+    bits = urap.unpack(reports.y)[told][:, [0, 1, 2, 4]]
+    se = np.sqrt(urap.d1 * (1 - urap.d1) / told.sum())
+    assert np.all(np.abs(bits.mean(axis=0) - urap.d1) < 5 * se)
+    correlation = np.corrcoef(bits.T) - np.eye(4)
+    assert np.abs(correlation).max() < 5 / np.sqrt(told.sum())
+    assert reports.tally().noise.tolist() == [*bits.sum(axis=0)[:3], 0, bits.sum(axis=0)[3], 0, 0]

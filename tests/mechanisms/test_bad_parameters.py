@@ -1,0 +1,187 @@
+"""Bad parameters of every mechanism: the error begins with the parameter that is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.bad_values import Refusal, refuses, said
+from shared.refusals import NO_COUNT, NO_EPSILON, NO_LABELS, NO_PROBABILITY, refusals
+
+import ldpstats as ldp
+
+ABC = ("a", "b", "c")
+HASHED: dict[str, tuple[Any, ...]] = {
+    "n_cohorts": (*NO_COUNT, 2**40),
+    "alphabet": [labels for labels in NO_LABELS if labels is not None],
+}
+BLOOM = {**HASHED, "n_bits": (*NO_COUNT, 1), "n_hashes": (*NO_COUNT, 70_000)}
+NO_THETA = [theta for theta in (*NO_PROBABILITY, 0.0, 1.0, 1) if theta is not None]
+SMALL_THETA = said(1e-20, "must be at least 1e-09")
+
+SENSITIVE: dict[str, list[Any]] = {
+    "sensitive": [
+        said([1, 0, 1], "1: ", "twice", "once"),
+        said("ab", "must be a set or list"),
+        said(3, "must be a set or list"),
+        said([np.nan], "nan", "holds a missing value"),
+        said([0, None], "holds a missing value"),
+        said([[0, 1]], "one-dimensional"),
+        said(None, "must be a set or list"),
+    ],
+    "sensitive[0]": [
+        said(["nurse"], "'nurse': is not among"),
+        said([True, False] * 2 + [True], "True: is not among"),
+    ],
+    "sensitive[1]": [said((0, 7), "7: is not among the 5 labels")],
+}
+LEVELS: dict[str, list[Any]] = {
+    "epsilon": [
+        *(said(value, "must be a number") for value in NO_EPSILON),
+        said({0: 1.0}, "lacks the sensitive category 1"),
+        said({}, "lacks the sensitive category 0"),
+    ],
+    "epsilon[0]": [
+        said({0: True, 1: 1.0}, "True: must be a number"),
+        said({0: "1", 1: 1.0}, "'1': must be a number"),
+    ],
+    "epsilon[1]": [
+        said({0: 1.0, 1: 0.0}, "0.0: must be a number"),
+        said({0: 1.0, 1: np.nan}, "nan: must be a number"),
+    ],
+    "epsilon[3]": [
+        said({0: 1.0, 1: 1.0, 3: 2.0}, "2.0: is of no sensitive category: leave it out")
+    ],
+}
+PUM = {"mechanism": ldp.URR(ABC, {"a"}, epsilon=1.0), "tags": ("home", "work")}
+NO_TAGS = [(), 2, {"home", "work"}, "home", None, ("home", "home"), ("home", None), ("home", "b")]
+
+CASES = [
+    *refusals(
+        ldp.KRR,
+        {"categories": 3, "epsilon": 1.0},
+        {"categories": NO_LABELS, "epsilon": NO_EPSILON},
+    ),
+    *refusals(
+        ldp.KRAPPOR,
+        {"categories": 3, "epsilon": 1.0},
+        {"categories": NO_LABELS, "epsilon": NO_EPSILON, "theta": [*NO_THETA, SMALL_THETA]},
+    ),
+    *refusals(ldp.Warner, {"epsilon": 1.0}, {"epsilon": NO_EPSILON}),
+    *refusals(
+        ldp.ForcedResponse,
+        {"p_truth": 0.5, "p_yes": 0.2},
+        {"p_truth": (*NO_PROBABILITY, 0.0), "p_yes": NO_PROBABILITY},
+    ),
+    *refusals(
+        ldp.UnrelatedQuestion,
+        {"p": 0.5, "prevalence": 0.2},
+        {"p": (*NO_PROBABILITY, 0.0), "prevalence": NO_PROBABILITY},
+    ),
+    *refusals(ldp.Mangat, {"p": 0.5}, {"p": (*NO_PROBABILITY, 1.0)}),
+    *refusals(
+        ldp.ORR,
+        {"n_outputs": 4, "n_cohorts": 4, "epsilon": 1.0},
+        {**HASHED, "n_outputs": (*NO_COUNT, 1, 2**40), "epsilon": NO_EPSILON},
+    ),
+    *refusals(
+        ldp.ORR,
+        {"n_outputs": 2**20, "n_cohorts": 1, "epsilon": 1.0},
+        {"n_cohorts": [2**20]},  # too many cells
+    ),
+    *refusals(
+        ldp.ORAPPOR,
+        {"n_bits": 8, "n_hashes": 2, "n_cohorts": 4, "epsilon": 1.0},
+        {**BLOOM, "epsilon": NO_EPSILON},
+    ),
+    *refusals(
+        ldp.RAPPOR,
+        {"n_bits": 8, "n_hashes": 2, "n_cohorts": 4, "f": 0.0, "p": 0.2, "q": 0.7},
+        {
+            **BLOOM,
+            "f": (*NO_PROBABILITY, 1.0),
+            "p": NO_PROBABILITY,
+            "q": (*NO_PROBABILITY, 0.2),
+            "hashing": ("md5", None, 3),
+        },
+    ),
+    *refusals(  # more bits than its hash has, and a list that it does not know
+        ldp.RAPPOR,
+        {"n_bits": 512, "n_hashes": 2, "n_cohorts": 4, "f": 0.0, "p": 0.5, "q": 0.7},
+        {"hashing": ["google"]},
+    ),
+    *refusals(
+        ldp.RAPPOR,
+        {"n_bits": 8, "n_hashes": 2, "n_cohorts": 4, "f": 0, "p": 0.5, "q": 0.7, "alphabet": 3},
+        {"hashing": ["google"]},
+    ),
+    *refusals(
+        ldp.URR,
+        {"categories": 5, "sensitive": (0, 1), "epsilon": 1.0},
+        {
+            "categories": NO_LABELS,
+            **SENSITIVE,
+            **LEVELS,
+            "levels": [said((2.0,), "must be 2 epsilons"), 1.0, "ab"],
+        },
+    ),
+    *refusals(
+        ldp.URR,
+        {"categories": 5, "sensitive": (0, 1), "epsilon": 2.0, "levels": (1.0, 2.0)},
+        {"epsilon": [None, said(1.0, "must be the largest"), said(3.0, "must be the largest")]},
+    ),
+    *refusals(
+        ldp.URR,
+        {"categories": 5, "epsilon": {0: 1.0}},  # whose keys are the sensitive categories
+        {"epsilon": [said({}, "names no category")]},
+    ),
+    *refusals(
+        ldp.URAP,
+        {"categories": 5, "sensitive": (0, 1), "epsilon": 1.0},
+        {
+            "categories": NO_LABELS,
+            **SENSITIVE,
+            "epsilon": [
+                *(said(value, "must be a number from") for value in NO_EPSILON),
+                said({0: 1, 1: 2}, "must be a number from"),
+            ],
+            "theta": [*(said(theta, "must be a probability") for theta in NO_THETA), SMALL_THETA],
+        },
+    ),
+    *refusals(ldp.PUM, PUM, {"mechanism": [3, None, ldp.KRR(3, 1.0)], "tags": NO_TAGS}),
+    *refuses(  # parameters that do not go together
+        "p_truth + p_yes", lambda p: ldp.ForcedResponse(p_truth=0.8, p_yes=p), {"beyond one": 0.3}
+    ),
+    *refuses(
+        "levels",
+        lambda levels: ldp.URR(5, (), 2.0, levels),
+        {"levels of no one": said((2.0,), "no category is sensitive")},
+    ),
+    *refuses(
+        "levels",
+        lambda levels: ldp.URR(5, (0,), {0: 1.0}, levels),
+        {"levels and a dict": said((1.0,), "(1.0,): goes without")},
+    ),
+    *refuses(
+        "epsilon",
+        lambda epsilon: ldp.URR(5, (0,), epsilon, (1.0,)),
+        {"levels without epsilon": said(None, "None: ", "largest")},
+    ),
+    *refuses(
+        "",
+        lambda epsilon: ldp.URR(5, epsilon=epsilon),
+        {"unknown level": said({9: 1.0}, "9: is not among the 5 labels")},
+        ldp.UnknownCategory,
+    ),
+    *refuses(
+        "tags",
+        lambda tag: ldp.PUM(ldp.URR(3, {0}, 1.0), (tag,)),
+        {"the text of a category": "1"},
+    ),
+]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_bad_parameter_is_named(case: Refusal) -> None:
+    case.check()

@@ -1,0 +1,351 @@
+"""The category "Other": exact lumping against brute force."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from grid import all_reports, expected_counts
+
+import ldpstats as ldp
+from ldpstats.mechanisms import LumpedUnary, lump
+from ldpstats.problems.rows.base import DenseRows
+from ldpstats.problems.rows.combined import WithOther
+
+CATEGORIES = ("nurse", "teacher", "driver", "cook", "guard")
+KEEP = ("driver", "nurse")
+TRUE = np.array([0.35, 0.25, 0.2, 0.15, 0.05])
+LUMPED = np.array([0.2, 0.35, 0.45])  # TRUE of KEEP and of the rest
+
+EXACT = {
+    "krr": ldp.KRR(CATEGORIES, epsilon=1.3),
+    "krappor": ldp.KRAPPOR(CATEGORIES, epsilon=1.3),
+    "oue": ldp.KRAPPOR(CATEGORIES, epsilon=2.0, theta=0.5),
+    "rappor": ldp.RAPPOR(6, 1, 3, f=0.2, p=0.2, q=0.7, alphabet=CATEGORIES),
+    "rappor-certain": ldp.RAPPOR(6, 1, 2, f=0.0, p=0.2, q=1.0, alphabet=CATEGORIES),
+    "orappor": ldp.ORAPPOR(5, 1, 4, epsilon=2.0, alphabet=CATEGORIES),
+    "custom": ldp.CustomMechanism(
+        [
+            [0.6, 0.1, 0.1, 0.1, 0.1],
+            [0.1, 0.3, 0.1, 0.25, 0.25],
+            [0.05, 0.1, 0.65, 0.1, 0.1],
+            [0.1, 0.25, 0.1, 0.3, 0.25],
+            [0.1, 0.25, 0.1, 0.25, 0.3],
+        ],
+        CATEGORIES,
+    ),
+    "rectangular": ldp.CustomMechanism(
+        [[0.6, 0.3, 0.1], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1], [0.2, 0.3, 0.5], [0.2, 0.3, 0.5]],
+        CATEGORIES,
+        ("low", "middle", "high"),
+    ),
+}
+exact = pytest.mark.parametrize("mechanism", EXACT.values(), ids=EXACT.keys())
+
+
+def codes(reports: ldp.Reports) -> np.ndarray:
+    """Number of each report among the columns of ``channel().matrix()``, cohorts apart."""
+    mechanism = reports.mechanism
+    if not mechanism.n_bits:
+        return reports.y
+    bits = np.unpackbits(reports.y, axis=1, count=mechanism.n_bits, bitorder="little")
+    return bits.astype(np.int64) @ (1 << np.arange(mechanism.n_bits))
+
+
+# -- exact lumping ---------------------------------------------------------------------------
+
+
+@exact
+def test_the_lumped_channel_is_the_marginal_of_the_original(mechanism: ldp.Mechanism) -> None:
+    # every report of the original goes to its lumped report: sums of columns of the original matrix
+    reports = lump(all_reports(mechanism), KEEP)
+    lumped = reports.mechanism
+    assert list(lumped.categories) == [*KEEP, "Other"]
+    original, Q = mechanism.channel().matrix(), lumped.channel().matrix()
+    marginal = np.zeros((len(CATEGORIES), Q.shape[1]))
+    np.add.at(marginal.T, codes(reports), original.T)
+    np.testing.assert_allclose(marginal[[2, 0]], Q[:2], rtol=0, atol=1e-15)
+    for row in marginal[[1, 3, 4]]:
+        np.testing.assert_allclose(row, Q[2], rtol=0, atol=1e-15)
+    assert lumped.epsilon <= mechanism.epsilon + 1e-12
+    assert lumped.audit().agrees
+
+
+@exact
+def test_lumped_reports_recover_the_lumped_distribution(mechanism: ldp.Mechanism) -> None:
+    # counts equal to their expectation: what is left is their rounding to whole numbers
+    counts = expected_counts(mechanism, TRUE, 1e12)
+    once = lump(ldp.Reports(counts.y, mechanism, cohort=counts.cohort), KEEP)
+    total = ldp.Counts(once.y, counts.n, once.mechanism)
+    for method in ("mle", "inversion"):
+        fit = ldp.FrequencyModel(total).fit(method)
+        np.testing.assert_allclose(fit.params, LUMPED, rtol=0, atol=2e-6)
+
+
+@pytest.mark.parametrize("name", ["krr", "krappor", "rappor-certain", "rectangular"])
+def test_lumping_is_unbiased_and_coverage_is_right(name: str) -> None:
+    # one of each kind of lumped channel: the others differ from these in their numbers only, and
+    # the tests above compare all of them with the matrix
+    mechanism = EXACT[name]
+    # 100 surveys of 2000: means within 5 standard errors, the standard errors within 35 % (5 times
+    # the 7 % that their estimate has), coverage of 300 intervals of 95 % above .885 (5 of theirs)
+    rng = np.random.default_rng(5)
+    estimates, variances, covered = [], [], []
+    for _ in range(100):
+        answers = rng.choice(np.array(CATEGORIES), p=TRUE, size=2000)
+        fit = ldp.FrequencyModel(lump(mechanism.privatize(answers, rng), KEEP)).fit()
+        estimates.append(fit.linear_params)
+        variances.append(np.diag(fit.linear_cov))
+        bounds = fit.conf_int().to_numpy()
+        covered.append((bounds[:, 0] <= LUMPED) & (LUMPED <= bounds[:, 1]))
+    se = np.std(estimates, axis=0)
+    assert np.all(np.abs(np.mean(estimates, axis=0) - LUMPED) < 5 * se / np.sqrt(100))
+    assert np.all(np.abs(np.sqrt(np.mean(variances, axis=0)) / se - 1) < 0.35)
+    assert np.mean(covered) > 0.885
+
+
+def test_inversion_of_krr_commutes_with_lumping() -> None:
+    mechanism = EXACT["krr"]
+    reports = mechanism.privatize(list(CATEGORIES) * 100, np.random.default_rng(1))
+    whole = ldp.FrequencyModel(reports).fit("inversion").params
+    lumped = ldp.FrequencyModel(lump(reports, KEEP)).fit("inversion").params
+    np.testing.assert_allclose(lumped[list(KEEP)], whole[list(KEEP)], rtol=0, atol=1e-13)
+    rest = whole.drop(list(KEEP)).sum()
+    np.testing.assert_allclose(lumped["Other"], rest, rtol=0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", ["krr", "custom"])
+def test_lumped_labels_have_exact_intervals_and_travel(name: str) -> None:
+    mechanism = EXACT[name]
+    answers = np.repeat(CATEGORIES, [70, 50, 40, 30, 10])
+    reports = lump(mechanism.privatize(answers, np.random.default_rng(2)), KEEP)
+    fit = ldp.FrequencyModel(reports).fit()
+    if name == "krr":
+        form = fit.exact
+        assert form is not None and form.known.all()
+        Q = reports.mechanism.channel().matrix()
+        # P(own report) = offset + scale p, as the channel has it
+        np.testing.assert_allclose(form.offset, [Q[1, 0], Q[0, 1], Q[0, 2]], rtol=1e-12)
+        np.testing.assert_allclose(form.offset + form.scale, np.diag(Q), rtol=1e-12)
+        np.testing.assert_array_equal(form.tally, reports.tally().vector())
+    again = ldp.FrequencyResults.from_dict(fit.to_dict())
+    np.testing.assert_array_equal(again.conf_int(), fit.conf_int())
+
+
+def test_lumped_bits_have_exact_intervals_of_the_kept_categories() -> None:
+    mechanism = EXACT["krappor"]
+    answers = np.repeat(CATEGORIES, [70, 50, 40, 30, 10])
+    reports = mechanism.privatize(answers, np.random.default_rng(2))
+    both = ldp.FrequencyModel(reports), ldp.FrequencyModel(lump(reports, KEEP))
+    whole, lumped = (model.fit("inversion") for model in both)
+    form = lumped.exact
+    assert form is not None
+    np.testing.assert_array_equal(form.known, [True, True, False])
+    # the same bits, so the same counts and the same intervals
+    kept = list(KEEP)
+    exact = whole.conf_int(clip=False).loc[kept]
+    np.testing.assert_allclose(lumped.conf_int(clip=False).loc[kept], exact, rtol=1e-12)
+    again = ldp.FrequencyResults.from_dict(lumped.to_dict())
+    np.testing.assert_array_equal(again.conf_int(), lumped.conf_int())
+    # sums of bits say the same
+    sums = ldp.FrequencyModel(lump(reports, KEEP).tally(bits=True)).fit()
+    np.testing.assert_array_equal(sums.conf_int(), lumped.conf_int())
+    assert sums.goodness_of_fit is not None and 0.0 <= sums.goodness_of_fit.pvalue <= 1.0
+
+
+def test_moments_of_lumped_bits_by_enumeration() -> None:
+    lumped, p, n = (
+        LumpedUnary(("a", "b", "c", "Other"), 0.7, 0.2),
+        np.array([0.4, 0.1, 0.2, 0.3]),
+        50,
+    )
+    bits = np.arange(8)[:, None] >> np.arange(3) & 1
+    law = p @ lumped.channel().matrix()
+    mean = law @ bits
+    moments = lumped.moments(lumped.counts([20, 15, 10], nobs=n))
+    np.testing.assert_allclose(moments.A @ p + moments.offset, [*mean, 1.0], rtol=0, atol=1e-14)
+    covariance = np.zeros((4, 4))  # the frequencies sum to one: nothing is random there
+    covariance[:3, :3] = ((bits.T * law) @ bits - np.outer(mean, mean)) / n
+    np.testing.assert_allclose(moments.V(p).matrix(), covariance, rtol=0, atol=1e-15)
+
+
+def test_krr_lumps_as_the_formula_says() -> None:
+    # Q(Other|Other) = (e + L - 1)/(e + k - 1), Q(Other|kept) = L/(e + k - 1)
+    k, L, e = 1000, 980, np.exp(2.0)
+    krr = ldp.KRR(k, epsilon=2.0)
+    reports = lump(ldp.Reports(np.arange(k), krr), list(range(20)))
+    Q = reports.mechanism.channel().matrix()
+    assert Q[-1, -1] == pytest.approx((e + L - 1) / (e + k - 1), abs=1e-15)
+    np.testing.assert_allclose(Q[:-1, -1], L / (e + k - 1), rtol=0, atol=1e-15)
+    assert reports.mechanism.epsilon == pytest.approx(2.0, abs=1e-12)
+    assert np.bincount(reports.y)[-1] == L
+
+
+def test_a_million_categories_need_no_matrix_of_them() -> None:
+    krr = ldp.KRR(1_000_000, epsilon=3.0)
+    reports = lump(ldp.Reports(np.array([5, 999_999, 7]), krr), [7, 5])
+    np.testing.assert_array_equal(reports.y, [1, 2, 0])
+    wide = ldp.KRAPPOR(1000, epsilon=2.0)
+    y = wide.privatize(np.arange(500), np.random.default_rng(1))
+    assert lump(y, [999, 8, 0]).mechanism.channel().shape == (4, 8)
+
+
+def test_the_order_is_that_of_keep_and_of_the_respondents() -> None:
+    rng = np.random.default_rng(3)
+    for mechanism in (ldp.KRAPPOR(20, 1.0), ldp.RAPPOR(20, 1, 4, 0.0, 0.25, 0.75, alphabet=20)):
+        reports = mechanism.privatize(rng.integers(0, 20, 500), rng)
+        keep = [17, 3, 0, 9, 12, 5, 6, 1, 19]
+        lumped = lump(reports, keep)
+        bits = np.unpackbits(reports.y, axis=1, count=20, bitorder="little")
+        own = np.arange(20)[None] if reports.cohort is None else mechanism.cells()[:, :, 0]
+        at = own[np.zeros(500, int) if reports.cohort is None else reports.cohort][:, keep]
+        expected = np.take_along_axis(bits, at.astype(int), axis=1)
+        found = np.unpackbits(lumped.y, axis=1, count=9, bitorder="little")
+        np.testing.assert_array_equal(found, expected)
+        assert list(lumped.mechanism.categories) == [*keep, "Other"]
+
+
+def test_missing_answers_and_names_travel() -> None:
+    reports = EXACT["krappor"].privatize(["cook", None], np.random.default_rng(1), missing="count")
+    lumped = lump(reports, ["cook"], other="all others")
+    assert lumped.n_missing == 1 and len(lumped) == 1
+    assert list(lumped.mechanism.categories) == ["cook", "all others"]
+    # a category of that name may be among those that are lumped
+    krr = ldp.KRR(("a", "b", "Other"), epsilon=1.0)
+    assert list(lump(ldp.Reports(np.array([2]), krr), ["b"]).mechanism.outputs) == ["b", "Other"]
+
+
+def test_lumping_twice_is_lumping_once() -> None:
+    for name in ("krr", "krappor", "rappor"):
+        reports = EXACT[name].privatize(CATEGORIES * 20, np.random.default_rng(8))
+        twice = lump(lump(reports, ("cook", "driver", "nurse")), KEEP)
+        once = lump(reports, KEEP)
+        np.testing.assert_array_equal(twice.y, once.y)
+        Q = once.mechanism.channel().matrix()
+        np.testing.assert_allclose(twice.mechanism.channel().matrix(), Q, rtol=0, atol=1e-15)
+    with pytest.raises(ldp.NotAvailable, match="owns no bit"):
+        lump(once, ("nurse", "Other"), other="driver")
+
+
+def test_lumping_one_category_only_renames_it() -> None:
+    rng = np.random.default_rng(4)
+    device = ldp.ForcedResponse(p_truth=0.7, p_yes=0.2)
+    lumped = lump(device.privatize(["no", "yes"], rng), ["yes"], other="no").mechanism
+    np.testing.assert_allclose(
+        lumped.channel().matrix(), device.channel().matrix()[::-1, ::-1], rtol=0, atol=1e-15
+    )
+
+
+def test_lumped_reports_of_two_epsilons_are_fitted_together() -> None:
+    rng = np.random.default_rng(6)
+    groups = [
+        lump(
+            ldp.KRAPPOR(CATEGORIES, e).privatize(rng.choice(CATEGORIES, p=TRUE, size=20_000), rng),
+            KEEP,
+        )
+        for e in (1.0, 2.0)
+    ]
+    both = ldp.FrequencyModel(groups).fit("inversion")
+    assert both.params.sum() == pytest.approx(1.0, abs=1e-12)
+    se = np.sqrt(np.diag(both.linear_cov))
+    assert np.all(np.abs(both.params - LUMPED) < 5 * se)
+    for group in groups:
+        alone = np.diag(ldp.FrequencyModel(group).fit("inversion").linear_cov)
+        assert np.all(se**2 < alone)
+
+
+def test_the_scale_of_lumped_rows_is_the_law_of_other() -> None:
+    lumped = LumpedUnary(("a", "b", "Other"), p1=0.8, p0=0.3)
+    rows = lumped.channel().rows(all_reports(lumped).y)
+    assert isinstance(rows, WithOther)
+    np.testing.assert_allclose(np.exp(rows.log_scale), lumped.channel().matrix()[-1], rtol=1e-14)
+    np.testing.assert_array_equal(rows.dense()[:, -1], 1.0)
+
+
+def test_rows_with_other_multiply_as_their_dense_form() -> None:
+    rng = np.random.default_rng(7)
+    W, scale = rng.random((30, 4)), rng.random(30)
+    rows = WithOther(DenseRows(W[:, :-1], scale), W[:, -1])
+    p, v, keep = rng.random(4), rng.random(30), rng.random(30) < 0.5
+    np.testing.assert_allclose(rows.mix(p), W @ p, rtol=1e-13)
+    np.testing.assert_allclose(rows.adjoint(v), v @ W, rtol=1e-13)
+    np.testing.assert_allclose(rows.adjoints(v)[1], v @ W**2, rtol=1e-13)
+    np.testing.assert_allclose(rows.gram(v), (W.T * v) @ W, rtol=1e-13)
+    np.testing.assert_array_equal(rows.select(keep).dense(), W[keep])
+    np.testing.assert_array_equal(rows.log_scale, scale)
+    with pytest.raises(ldp.InvalidArgument, match="a number a report"):
+        WithOther(rows, np.ones(29))
+    with pytest.raises(ldp.InvalidArgument, match="likelihoods"):
+        WithOther(rows, np.full(30, np.inf))
+
+
+# -- what is refused -------------------------------------------------------------------------
+
+KRR = ldp.Reports(np.array([0, 4]), EXACT["krr"])
+
+
+@pytest.mark.parametrize(
+    ("keep", "error", "match"),
+    [
+        (CATEGORIES, ldp.InvalidArgument, "nothing is left"),
+        (("pilot",), ldp.UnknownCategory, "keep.*pilot"),
+        (("nurse", "nurse"), ldp.InvalidArgument, "twice"),
+        ((), ldp.InvalidArgument, "at least 1"),
+        ("nurse", ldp.InvalidArgument, "list of labels"),
+        (2, ldp.InvalidArgument, "list of the categories"),
+        (iter(["nurse"]), ldp.InvalidArgument, "list of the categories"),
+        ({"nurse"}, ldp.InvalidArgument, "no order"),
+        (None, ldp.InvalidArgument, "list of labels"),
+    ],
+)
+def test_bad_keep_is_refused(keep: object, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        lump(KRR, keep)
+
+
+def test_bad_other_and_reports_are_refused() -> None:
+    with pytest.raises(ldp.InvalidArgument, match="use another name"):
+        lump(KRR, ["nurse"], other="nurse")
+    with pytest.raises(ldp.InvalidArgument, match="labels must be"):
+        lump(KRR, ["nurse"], other=None)
+    with pytest.raises(ldp.InvalidArgument, match="before tallying"):
+        lump(KRR.tally(), ["nurse"])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.RAPPOR(16, 2, 2, 0.0, 0.25, 0.75),
+        ldp.ORR(8, 4, 1.0),
+        ldp.RAPPOR(16, 2, 2, 0.0, 0.25, 0.75, alphabet=CATEGORIES),  # two bits each
+        ldp.ORAPPOR(4, 1, 3, 1.0, alphabet=CATEGORIES),  # five labels in four bits
+        ldp.ORR(5, 3, 1.0, alphabet=CATEGORIES),
+    ],
+    ids=str,
+)
+def test_hashed_answers_are_not_lumped(mechanism: ldp.Mechanism) -> None:
+    reports = mechanism.privatize(CATEGORIES, np.random.default_rng(1))
+    with pytest.raises(ldp.NotAvailable, match='other="product"'):
+        lump(reports, list(CATEGORIES[:4]))
+
+
+def test_lumped_categories_that_stay_different_are_refused() -> None:
+    # reports of b and of c differ even when they are one report: a is given away by b more often
+    mechanism = ldp.CustomMechanism(
+        [[0.8, 0.1, 0.1], [0.3, 0.6, 0.1], [0.1, 0.1, 0.8]], ("a", "b", "c")
+    )
+    reports = ldp.Reports(np.array([0]), mechanism)
+    with pytest.raises(ldp.NotAvailable, match="'b' and 'c' give different reports"):
+        lump(reports, ["a"])
+    assert lump(reports, ["a", "b"]).mechanism.k == 3  # one category is always like itself
+
+
+def test_a_lumped_mechanism_checks_its_parameters() -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"p1.*differ"):
+        LumpedUnary(3, 0.5, 0.5)
+    with pytest.raises(ldp.InvalidArgument, match=r"p0.*probability"):
+        LumpedUnary(3, 0.5, 1.5)
+    lumped = LumpedUnary(("a", "b", "Other"), 0.7, 0.2)
+    with pytest.raises(ldp.InvalidArgument, match="nobs"):
+        lumped.counts([1, 2])
+    with pytest.raises(ldp.InvalidArgument, match="cohort"):
+        lumped.parse("reports", ["01"], cohort=[0])

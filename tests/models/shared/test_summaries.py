@@ -1,0 +1,107 @@
+"""Summaries of all kinds: one record, one layout, two words at the beginning of a note."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.models.shared.tables import SummaryTable
+
+JOBS = ("nurse", "teacher", "driver")
+
+
+def results_of_all_kinds() -> dict[str, Any]:
+    rng = np.random.default_rng(5)
+    krr = ldp.KRR(JOBS, epsilon=1.0)
+    pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, epsilon=1.0), ("home",))
+    strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
+    pairs = ldp.JointCounts.from_table([[30, 20, 10], [10, 20, 30], [20, 20, 20]], (krr, krr))
+    return {
+        "frequency": ldp.FrequencyModel(krr.counts([420, 330, 250])).fit(),
+        "association": ldp.AssociationModel(pairs).fit(),
+        "personalized": ldp.PersonalizedModel(pum.common.counts([180, 60, 370, 390]), pum).fit(),
+        "dictionary": ldp.DictionaryModel(strings.privatize(["abca", "cc"] * 600, rng)).fit(),
+    }
+
+
+RESULTS = results_of_all_kinds()
+KINDS = sorted(RESULTS)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_note_in_capitals_begins_with_warning_or_note(kind: str) -> None:
+    notes = RESULTS[kind].summary().extra_txt.split("\n")
+    assert notes and all(
+        re.match("(WARNING|NOTE): ", note) for note in notes if re.match("[A-Z]{2}", note)
+    )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("method", ["conf_int", "summary", "summary_frame", "plot"])
+@pytest.mark.parametrize("name", ["level", "conf_level", "confidence_level"])
+def test_a_level_is_told_that_it_is_alpha(kind: str, method: str, name: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=rf"^{name}=0\.9: is .*: pass alpha=0\.1$"):
+        getattr(RESULTS[kind], method)(**{name: 0.9})
+    with pytest.raises(ldp.InvalidArgument, match=r"pass alpha=0\.05$"):
+        getattr(RESULTS[kind], method)(**{name: "95 %"})
+
+
+@pytest.mark.parametrize("kind", ["frequency", "personalized", "dictionary"])
+def test_a_plot_by_name_is_told_that_it_needs_axes(kind: str) -> None:
+    with pytest.raises(
+        ldp.InvalidArgument, match=r"^ax='bar': must be matplotlib Axes, .*no name$"
+    ):
+        RESULTS[kind].plot("bar")
+    with pytest.raises(ldp.InvalidArgument, match=r"^ax=3: must be .*, for example .*$"):
+        RESULTS[kind].plot(3)
+
+
+def test_a_plot_of_a_table_names_its_kinds() -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"^kind='bar': must be one of 'heatmap'"):
+        RESULTS["association"].plot("bar")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_help_shows_what_may_be_asked(kind: str) -> None:
+    results = RESULTS[kind]
+    assert len(inspect.signature(type(results)).parameters) <= 5
+    page = pydoc.plain(pydoc.render_doc(type(results)))
+    for name in ("params", "bse", "conf_int", "cov_params", "t_test", "summary", "plot", "nobs"):
+        assert re.search(rf"^ \|  {name}\b", page, flags=re.M), name
+    assert " |  _" not in re.sub(r" \|  __\w+__", "", page)  # nothing private
+    own = inspect.signature(type(results).conf_int).parameters
+    assert list(own)[:2] == ["self", "alpha"]  # as it was written
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_results_cannot_be_changed(kind: str) -> None:
+    for name in ("nobs", "fit", "params", "llf"):
+        with pytest.raises(AttributeError):
+            setattr(RESULTS[kind], name, 1)
+
+
+def test_both_tables_are_as_wide_as_the_wider_one() -> None:
+    wide, narrow = [["Name:", "x" * 60, "n:", "1"]], [["Name:", "x", "n:", "1"]]
+    for header in (wide, narrow):
+        table = SummaryTable("Title", header, ["a", "b"], ["row"], [["1", "2"]], ["NOTE: a note"])
+        lines = table.layout().as_text().split("\n\n")[0].split("\n")[1:]
+        assert len({len(line) for line in lines}) == 1
+
+
+@pytest.mark.parametrize(("sensitive", "told"), [({"nurse"}, True), (set(JOBS), False)])
+def test_what_epsilon_protects_is_a_field(sensitive: set[str], told: bool) -> None:
+    """A label that looks like a mechanism's text decides nothing."""
+    labels = (*JOBS, "k=3, sensitive=1")
+    urr = ldp.URR(labels, sensitive if told else set(labels), epsilon=1.0)
+    counts = urr.draw(np.full(4, 0.25), 4000, np.random.default_rng(2))
+    results = ldp.FrequencyModel(counts).fit()
+    again = type(results).from_json(results.to_json())
+    for found in (results, again):
+        assert found.fit.is_partial == told
+        assert ("epsilon protects the sensitive" in str(found.summary())) == told

@@ -1,0 +1,363 @@
+"""Expected losses: against exact variances from the channel, simulation, and published numbers."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from scipy import optimize, stats
+
+from ldpstats import planning
+
+EPSILONS = (0.2, 1.0, 3.0, 8.0)
+THETAS = (None, 0.5, 0.3, 0.9)
+
+
+def unary(epsilon, theta):
+    """P(bit = 1) of the respondent's own bit and of another, from MK19 section 2.4."""
+    e = np.exp(epsilon)
+    theta = np.sqrt(e) / (1 + np.sqrt(e)) if theta is None else theta
+    return theta, theta / ((1 - theta) * e + theta)
+
+
+def krr_channel(k, epsilon):
+    """Q and the value that each report adds to the estimate, both written out by hand."""
+    e = np.exp(epsilon)
+    Q = (np.ones((k, k)) + (e - 1) * np.eye(k)) / (e + k - 1)
+    return Q, np.linalg.inv(Q)
+
+
+def krappor_channel(k, epsilon, theta):
+    own, other = unary(epsilon, theta)
+    patterns = np.array(list(itertools.product([0, 1], repeat=k)))
+    set_probability = np.where(np.eye(k), own, other)[:, None, :]
+    Q = np.where(patterns, set_probability, 1 - set_probability).prod(axis=2)
+    return Q, (patterns - other) / (own - other)
+
+
+def exact_variances(p, Q, estimate):
+    """Variances, shape (k,), of one report's estimate; the estimate of n is their mean."""
+    m = p @ Q
+    np.testing.assert_allclose(m @ estimate, p, atol=1e-11)  # unbiased
+    return m @ (estimate - p) ** 2
+
+
+@pytest.mark.parametrize("p", [[0.5, 0.5], [1.0, 0.0, 0.0], [0.4, 0.3, 0.2, 0.1, 0.0]])
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_losses_are_the_variances_of_the_channel(p, epsilon):
+    p, n = np.array(p), 50
+    variances = exact_variances(p, *krr_channel(p.size, epsilon))
+    assert planning.krr_l2(p, epsilon, n) == pytest.approx(variances.sum() / n, rel=1e-9)
+    mean_l1 = np.sqrt(2 * variances / (np.pi * n)).sum()
+    assert planning.krr_l1(p, epsilon, n) == pytest.approx(mean_l1, rel=1e-9)
+    for theta in THETAS:
+        variances = exact_variances(p, *krappor_channel(p.size, epsilon, theta))
+        l2, l1 = variances.sum() / n, np.sqrt(2 * variances / (np.pi * n)).sum()
+        assert planning.krappor_l2(p, epsilon, n, theta) == pytest.approx(l2, rel=1e-9)
+        assert planning.krappor_l1(p, epsilon, n, theta) == pytest.approx(l1, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("k", [2, 7, 300])
+def test_losses_are_the_papers_formulas(k, epsilon):
+    # KBR16 Propositions 3 and 4 and eqs. 8, 9, 12, 13, as printed
+    n, e, s = 1000, np.exp(epsilon), np.exp(epsilon / 2)
+    p = np.random.default_rng(k).dirichlet(np.ones(k))
+    plain = (1 - (p**2).sum()) / n
+    worst = (1 - 1 / k) / n
+    worst_l1 = np.sqrt(2 * (k - 1) / (np.pi * n))
+    expected = {
+        "krr_l2": plain + (k - 1) / n * (k + 2 * (e - 1)) / (e - 1) ** 2,
+        "krr_l1": np.sqrt(
+            2 * ((e - 1) * p + 1) * ((e - 1) * (1 - p) + k - 1) / (np.pi * n * (e - 1) ** 2)
+        ).sum(),
+        "krappor_l2": plain + k * s / (n * (s - 1) ** 2),
+        "krappor_l1": np.sqrt(
+            2 * ((s - 1) * p + 1) * ((s - 1) * (1 - p) + 1) / (np.pi * n * (s - 1) ** 2)
+        ).sum(),
+    }
+    expected_worst = {
+        "krr_worst_l2": (1 + (k + 2 * (e - 1)) / (e - 1) ** 2 * k) * worst,
+        "krr_worst_l1": (e + k - 1) / (e - 1) * worst_l1,
+        "krappor_worst_l2": (1 + k**2 * s / ((k - 1) * (s - 1) ** 2)) * worst,
+        "krappor_worst_l1": np.sqrt((s + k - 1) * (s * (k - 1) + 1) / ((s - 1) ** 2 * (k - 1)))
+        * worst_l1,
+    }
+    for name, value in expected.items():
+        assert getattr(planning, name)(p, epsilon, n) == pytest.approx(value, rel=1e-9), name
+    for name, value in expected_worst.items():
+        assert getattr(planning, name)(k, epsilon, n) == pytest.approx(value, rel=1e-9), name
+
+
+def test_nonprivate_losses():
+    p = np.array([0.7, 0.2, 0.1])
+    assert planning.nonprivate_l2(p, 10) == pytest.approx((1 - 0.54) / 10)
+    assert planning.nonprivate_l1(p, 10) == pytest.approx(
+        sum(np.sqrt(2 * x * (1 - x) / (10 * np.pi)) for x in p)
+    )
+    assert planning.nonprivate_worst_l2(3, 10) == pytest.approx((2 / 3) / 10)
+    assert planning.nonprivate_worst_l1(3, 10) == pytest.approx(np.sqrt(4 / (10 * np.pi)))
+    assert planning.nonprivate_minimax_l2(3, 16) == pytest.approx((2 / 3) / 25)
+
+
+def test_theta_of_krappor_is_the_default():
+    p = np.array([0.6, 0.3, 0.1])
+    for epsilon in EPSILONS:
+        theta = np.exp(epsilon / 2) / (1 + np.exp(epsilon / 2))
+        for loss in (planning.krappor_l1, planning.krappor_l2):
+            assert loss(p, epsilon, 9, theta) == pytest.approx(loss(p, epsilon, 9), rel=1e-9)
+
+
+def test_theta_one_half_is_best_for_a_rare_category():
+    # optimised unary encoding minimises other (1 - other) / (own - other)^2
+    p = np.full(200, 1 / 200)
+    losses = [planning.krappor_l2(p, 2.0, 100, theta) for theta in (0.3, 0.4, 0.5, 0.6, 0.7)]
+    assert np.argmin(losses) == 2
+    e = np.exp(2.0)
+    assert losses[2] == pytest.approx((200 * 4 * e / (e - 1) ** 2 + 2 - 1 / 200) / 100, rel=1e-9)
+
+
+# --- simulation: Propositions 3 and 4 on 3 mechanisms x 3 k x 3 epsilon x 3 p = 81 settings -------
+
+
+def shapes(k):
+    geometric = 0.7 ** np.arange(k)
+    sparse = np.r_[0.9, 0.1, np.zeros(k - 2)]
+    return {
+        "uniform": np.full(k, 1 / k),
+        "geometric": geometric / geometric.sum(),
+        "sparse": sparse,
+    }
+
+
+def simulated_losses(mechanism, p, epsilon, n, surveys, rng):
+    """Squared l2 and l1 losses of `surveys` surveys, drawn from the law of the tallies."""
+    if mechanism == "krr":
+        Q, _ = krr_channel(p.size, epsilon)
+        own, other = Q[0, 0], Q[0, 1]
+        tallies = rng.multinomial(n, p @ Q, size=surveys)
+    else:
+        own, other = unary(epsilon, 0.5 if mechanism == "oue" else None)
+        holders = rng.multinomial(n, p, size=surveys)
+        tallies = rng.binomial(holders, own) + rng.binomial(n - holders, other)
+    error = (tallies / n - other) / (own - other) - p
+    return (error**2).sum(axis=1), np.abs(error).sum(axis=1)
+
+
+def deviation(sample, expected):
+    """Distance of a sample's mean from `expected` in Monte Carlo standard errors."""
+    return abs(sample.mean() - expected) / (sample.std(ddof=1) / np.sqrt(sample.size))
+
+
+def formulas(mechanism):
+    if mechanism == "krr":
+        return planning.krr_l2, planning.krr_l1
+    theta = 0.5 if mechanism == "oue" else None
+    return (
+        lambda p, epsilon, n: planning.krappor_l2(p, epsilon, n, theta),
+        lambda p, epsilon, n: planning.krappor_l1(p, epsilon, n, theta),
+    )
+
+
+# 162 comparisons; under the formulas, all stay within this with probability 0.999
+LIMIT = stats.norm.isf(0.001 / (2 * 162))
+
+
+@pytest.mark.parametrize("shape", ["uniform", "geometric", "sparse"])
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
+@pytest.mark.parametrize("k", [2, 10, 60])
+@pytest.mark.parametrize("mechanism", ["krr", "krappor", "oue"])
+def test_losses_match_simulation(mechanism, k, epsilon, shape):
+    p = shapes(k)[shape]
+    rng = np.random.default_rng([k, int(10 * epsilon), len(shape), len(mechanism)])
+    exact_l2, asymptotic_l1 = formulas(mechanism)
+    # The l2 loss is exact at any n, so a small one is used; the error of the l1 loss is of order
+    # 1 / (n m_i), below the Monte Carlo error of 2000 surveys at n = 1e6.
+    l2, _ = simulated_losses(mechanism, p, epsilon, 200, 2000, rng)
+    _, l1 = simulated_losses(mechanism, p, epsilon, 1_000_000, 2000, rng)
+    assert deviation(l2, exact_l2(p, epsilon, 200)) < LIMIT
+    assert deviation(l1, asymptotic_l1(p, epsilon, 1_000_000)) < LIMIT
+
+
+@pytest.mark.parametrize("mechanism", ["krr", "krappor", "oue"])
+def test_a_wrong_formula_is_caught_by_the_simulation(mechanism):
+    # negative controls: an epsilon 5 % too small, and for k-RAPPOR the slides' k^2 e^epsilon
+    p, epsilon, n = shapes(10)["geometric"], 1.0, 200
+    rng = np.random.default_rng(1)
+    l2, l1 = simulated_losses(mechanism, p, epsilon, n, 2000, rng)
+    for losses, formula in zip((l2, l1), formulas(mechanism), strict=True):
+        assert deviation(losses, formula(p, 0.95 * epsilon, n)) > LIMIT
+    e = np.exp(epsilon)
+    slide = (1 - (p**2).sum() + 10 * e / (np.sqrt(e) - 1) ** 2) / n
+    assert deviation(l2, slide) > LIMIT
+
+
+# --- worst cases ------------------------------------------------------------------------------
+
+
+def losses_at(p, epsilon, theta):
+    return {
+        "krr_worst_l2": planning.krr_l2(p, epsilon, 100),
+        "krr_worst_l1": planning.krr_l1(p, epsilon, 100),
+        "krappor_worst_l2": planning.krappor_l2(p, epsilon, 100, theta),
+        "krappor_worst_l1": planning.krappor_l1(p, epsilon, 100, theta),
+    }
+
+
+def worst(name, k, epsilon, theta):
+    more = (theta,) if "krappor" in name else ()
+    return getattr(planning, name)(k, epsilon, 100, *more)
+
+
+@pytest.mark.parametrize("k", [2, 3, 8])
+@pytest.mark.parametrize("epsilon", [0.3, 2.0, 6.0])
+@pytest.mark.parametrize("theta", THETAS)
+def test_no_distribution_is_worse_than_the_uniform(k, epsilon, theta):
+    rng = np.random.default_rng(5)
+    draws = [rng.dirichlet(np.full(k, a)) for a in (0.1, 0.5, 1.0, 5.0) for _ in range(25)]
+    for name, value in losses_at(np.full(k, 1 / k), epsilon, theta).items():
+        bound = worst(name, k, epsilon, theta)
+        assert value == pytest.approx(bound, rel=1e-12)
+        assert max(losses_at(p, epsilon, theta)[name] for p in draws) < bound
+
+
+@pytest.mark.parametrize("name", list(losses_at(np.array([0.5, 0.5]), 1.0, None)))
+def test_a_numerical_search_ends_at_the_uniform(name):
+    def loss(x):  # softmax keeps the search inside the simplex
+        p = np.exp(x - x.max())
+        return -losses_at(p / p.sum(), 1.5, 0.7)[name]
+
+    start = np.array([2.0, 0.0, -1.0, 0.5])
+    found = optimize.minimize(loss, start, method="BFGS", options={"gtol": 1e-9})
+    assert -found.fun == pytest.approx(worst(name, 4, 1.5, 0.7), rel=1e-6)
+    np.testing.assert_allclose(found.x, found.x.mean(), atol=1e-2)
+
+
+# --- effective sample size, crossover, Proposition 5 --------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", ["krr", "krappor"])
+@pytest.mark.parametrize("k", [2, 30])
+def test_both_losses_lead_to_one_effective_sample_size(mechanism, k):
+    for epsilon in EPSILONS:
+        size = planning.effective_sample_size(mechanism, k, epsilon, 10_000)
+        private_l1 = getattr(planning, f"{mechanism}_worst_l1")(k, epsilon, 10_000)
+        # the size at which the non-private loss is as large
+        ratio = (planning.nonprivate_worst_l1(k, 10_000) / private_l1) ** 2
+        assert size == pytest.approx(10_000 * ratio, rel=1e-9)
+        assert size < 10_000
+
+
+def test_effective_sample_size_of_krappor_is_not_that_of_the_slides():
+    k, e = 100, 100.0
+    size = planning.effective_sample_size("krappor", k, np.log(e), 10_000)
+    assert round(size / 10_000, 4) == 0.0742
+    slide = (k - 1) * (np.sqrt(e) - 1) ** 2 / ((k - 1) * (np.sqrt(e) - 1) ** 2 + k**2 * e)
+    assert round(slide, 4) == 0.0080
+    # the variance itself, at an enumerable k
+    variances = exact_variances(np.full(8, 1 / 8), *krappor_channel(8, 1.0, None))
+    exact = (1 - 1 / 8) / variances.sum()
+    assert planning.effective_sample_size("krappor", 8, 1.0, 1) == pytest.approx(exact, rel=1e-9)
+
+
+def test_effective_sample_sizes_approach_the_papers_forms():
+    n, k = 10**6, 10**5
+    for mechanism in ("krr", "krappor"):
+        exact = planning.effective_sample_size(mechanism, k, 1e-3, n)
+        form = planning.effective_sample_size_high_privacy(mechanism, k, 1e-3, n)
+        assert exact == pytest.approx(form, rel=2e-3)
+        exact = planning.effective_sample_size(mechanism, k, np.log(k), n)
+        form = planning.effective_sample_size_low_privacy(mechanism, k, n)
+        assert exact == pytest.approx(form, rel=1e-2)
+
+
+def test_krr_keeps_a_ninth_of_the_sample_above_ln_k():
+    kept = [planning.effective_sample_size("krr", k, np.log(k), 1) for k in range(2, 400)]
+    assert min(kept) == pytest.approx(1 / 9)
+    assert kept == sorted(kept) and kept[-1] < 1 / 4
+
+
+def test_l1_loss_of_krappor_at_ln_k_grows_as_the_fourth_root():
+    # at k = 625: 5.3 times the non-private l1 loss, not the 25 = sqrt(k) that MK19 4.3 states
+    ratio = planning.krappor_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
+    assert round(ratio, 1) == 5.3
+    ratio = planning.krr_worst_l1(625, np.log(625), 1) / planning.nonprivate_worst_l1(625, 1)
+    assert ratio == pytest.approx(2, abs=0.01)  # and the squared l2 loss four times
+
+
+def test_crossover_epsilon_published_values():
+    found = [round(planning.crossover_epsilon(k), 2) for k in (8, 16, 64, 256, 1024)]
+    assert found == [0.78, 1.56, 2.69, 3.67, 4.61]
+
+
+def test_crossover_epsilon_is_where_the_losses_cross():
+    for k in (6, 7, 8, 50, 1000, 10**6):
+        cross = planning.crossover_epsilon(k)
+        assert planning.excess_ratio(k, cross) == pytest.approx(1, rel=1e-9)
+    p = np.random.default_rng(3).dirichlet(np.ones(50))
+    cross = planning.crossover_epsilon(50)
+    for factor, better in ((0.99, "krappor"), (1.01, "krr")):
+        l2 = {
+            "krr": planning.krr_l2(p, factor * cross, 100),
+            "krappor": planning.krappor_l2(p, factor * cross, 100),
+        }
+        assert min(l2, key=l2.__getitem__) == better
+    # the worst-case l1 losses cross there too
+    l1 = (planning.krr_worst_l1(50, cross, 100), planning.krappor_worst_l1(50, cross, 100))
+    assert l1[0] == pytest.approx(l1[1], rel=1e-9)
+
+
+def test_krr_is_never_worse_up_to_five_categories():
+    for k in range(2, 6):
+        assert planning.crossover_epsilon(k) == 0.0
+        assert np.all(planning.excess_ratio(k, np.geomspace(1e-4, 20, 200)) >= 1)
+    assert planning.excess_ratio(6, 1e-4) < 1 and planning.crossover_epsilon(6) > 0
+
+
+def test_excess_ratio_is_the_ratio_of_the_excesses():
+    p = np.array([0.5, 0.2, 0.2, 0.1, 0.0, 0.0])
+    for epsilon in EPSILONS:
+        plain = planning.nonprivate_l2(p, 10)
+        added = planning.krappor_l2(p, epsilon, 10) - plain, planning.krr_l2(p, epsilon, 10) - plain
+        assert planning.excess_ratio(6, epsilon) == pytest.approx(added[0] / added[1], rel=1e-9)
+
+
+def test_proposition_5_and_the_constants_of_its_proof():
+    ks = np.arange(3, 3000)
+    at_ln_k = np.array([planning.excess_ratio(k, np.log(k)) for k in range(2, 3000)])
+    assert np.argmin(at_ln_k) + 2 == 8 and round(at_ln_k.min(), 4) == 2.1536
+    assert round(at_ln_k[7 - 2], 4) == 2.1593  # printed as 3.1559
+    at_half = np.array([planning.excess_ratio(int(k), np.log(k / 2)) for k in ks])
+    assert ks[np.argmin(at_half)] == 11 and round(at_half.min(), 3) == 1.443
+    assert all(planning.crossover_epsilon(int(k)) < np.log(k / 2) for k in ks)
+    # and the ratio increases with epsilon
+    for k in (2, 7, 100):
+        assert np.all(np.diff(planning.excess_ratio(k, np.linspace(0.01, 30, 500))) > 0)
+
+
+def test_crossover_grows_as_two_thirds_of_ln_k():
+    assert planning.crossover_epsilon(10**6) == pytest.approx(2 / 3 * np.log(10**6), rel=2e-3)
+
+
+# --- arrays and arguments -----------------------------------------------------------------------
+
+
+def test_epsilon_and_n_broadcast():
+    p = [0.2, 0.3, 0.5]
+    epsilon, n = np.array([[0.5], [1.0]]), np.array([10, 100, 1000])
+    for loss in (planning.krr_l2, planning.krr_l1, planning.krappor_l2, planning.krappor_l1):
+        grid = loss(p, epsilon, n)
+        assert grid.shape == (2, 3)
+        for i, j in np.ndindex(2, 3):
+            assert grid[i, j] == pytest.approx(loss(p, epsilon[i, 0], int(n[j])), rel=1e-14)
+    assert planning.effective_sample_size("krr", 4, epsilon, n).shape == (2, 3)
+    assert isinstance(planning.krr_l2(p, 1.0, 10), float)
+
+
+def test_large_epsilon_is_no_privacy():
+    p = [0.6, 0.4, 0.0]
+    for loss in (planning.krr_l2, planning.krappor_l2):
+        assert loss(p, 50.0, 10) == pytest.approx(planning.nonprivate_l2(p, 10), rel=1e-9)
+    # nothing is lost to rounding where the loss is far below machine precision
+    assert planning.krr_l2([1.0, 0.0, 0.0], 50.0, 1) == pytest.approx(4 * np.exp(-50.0), rel=1e-9)

@@ -1,0 +1,320 @@
+"""Losses of uRR and uRAP: against the mechanisms, simulation, and MK19's formulas."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats import planning
+
+EPSILONS = (0.3, 1.0, 3.0, 8.0)
+URR = {"l1": planning.urr_l1, "l2": planning.urr_l2}
+URAP = {"l1": planning.urap_l1, "l2": planning.urap_l2}
+WORST = {
+    ("urr", "l1"): planning.urr_worst_l1,
+    ("urr", "l2"): planning.urr_worst_l2,
+    ("urap", "l1"): planning.urap_worst_l1,
+    ("urap", "l2"): planning.urap_worst_l2,
+}
+
+
+def root(n):
+    return np.sqrt(2 / (np.pi * n))
+
+
+# --- the formulas ---------------------------------------------------------------------------------
+
+
+def printed(p, S, epsilon, n):
+    """MK19 Propositions 4, 15, 7 and 18 as printed, sensitive categories first."""
+    e, s = np.exp(epsilon), np.exp(epsilon / 2)
+    u, v, vN = e - 1, (S + e - 1) / (e - 1), s / (s - 1)
+    a, b, squares = p[:S], p[S:], (p**2).sum()
+    return {
+        ("urr", "l1"): root(n)
+        * (np.sqrt((a + 1 / u) * (v - a - 1 / u)).sum() + np.sqrt(b * (v - b)).sum()),
+        ("urr", "l2"): (2 * u * (S - a.sum()) + S * (S - 1)) / (n * u**2) + (1 - squares) / n,
+        ("urap", "l1"): root(n)
+        * (np.sqrt((a + 1 / (s - 1)) * (vN - a)).sum() + np.sqrt(b * (vN - b)).sum()),
+        ("urap", "l2"): (1 + ((S + 1) * s - 1) / (s - 1) ** 2 - a.sum() / (s - 1) - squares) / n,
+    }
+
+
+def loss_of(mechanism, loss):
+    return {"urr": URR, "urap": URAP}[mechanism][loss]
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize(("k", "S"), [(2, 1), (7, 2), (7, 5), (400, 76)])
+def test_losses_are_the_papers_formulas(k, S, epsilon):
+    p = np.random.default_rng(k).dirichlet(np.ones(k))
+    for (mechanism, loss), value in printed(p, S, epsilon, 1000).items():
+        found = loss_of(mechanism, loss)(p, range(S), epsilon, 1000)
+        assert found == pytest.approx(value, rel=1e-10), (mechanism, loss)
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "epsilon", "n", "values"),
+    [  # computed and simulated apart from this package
+        ("others", 10, 1.0, 10**5, (".02375", "9.554e-5", ".02950", "1.805e-4")),
+        ("skewed", 50, 3.0, 10**3, (".15185", "2.090e-3", ".20784", "4.617e-3")),
+    ],
+)
+def test_losses_are_known_ones_to_all_digits(shape, k, epsilon, n, values):
+    p, sensitive = shapes(k)[shape], range(SIZES[k])
+    calls = (planning.urr_l1, planning.urr_l2, planning.urap_l1, planning.urap_l2)
+    for call, value in zip(calls, values, strict=True):
+        digits = len(value.split("e")[0].split(".")[1])
+        unit = 10.0 ** (-digits + (int(value.split("e")[1]) if "e" in value else 0))
+        assert abs(call(p, sensitive, epsilon, n) - float(value)) <= 0.5 * unit
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+def test_losses_are_those_of_the_mechanisms(loss, epsilon):
+    p = np.array([0.35, 0.05, 0.2, 0.0, 0.3, 0.1])
+    n = 500
+    for sensitive in ([], [4], [1, 3, 4], [0, 1, 2, 3, 4, 5]):
+        mechanism = ldp.URR(6, sensitive, epsilon)
+        value = planning.expected_loss(mechanism, p, n, loss=loss)
+        assert URR[loss](p, sensitive, epsilon, n) == pytest.approx(value, rel=1e-9)
+        for theta in (None, 0.4, 0.7):
+            mechanism = ldp.URAP(6, sensitive, epsilon, theta)
+            value = planning.expected_loss(mechanism, p, n, loss=loss)
+            assert URAP[loss](p, sensitive, epsilon, n, theta) == pytest.approx(value, rel=1e-9)
+    levels = {4: epsilon, 1: 2 * epsilon, 3: 0.2}
+    value = planning.expected_loss(ldp.URR(6, epsilon=levels), p, n, loss=loss)
+    assert URR[loss](p, [1, 3, 4], levels, n) == pytest.approx(value, rel=1e-9)
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.5, 3.0, 20.0, 50.0])
+@pytest.mark.parametrize("k", [2, 9])
+def test_all_sensitive_is_krr_and_krappor_and_none_is_no_privacy(k, epsilon):
+    p, n = np.random.default_rng(k).dirichlet(np.ones(k)), 77
+    thetas = (None, 0.3)
+
+    def equal(found, expected):
+        assert found == pytest.approx(expected, rel=1e-12)
+
+    for loss in ("l1", "l2"):
+        plain = getattr(planning, f"nonprivate_{loss}")(p, n)
+        equal(URR[loss](p, range(k), epsilon, n), getattr(planning, f"krr_{loss}")(p, epsilon, n))
+        equal(URR[loss](p, [], epsilon, n), plain)
+        worst = getattr(planning, f"krr_worst_{loss}")(k, epsilon, n)
+        equal(WORST["urr", loss](k, k, epsilon, n), worst)
+        worst_plain = getattr(planning, f"nonprivate_worst_{loss}")(k, n)
+        equal(WORST["urr", loss](k, 0, epsilon, n), worst_plain)
+        for theta in thetas:
+            full = getattr(planning, f"krappor_{loss}")(p, epsilon, n, theta)
+            equal(URAP[loss](p, range(k), epsilon, n, theta), full)
+            equal(URAP[loss](p, [], epsilon, n, theta), plain)
+            worst = getattr(planning, f"krappor_worst_{loss}")(k, epsilon, n, theta)
+            equal(WORST["urap", loss](k, k, epsilon, n, theta), worst)
+            equal(WORST["urap", loss](k, 0, epsilon, n, theta), worst_plain)
+
+
+def test_positions_masks_and_order():
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    mask = np.array([False, True, False, True])
+    for loss in (*URR.values(), *URAP.values()):
+        value = loss(p, [1, 3], 1.0, 10)
+        for same in ((3, 1), {1, 3}, mask, mask.tolist(), np.array([3, 1], dtype=np.uint8)):
+            assert loss(p, same, 1.0, 10) == value
+        order = [3, 2, 0, 1]
+        moved = loss(p[order], mask[order], 1.0, 10)
+        assert moved == pytest.approx(value, rel=1e-14)
+
+
+def test_equal_levels_are_one_epsilon():
+    p = np.array([0.1, 0.2, 0.3, 0.4])
+    for loss in URR.values():
+        assert loss(p, [1, 3], {1: 0.7, 3: 0.7}, 10) == pytest.approx(loss(p, [1, 3], 0.7, 10))
+        # protecting one category less strictly costs less
+        assert loss(p, [1, 3], {1: 0.7, 3: 2.0}, 10) < loss(p, [1, 3], 0.7, 10)
+
+
+# --- simulation: 2 mechanisms x 2 k x 3 epsilon x 2 n x 3 p ---------------------------------------
+
+SIZES = {10: 4, 50: 10}
+
+
+def shapes(k):
+    S = SIZES[k]
+    skewed = 0.8 ** np.arange(k)
+    return {
+        "others": np.r_[np.zeros(S), np.full(k - S, 1 / (k - S))],
+        "dirichlet": np.random.default_rng(k).dirichlet(np.ones(k)),
+        "skewed": skewed / skewed.sum(),
+    }
+
+
+SETTINGS = list(itertools.product(SIZES, (0.5, 1.0, 3.0), (10**3, 10**5), shapes(10)))
+
+
+def simulated_losses(mechanism, p, S, epsilon, n, surveys, rng):
+    """l1 and squared l2 losses of `surveys` surveys, drawn from the law of the tallies."""
+    e, s = np.exp(epsilon), np.exp(epsilon / 2)
+    sensitive = np.arange(p.size) < S
+    if mechanism == "urr":
+        a, b = (e - 1) / (S + e - 1), sensitive / (S + e - 1)
+        law = a * p + b
+        tallies = rng.multinomial(n, law / law.sum(), size=surveys)
+        own, other = a + b, b
+    else:
+        own = np.where(sensitive, s / (s + 1), 1 - 1 / s)
+        other = sensitive / (s + 1)
+        holders = rng.multinomial(n, p, size=surveys)
+        tallies = rng.binomial(holders, own) + rng.binomial(n - holders, other)
+    error = (tallies / n - other) / (own - other) - p
+    return np.abs(error).sum(axis=1), (error**2).sum(axis=1)
+
+
+def ratio(sample, formula):
+    """Simulated over predicted loss, and its Monte Carlo standard error."""
+    return sample.mean() / formula, sample.std(ddof=1) / np.sqrt(sample.size) / formula
+
+
+def check_against_simulation(mechanism, surveys):
+    """Over all settings, against their l1 and l2 losses; return the ratios."""
+    found = []
+    for i, (k, epsilon, n, shape) in enumerate(SETTINGS):
+        p, S, rng = shapes(k)[shape], SIZES[k], np.random.default_rng([i, mechanism == "urr"])
+        l1, l2 = simulated_losses(mechanism, p, S, epsilon, n, surveys, rng)
+        exact, error = ratio(l2, loss_of(mechanism, "l2")(p, range(S), epsilon, n))
+        # exact at any n: 72 comparisons stay within 4 standard errors with probability .995
+        assert abs(exact - 1) < 4 * error, (k, epsilon, n, shape)
+        normal, error = ratio(l1, loss_of(mechanism, "l1")(p, range(S), epsilon, n))
+        # normal tallies: the rarest categories are seen a few times at n = 1e3, so there it is 2 %
+        assert abs(normal - 1) < (0.02 if n == 10**3 else 0.003) + 4 * error
+        found.append((k, epsilon, n, shape, exact, normal))
+    return found
+
+
+@pytest.mark.parametrize("mechanism", ["urr", "urap"])
+def test_losses_match_simulation(mechanism):
+    assert len(check_against_simulation(mechanism, 400)) == 36
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["urr", "urap"])
+def test_losses_match_long_simulation(mechanism, replications):
+    check_against_simulation(mechanism, replications(10_000))
+
+
+def test_a_wrong_formula_is_caught_by_the_simulation():
+    # negative controls: the loss of k-RR for uRR, that of k-RAPPOR for uRAP
+    for k, epsilon in itertools.product(SIZES, (0.5, 1.0, 3.0)):
+        p, S, rng = shapes(k)["dirichlet"], SIZES[k], np.random.default_rng(k)
+        for mechanism, full in (("urr", planning.krr_l2), ("urap", planning.krappor_l2)):
+            _, l2 = simulated_losses(mechanism, p, S, epsilon, 1000, 400, rng)
+            found, error = ratio(l2, full(p, epsilon, 1000))
+            assert abs(found - 1) > 4 * error
+            # and the sensitive categories taken for the last instead of the first
+            wrong = loss_of(mechanism, "l2")(p, range(k - S, k), 0.9 * epsilon, 1000)
+            found, error = ratio(l2, wrong)
+            assert abs(found - 1) > 4 * error
+
+
+# --- regimes and lower bounds ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["l1", "l2"])
+@pytest.mark.parametrize("mechanism", ["urr", "urap"])
+def test_high_privacy_forms_are_limits(mechanism, loss):
+    n = 1000
+    for k, S in ((100, 10), (50, 40), (8, 8)):
+        # what is left out of the l1 loss is of order sqrt(epsilon)
+        for epsilon, tolerance in ((1e-2, 0.1), (1e-4, 0.011), (1e-6, 0.0011)):
+            exact = WORST[mechanism, loss](k, S, epsilon, n)
+            form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+            assert exact == pytest.approx(form, rel=tolerance)
+    S, epsilon = 10, 0.01
+    expected = {
+        ("urr", "l1"): root(n) * S * np.sqrt(S - 1) / epsilon,  # eq. 15
+        ("urap", "l1"): root(n) * 2 * S / epsilon,  # eq. 18
+        ("urr", "l2"): S * (S - 1) / (n * epsilon**2),  # Table 4
+        ("urap", "l2"): 4 * S / (n * epsilon**2),
+    }[mechanism, loss]
+    form = planning.uldp_high_privacy_loss(mechanism, S, epsilon, n, loss)
+    assert form == pytest.approx(expected, rel=1e-12)
+
+
+def test_table_4_has_a_factor_too_many_for_rappor():
+    k, epsilon = 4, 1e-4
+    exact = planning.krappor_worst_l2(k, epsilon, 1)
+    assert exact == pytest.approx(4 * k / epsilon**2, rel=1e-3)
+    assert exact != pytest.approx(4 * k / epsilon**2 * (1 - 1 / k), rel=0.2)
+
+
+def test_low_privacy_forms():
+    n = 1000
+    for k, S in ((10, 1), (100, 10), (50, 50)):  # exact for uRR, all sensitive or few
+        for loss in ("l1", "l2"):
+            exact = WORST["urr", loss](k, S, np.log(k), n)
+            form = planning.uldp_low_privacy_loss("urr", k, S, n, loss)
+            assert form == pytest.approx(exact, rel=1e-12)
+    for k, S in ((10**4, 20), (10**6, 100)):
+        epsilon, plain = np.log(k), root(n) * np.sqrt(k - 1)
+        l1 = planning.uldp_low_privacy_loss("urap", k, S, n)
+        assert l1 == pytest.approx(plain * (1 + S / k**0.75), rel=1e-12)  # eq. 44
+        l2 = planning.uldp_low_privacy_loss("urap", k, S, n, "l2")
+        assert l2 == pytest.approx((1 + (S + 1) / np.sqrt(k)) / n, rel=1e-12)  # eq. 50
+        assert l1 == pytest.approx(planning.urap_worst_l1(k, S, epsilon, n), rel=0.01)
+        assert l2 == pytest.approx(planning.urap_worst_l2(k, S, epsilon, n), rel=0.01)
+
+
+def test_few_sensitive_categories_cost_next_to_nothing_at_ln_k():
+    k, S = 10**4, 10
+    plain = planning.nonprivate_worst_l1(k, 1)
+    assert planning.urr_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-3)
+    assert planning.urap_worst_l1(k, S, np.log(k), 1) / plain == pytest.approx(1, abs=2e-2)
+    # with all sensitive: k-RR twice the l1 and four times the squared l2 loss, RAPPOR k^(1/4) and
+    # sqrt(k) times; MK19 has sqrt(k) and four for l1
+    assert planning.krr_worst_l1(k, np.log(k), 1) / plain == pytest.approx(2, rel=1e-3)
+    assert planning.krappor_worst_l1(k, np.log(k), 1) / plain == pytest.approx(k**0.25, rel=0.02)
+    plain = planning.nonprivate_worst_l2(k, 1)
+    assert planning.krr_worst_l2(k, np.log(k), 1) / plain == pytest.approx(4, rel=1e-3)
+    assert planning.krappor_worst_l2(k, np.log(k), 1) / plain == pytest.approx(k**0.5, rel=0.04)
+
+
+def test_lower_bound_has_the_order_of_urap():
+    n = 10_000
+    assert planning.uldp_lower_bound(5, 0.5, n) == pytest.approx(5 / np.sqrt(n * 0.25))
+    assert planning.uldp_lower_bound(5, 0.5, n, "l2") == pytest.approx(5 / (n * 0.25))
+    bounds = {}
+    for S, epsilon, n in itertools.product((2, 10, 200), (1e-4, 0.01, 0.1), (10**3, 10**6)):
+        for mechanism, loss in WORST:
+            exact = WORST[mechanism, loss](2 * S, S, epsilon, n)
+            order = planning.uldp_lower_bound(S, epsilon, n, loss)
+            bounds.setdefault((mechanism, loss), []).append(exact / order)
+    for loss, constant in (("l1", 2 * root(1)), ("l2", 4.0)):
+        reached = bounds["urap", loss]
+        assert constant * 0.99 < min(reached) and max(reached) < constant * 1.5
+        assert max(bounds["urr", loss]) > 4 * max(reached)  # not uRR, for many sensitive ones
+
+
+# --- arrays and arguments -------------------------------------------------------------------------
+
+
+def test_epsilon_and_n_broadcast():
+    p, epsilon, n = [0.2, 0.3, 0.5], np.array([[0.5], [1.0]]), np.array([10, 100, 1000])
+    for sensitive in ([], [1], [0, 1, 2]):
+        for loss in (*URR.values(), *URAP.values()):
+            grid = loss(p, sensitive, epsilon, n)
+            assert grid.shape == (2, 3)
+            for i, j in np.ndindex(2, 3):
+                one = loss(p, sensitive, epsilon[i, 0], int(n[j]))
+                assert isinstance(one, float) and grid[i, j] == pytest.approx(one, rel=1e-13)
+    for S in (0, 1, 2, 3):
+        for call in WORST.values():
+            grid = call(3, S, epsilon, n)
+            assert grid.shape == (2, 3)
+            assert grid[1, 2] == pytest.approx(call(3, S, 1.0, 1000), rel=1e-13)
+        assert planning.urr_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+        assert planning.urap_worst_distribution(3, S, epsilon).shape == (2, 1, 3)
+    assert planning.uldp_lower_bound(3, epsilon, n).shape == (2, 3)
+    assert planning.uldp_high_privacy_loss("urr", 3, epsilon, n).shape == (2, 3)
+    assert planning.urr_l2(p, [0], {0: 1.0}, n).shape == (3,)

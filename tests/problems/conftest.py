@@ -1,0 +1,19 @@
+"""Fixtures of the tests of problems."""
+
+from __future__ import annotations
+
+import pytest
+
+from ldpstats.problems import hash_design as designs
+from ldpstats.problems.rows import hashed as hashed_rows
+
+
+@pytest.fixture(params=["numpy", "compiled"])
+def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways of computing, whatever the size."""
+    threshold = 0 if request.param == "compiled" else 1 << 62
+    for module, name in ((designs, "_LARGE"), (designs, "_DENSE"), (hashed_rows, "_LARGE")):
+        monkeypatch.setattr(module, name, threshold)
+    if request.param == "compiled":
+        monkeypatch.setattr(designs, "_PAIR", 0.0)
+    return str(request.param)

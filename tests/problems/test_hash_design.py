@@ -1,0 +1,171 @@
+"""Products with hashed candidates, their least squares, and identification."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from shared.hashed_cells import hashed, incidence
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.problems import hash_design as designs
+from ldpstats.problems.hash_design import HashDesign, is_identified, least_squares, undetermined
+
+Array = npt.NDArray[Any]
+
+
+# ---- products
+
+
+@pytest.mark.parametrize(
+    ("C", "m", "S", "h"),
+    [(1, 5, 7, 1), (6, 4, 300, 1), (3, 64, 150, 2), (5, 3, 40, 4), (2, 9, 1, 2)],
+)
+@pytest.mark.parametrize(("slope", "background"), [(1.0, 0.0), (0.7, 0.2), (-1.5, 0.1)])
+@pytest.mark.parametrize("dtype", [np.uint16, np.uint32])
+@pytest.mark.usefixtures("path")
+def test_products_equal_those_of_the_matrix(
+    C: int, m: int, S: int, h: int, slope: float, background: float, dtype: Any
+) -> None:
+    cells = hashed(C, m, S, h, dtype=dtype)
+    design = HashDesign(cells, m, slope, background)
+    H = incidence(cells, m)
+    A = slope * (H - background)
+    rng = np.random.default_rng(1)
+    p, v, w = rng.normal(size=S), rng.normal(size=C * m), rng.random(C * m)
+    assert design.shape == A.shape and design.n_cohorts == C
+    expected = {
+        "matrix": (design.matrix(), A),
+        "owned": (design.owned(p), (H @ p).reshape(C, m)),
+        "owners": (design.owners(v), H.T @ v),
+        "times": (design.times(p), A @ p),
+        "adjoint": (design.adjoint(v), A.T @ v),
+        "by_cohort": (design.by_cohort(v), (v[:, None] * A).reshape(C, m, S).sum(axis=1)),
+        "normal": (design.normal(w, p), A.T @ (w * (A @ p))),
+        "normal_diagonal": (design.normal_diagonal(w), np.diag((A.T * w) @ A)),
+        "gram": (design.gram(w), (A.T * w) @ A),
+        "shared": (design.shared(v), (H.T * v) @ H),
+        "incidence": (design.incidence(C - 1), H[-m:]),
+        "block": (design.block(C - 1), A[-m:]),
+    }  # fmt: skip
+    for name, (found, wanted) in expected.items():
+        np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-12, err_msg=name)
+    assert np.array_equal(design.gram(w), design.gram(w).T)
+    index = np.arange(S)[::-2]
+    np.testing.assert_array_equal(design.take(index).matrix(), design.matrix()[:, index])
+    keep = np.arange(S) % 3 == 0
+    np.testing.assert_array_equal(design.take(keep).matrix(), design.matrix()[:, keep])
+
+
+@pytest.mark.parametrize("few", [0.0, np.inf])  # one block of rows after the other; all at once
+def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in (("_DENSE", 0), ("_PAIR", 0.0), ("_FEW", few)):
+        monkeypatch.setattr(designs, name, value)
+    design = HashDesign(hashed(4, 8, 300, 2), 8, background=0.2)
+    A, w = design.matrix(), np.random.default_rng(0).normal(size=32)
+    np.testing.assert_allclose(design.gram(w), (A.T * w) @ A, rtol=1e-12, atol=1e-11)
+
+
+def test_large_products_are_compiled() -> None:
+    design = HashDesign(hashed(64, 100, 5000, 1), 100, background=0.01)
+    assert design.cells.size > designs._LARGE
+    p, v = np.full(5000, 1.0 / 5000), np.random.default_rng(0).random(6400)
+    some = np.arange(0, 5000, 50)
+    np.testing.assert_allclose(design.adjoint(v)[some], design.take(some).matrix().T @ v)
+    # each candidate owns one cell of each cohort
+    np.testing.assert_allclose(design.owned(p).sum(axis=1), 1.0, rtol=1e-12)
+
+
+def test_a_dense_matrix_beyond_a_gigabyte_is_refused() -> None:
+    cells = np.zeros((300, 1000, 1), dtype=np.uint16)
+    with pytest.raises(NotAvailable, match="GB"):
+        HashDesign(cells, 1000).matrix()
+
+
+@pytest.mark.parametrize(
+    ("cells", "match"),
+    [
+        (np.zeros((2, 3, 1)), "uint16"),
+        (np.zeros((2, 3), dtype=np.uint16), "shape"),
+        (np.full((2, 3, 1), 5, dtype=np.uint16), "5: must be cells below n_cells = 4"),
+        (np.ones((2, 3, 2), dtype=np.uint16), "twice"),
+        (np.zeros((3, 2, 1), dtype=np.uint16).swapaxes(0, 1), "contiguous"),
+    ],
+)
+def test_malformed_cells_are_refused(cells: Array, match: str) -> None:
+    with pytest.raises(InvalidArgument, match=match):
+        HashDesign(cells, 4)
+
+
+def test_vectors_of_another_length_are_refused() -> None:
+    design = HashDesign(hashed(2, 4, 3, 1), 4)
+    for call in (lambda: design.owned(np.ones(2)), lambda: design.owners(np.ones(7))):
+        with pytest.raises(ValueError):
+            call()
+
+
+# ---- least squares and identification
+
+
+@pytest.mark.parametrize(("C", "m", "S", "h"), [(8, 16, 60, 1), (6, 32, 100, 2), (4, 8, 1, 1)])
+@pytest.mark.usefixtures("path")
+def test_least_squares_equals_that_of_the_matrix(C: int, m: int, S: int, h: int) -> None:
+    design = HashDesign(hashed(C, m, S, h), m, slope=0.6, background=h / m)
+    rng = np.random.default_rng(2)
+    w, rhs = rng.random(C * m), rng.normal(size=C * m)
+    w[:m] = 0.0  # a cohort without reports
+    fit = least_squares(design, w, rhs)
+    wanted = np.linalg.lstsq(np.sqrt(w)[:, None] * design.matrix(), np.sqrt(w) * rhs, rcond=None)[0]
+    np.testing.assert_allclose(fit.p, wanted, rtol=1e-8, atol=1e-9)
+    assert fit.converged and fit.residual <= 1e-12 and fit.n_iter <= 2 * S
+    A = design.matrix()
+    gradient, first = A.T @ (w * (rhs - A @ fit.p)), A.T @ (w * rhs)
+    scale = 1.0 / np.diag((A.T * w) @ A)
+    assert gradient @ (scale * gradient) <= (2e-12) ** 2 * (first @ (scale * first))
+
+
+def test_least_squares_says_when_it_was_stopped() -> None:
+    design = HashDesign(hashed(8, 16, 60, 1), 16, background=1 / 16)
+    rhs = np.random.default_rng(3).normal(size=128)
+    fit = least_squares(design, np.ones(128), rhs, max_iter=3)
+    assert fit.n_iter == 3 and not fit.converged and fit.residual > 1e-12
+    nothing = least_squares(design, np.ones(128), np.zeros(128))
+    assert nothing.converged and nothing.n_iter == 0 and not nothing.p.any()
+
+
+def test_least_squares_that_rounding_stops_does_not_claim_more() -> None:
+    design = HashDesign(hashed(8, 16, 60, 1), 16, background=1 / 16)
+    w = np.repeat([1.0, 1e-13], 64)  # half of the cohorts hardly count: all but rank deficient
+    fit = least_squares(design, w, np.random.default_rng(3).normal(size=128), tol=1e-17)
+    assert not fit.converged and np.all(np.isfinite(fit.p))
+
+
+@pytest.mark.parametrize(("C", "m", "S"), [(4, 8, 60), (64, 64, 2000)])
+@pytest.mark.usefixtures("path")
+def test_candidates_with_the_same_cells_are_not_determined(C: int, m: int, S: int) -> None:
+    cells = hashed(C, m, min(S, C * (m - 1) // 2), 1)
+    w = np.random.default_rng(4).random(C * m)
+    assert is_identified(HashDesign(cells, m, background=1 / m), w)
+    cells[:, 9] = cells[:, 3]
+    cells[:, 11] = cells[:, 5]
+    design = HashDesign(cells, m, background=1 / m)
+    assert undetermined(design, w).tolist() == [3, 5, 9, 11]
+    assert not is_identified(design, w)
+
+
+def test_other_deficiencies() -> None:
+    corners = np.array([[[0], [0], [1], [1]], [[0], [1], [0], [1]]], dtype=np.uint16)
+    square = HashDesign(corners, 2)  # 0 and 3 own the same cells as 1 and 2 together
+    assert undetermined(square, np.ones(4)).tolist() == [0, 1, 2, 3]
+    assert is_identified(square.take(np.arange(3)), np.ones(4))
+    # the rank is at most C (m - 1) + 1, less than C m
+    many = HashDesign(hashed(4, 8, 30, 1), 8)
+    assert np.linalg.matrix_rank(many.matrix()) <= 4 * 7 + 1 and not is_identified(
+        many, np.ones(32)
+    )
+    # nor is anything known of a candidate whose only cohorts gave no reports
+    absent = np.array([[[0], [2]], [[2], [0]]], dtype=np.uint16)
+    weights = np.array([1.0, 1.0, 0.0, 0.0])
+    assert undetermined(HashDesign(absent, 2), weights).tolist() == [1]

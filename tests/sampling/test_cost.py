@@ -1,0 +1,45 @@
+"""What a sample costs: imports and memory."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tracemalloc
+
+import numpy as np
+
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import simulation_words
+
+
+def test_short_arrays_do_not_import_numba():
+    program = """
+import sys, numpy as np
+from ldpstats.sampling import words as randomness
+from ldpstats.sampling import packing, samplers
+for words in (randomness.system_words(), randomness.simulation_words(np.random.default_rng(1))):
+    for n in (1, 5000):
+        zeros = np.zeros(n, dtype=np.int64)
+        samplers.sample_krr(zeros, 9, 2**63, words)
+        packed = samplers.sample_bits(zeros[:, None], 1024, 2**63, 2**60 + 1, words)
+        packing.column_sums(packed, 1024)
+        samplers.sample_rows(zeros, samplers.integer_rows(np.eye(3)), words)
+assert "numba" not in sys.modules
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_memory_is_the_output_and_small_buffers():
+    n = 1 << 20
+    codes, words = np.zeros(n, dtype=np.int64), simulation_words(np.random.default_rng(1))
+    place = codes[: n // 8, None]
+    for sample, size in (
+        (lambda: samplers.sample_krr(codes, 1000, 2**60, words), 8 * n),
+        (lambda: samplers.sample_bits(place, 1024, 2**63, 2**62 + 1, words), 16 * n),
+    ):
+        sample()  # compiles
+        tracemalloc.start()
+        assert sample().nbytes == size
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert peak < size + (8 << 20)

@@ -1,0 +1,217 @@
+"""Samples of k-RR: at every boundary by crafted words, and in law by chi-square.
+
+Chi-square checks are made at level 1e-6 with fixed seeds; each has a negative control, a slightly
+wrong law that the same check must refuse.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling import samplers
+from ldpstats.sampling.words import simulation_words
+
+# --- thresholds ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-300, 1e-25, 2.0**-64, 0.1, 1 / 3, 0.5, 1 - 2**-53, 1.0, 1])
+def test_threshold_is_the_exact_neighbour(p):
+    down, up = samplers.threshold(p, "down"), samplers.threshold(p, "up")
+    assert down <= Fraction(p) * ONE <= up
+    assert up - down == (0 if (Fraction(p) * ONE).denominator == 1 else 1)
+
+
+def test_threshold_of_certain_and_impossible_events():
+    assert samplers.threshold(1.0, "down") == ONE == samplers.CERTAIN
+    assert samplers.threshold(0.0, "up") == 0
+    assert samplers.threshold(np.float64(0.5), "up") == ONE // 2
+
+
+@pytest.mark.parametrize("p", [-1e-300, 1 + 2**-52, float("nan"), float("inf")])
+def test_threshold_refuses_what_is_no_probability(p):
+    with pytest.raises(InvalidArgument, match="probability"):
+        samplers.threshold(p, "down")
+
+
+def test_threshold_refuses_another_rounding():
+    with pytest.raises(InvalidArgument, match="rounding"):
+        samplers.threshold(0.5, "nearest")
+
+
+# --- k-RR ---------------------------------------------------------------------------------------
+
+
+def krr_law(k, keep):
+    p = keep / ONE
+    return p * np.eye(k) + (1 - p) / k
+
+
+@pytest.mark.parametrize(("k", "p"), [(2, 0.3), (3, 0.9), (5, 0.0), (7, 0.02), (10, 0.5)])
+def test_krr_law(path, k, p):
+    n, keep = 200_000, samplers.threshold(p, "down")
+    codes = np.arange(n) % k
+    y = samplers.sample_krr(codes, k, keep, simulation_words(np.random.default_rng(k)))
+    observed = np.zeros((k, k), dtype=np.int64)
+    np.add.at(observed, (codes, y), 1)
+    shares = np.bincount(codes) / n
+    assert pvalue(observed, shares[:, None] * krr_law(k, keep)) > LEVEL
+    wrong = krr_law(k, samplers.threshold(p + 0.02, "down"))
+    assert pvalue(observed, shares[:, None] * wrong) < LEVEL
+
+
+def test_krr_with_a_million_categories(path):
+    k, n = 1_000_003, 400_000
+    codes = np.arange(n)
+    y = samplers.sample_krr(codes, k, ONE // 4, simulation_words(np.random.default_rng(6)))
+    kept = y == codes
+    assert stats.binomtest(int(kept.sum()), n, 0.25 + 0.75 / k).pvalue > LEVEL
+    bins = np.bincount(y[~kept] * 20 // k, minlength=20)
+    edges = np.ceil(np.arange(21) * k / 20)
+    assert pvalue(bins, np.diff(edges) / k) > LEVEL
+    assert stats.binomtest(int(kept.sum()), n, 0.26).pvalue < LEVEL
+
+
+def test_krr_without_noise_and_without_signal(path):
+    codes = np.arange(5000) % 7
+    words = simulation_words(np.random.default_rng(1))
+    assert np.array_equal(samplers.sample_krr(codes, 7, ONE, words), codes)
+    noise = np.bincount(samplers.sample_krr(np.zeros(70_000, int), 7, 0, words))
+    assert pvalue(noise, np.full(7, 1 / 7)) > LEVEL
+    assert np.array_equal(samplers.sample_krr(np.zeros(9, int), 1, 0, words), np.zeros(9))
+    assert samplers.sample_krr(np.zeros(0, int), 7, 0, words).size == 0
+
+
+@pytest.mark.parametrize("keep", [1, (5 << 32) + 9, 7 << 32, ALL])
+def test_krr_keeps_exactly_below_the_threshold(path, keep):
+    """The high half of a word and, at a tie, that of the next one are the 64 bits compared."""
+    for fraction in {0, keep - 1, keep, keep + 1, keep >> 32 << 32, keep | 0xFFFFFFFF}:
+        if 0 <= fraction < ONE:
+            high, low = divmod(fraction, 1 << 32)
+            draw = 1 << 31  # the low half of the first word gives category 1 of 3
+            further = [low << 32] if high == keep >> 32 else []
+            words = script((high << 32) + draw, *further)
+            assert samplers.sample_krr([2], 3, keep, words)[0] == (2 if fraction < keep else 1)
+            assert not words.left
+
+
+@pytest.mark.parametrize("k", [2, 3, 7, 1000, 1_000_003, 2**31 + 1, 2**32 - 1])
+def test_krr_gives_every_category_the_same_number_of_low_halves(path, k):
+    """Category v owns the low halves from ceil(v 2^32 / k) on; at most its first is rejected."""
+    spare, share = (1 << 32) % k, (1 << 32) // k
+    for v in {0, 1, k // 3, k // 2, k - 2, k - 1}:
+        first = -(-(v << 32) // k)
+        last = -(-((v + 1) << 32) // k) - 1
+        rejected = first * k % (1 << 32) < spare
+        assert last - first + 1 - rejected == share
+        accepted = first + rejected
+        for low in {accepted, last}:
+            assert samplers.sample_krr([0], k, 0, script((1 << 32) + low))[0] == v
+        if rejected:  # draws again, with the low half of the next word
+            words = script((1 << 32) + first, first, (9 << 32) + accepted)
+            assert samplers.sample_krr([0], k, 0, words)[0] == v
+            assert not words.left
+
+
+def test_krr_settles_pending_users_in_order(path):
+    keep, k = (4 << 32) + 10, 3
+    tie, noise, rejected = 4 << 32, 9 << 32, 9 << 32
+    low = [0x10, 0x60000000, 0xC0000000]  # accepted draws of 0, 1, 2
+    words = script(
+        tie + low[2],  # user 0: tie, then kept
+        rejected,  # user 1: rejected twice
+        0 + low[1],  # user 2: kept outright
+        tie + low[1],  # user 3: tie, then noise from its own first word
+        noise + low[0],  # user 4: noise outright
+        *(9 << 32, 10 << 32),  # the ties of users 0 and 3
+        *(0, low[2]),  # the further draws of user 1
+    )
+    assert samplers.sample_krr([1, 0, 2, 0, 1], k, keep, words).tolist() == [1, 2, 2, 1, 0]
+    assert not words.left
+
+
+@pytest.mark.parametrize("k", [3, 1000, 3_000_000_001])
+def test_krr_block_equals_its_twin(k):
+    rng = np.random.default_rng(8)
+    n, scalars = 5000, (np.uint64(k), np.uint64(3), np.uint64((1 << 32) % k))
+    codes = rng.integers(0, k, size=n).astype(np.uint64)
+    codes[[17, 4000]] = np.array([k, ALL], dtype=np.uint64)  # out of range, and negative
+    words = rng.integers(0, 7, size=n, dtype=np.uint64) << np.uint64(32)  # a tie in seven
+    words |= rng.integers(0, 2**32, size=n, dtype=np.uint64)
+    words[::11] &= np.uint64(7 << 32)  # and rejections
+    out = np.zeros((3, n), dtype=np.uint64)
+    pending, drawn = samplers._krr(codes, words, *scalars, out[0])
+    assert {17, 4000} < set(pending.tolist())
+    assert np.array_equal(drawn, words[pending])
+    for i, function in ((1, kernels.krr_block), (2, kernels.krr_block.py_func)):
+        assert function(codes, words, *scalars, out[i])
+        assert np.array_equal(out[0], out[i])
+    for function in (kernels.krr_is_pending, kernels.krr_is_pending.py_func):
+        flags = [function(*pair, *scalars) for pair in zip(codes, words, strict=True)]
+        assert np.array_equal(np.flatnonzero(flags), pending)
+    for user in (pending[0], 17, 4000):  # one is enough to be noticed
+        one = slice(user, user + 1)
+        assert kernels.krr_block(codes[one], words[one], *scalars, out[1, one])
+
+
+@pytest.mark.parametrize("k", [3, 1000, 3_000_000_001])
+@pytest.mark.parametrize("n", [1, 255, 256, 5000])
+def test_krr_kernel_equals_its_twin_on_the_same_words(monkeypatch, k, n):
+    monkeypatch.setattr(samplers, "LARGE", 0)
+    codes = np.random.default_rng(4).integers(0, k, size=n)
+    reports = []
+    for given in (False, True):
+        words = simulation_words(np.random.default_rng(10))
+        source = words.streams().__call__ if given else words
+        y = samplers.sample_krr(codes, k, ONE // 3, source)
+        reports.append(np.append(y, words(3).view(np.int64)))  # as many words were used
+    assert np.array_equal(*reports)
+
+
+@pytest.mark.parametrize("n", [5, 700])
+def test_interpreted_krr_equals_the_compiled_one(monkeypatch, n):
+    k, codes = 3_000_000_001, np.random.default_rng(2).integers(0, 3_000_000_001, size=n)
+    scalars = np.uint64(k), np.uint64(1 << 30), np.uint64((1 << 32) % k)
+    results = []
+    for interpreted in (False, True):
+        if interpreted:
+            interpret(monkeypatch)
+        state, out = stream_key(1), np.zeros(n, dtype=np.uint64)
+        with np.errstate(over="ignore"):
+            found = kernels.krr(state, np.uint64(1), codes.astype(np.uint64), *scalars, out)
+        results.append((state, out, *found))
+    for first, second in zip(*results, strict=True):
+        assert np.array_equal(first, second)
+
+
+@pytest.mark.parametrize("bad", [-1, 5, 2**40, -(2**63)])
+def test_krr_refuses_a_code_outside(path, bad):
+    codes = np.zeros(3000, dtype=np.int64)
+    codes[2500] = bad
+    with pytest.raises(InvalidArgument, match=rf"codes={bad}: must lie in \[0, 5\)"):
+        samplers.sample_krr(codes, 5, ONE // 2, simulation_words(np.random.default_rng(1)))
+    with pytest.raises(InvalidArgument, match=rf"codes={bad}: must lie in \[0, 5\)"):
+        samplers.sample_krr(codes, 5, ONE, simulation_words(np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize(
+    ("codes", "k", "keep", "name"),
+    [
+        ([0.0, 1.0], 3, 0, "codes"),
+        ([[0, 1]], 3, 0, "codes"),
+        ([True], 3, 0, "codes"),
+        ([0], 0, 0, "k"),
+        ([0], 1 << 32, 0, "k"),
+        ([0], 3, -1, "keep"),
+        ([0], 3, ONE + 1, "keep"),
+    ],
+)
+def test_krr_refuses_bad_arguments(codes, k, keep, name):
+    with pytest.raises(InvalidArgument, match=f"^{name}="):
+        samplers.sample_krr(codes, k, keep, simulation_words(np.random.default_rng(1)))

@@ -1,0 +1,98 @@
+"""Sources of random words: generators, the stream in compiled code, the operating system."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.kernels import words as kernels
+from ldpstats.sampling.words import BULK, simulation_words, system_words
+
+
+@pytest.mark.parametrize("rng", [7, None, np.random.RandomState(1), np.random.PCG64(1)])
+def test_simulation_refuses_what_is_not_a_generator(rng):
+    remedy = r"default_rng\(7\)" if rng == 7 else r"default_rng\(seed\)"
+    with pytest.raises(InvalidArgument, match=remedy):
+        simulation_words(rng)
+
+
+def test_short_requests_are_those_of_the_generator():
+    words = simulation_words(np.random.default_rng(5))
+    expected = np.random.default_rng(5).integers(0, 2**64, dtype=np.uint64, size=10)
+    assert np.array_equal(words(10), expected)
+    assert words(0).size == 0
+
+
+def test_long_requests_are_numpys_sfc64():
+    rng = np.random.default_rng(5)
+    words = simulation_words(rng)
+    drawn = np.concatenate([words(BULK), words(3 * BULK)])
+    key = np.random.default_rng(5).integers(0, 2**64, dtype=np.uint64, size=(3, kernels.LANES))
+    for lane in (0, 1, kernels.LANES - 1):
+        reference = np.random.SFC64()
+        state = reference.state
+        state["state"]["state"] = np.append(key[:, lane], np.uint64(1))
+        reference.state = state
+        expected = reference.random_raw(4 * BULK // kernels.LANES)
+        assert np.array_equal(drawn[lane :: kernels.LANES], expected)
+
+
+def test_interpreted_stream_equals_the_compiled_one(monkeypatch):
+    key = np.random.default_rng(1).integers(0, 2**64, dtype=np.uint64, size=(3, kernels.LANES))
+    out = np.empty((2, 8, kernels.LANES), dtype=np.uint64)
+    compiled, interpreted = key.copy(), key.copy()
+    kernels.sfc64_lanes(compiled, np.uint64(3), out[0])
+    for name in ("sfc64", "sfc64_rows"):  # which sfc64_lanes calls
+        monkeypatch.setattr(kernels, name, getattr(kernels, name).py_func)
+    with np.errstate(over="ignore"):
+        kernels.sfc64_lanes.py_func(interpreted, np.uint64(3), out[1])
+    assert np.array_equal(out[0], out[1])
+    assert np.array_equal(compiled, interpreted)
+
+
+def test_words_in_use_are_never_overwritten():
+    words = simulation_words(np.random.default_rng(2))
+    whole = words(BULK)
+    part = words(BULK)[5:].reshape(-1, 3)  # only a view of a view is kept
+    copies = whole.copy(), part.copy()
+    for _ in range(3):
+        words(BULK)
+    assert np.array_equal(whole, copies[0])
+    assert np.array_equal(part, copies[1])
+
+
+@pytest.mark.parametrize("sizes", [(1, 5), (BULK, 100, 2 * BULK, 1)])
+def test_simulation_is_reproducible_and_never_repeats_itself(sizes):
+    first, again = (simulation_words(np.random.default_rng(3)) for _ in range(2))
+    drawn = np.concatenate([first(n) for n in sizes])
+    assert np.array_equal(drawn, np.concatenate([again(n) for n in sizes]))
+    assert np.unique(drawn).size == drawn.size  # a coincidence has probability below 1e-9
+
+
+def test_system_words_are_different_each_time():
+    words = system_words()
+    assert words(3).dtype == np.uint64
+    assert np.unique(np.concatenate([words(100), words(100)])).size == 200
+
+
+@pytest.mark.parametrize(
+    ("entropy", "message"),
+    [
+        (lambda n: b"\x2a" * (n - 1), "16 bytes asked for, not 15 bytes"),
+        (lambda n: b"\x2a" * (n + 1), "16 bytes asked for, not 17 bytes"),
+        (lambda n: b"", "not 0 bytes"),
+        (lambda n: "*" * n, "not str"),
+        (lambda n: None, "not NoneType"),
+    ],
+)
+def test_injected_entropy_must_be_of_the_length_asked_for(entropy, message):
+    with pytest.raises(InvalidArgument, match=message) as caught:
+        system_words(entropy)(2)
+    assert "2a" not in str(caught.value).split(": ", 1)[1]
+    assert "***" not in str(caught.value)
+
+
+def test_entropy_must_be_callable():
+    with pytest.raises(InvalidArgument, match="entropy"):
+        system_words(b"0123456789abcdef")
