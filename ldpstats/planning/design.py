@@ -220,9 +220,7 @@ def random_design_loss(
     law = probabilities(p)
     _check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
-        raise NotAvailable(
-            f"random_design_loss needs a hashed mechanism with one hash, not {mechanism}"
-        )
+        raise NotAvailable(f"random_design_loss needs one hash; use expected_loss for {mechanism}")
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
         known = len(mechanism.labels())
         raise InvalidArgument("p", f"array of shape {law.shape}", f"must have {known} entries")
