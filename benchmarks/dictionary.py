@@ -75,7 +75,7 @@ def _scan(mechanism: ldp.Mechanism, scale: Scale) -> Row:
         out, step = np.empty((POSITIONS, size)), STORED // (C * mechanism.n_owned)
         for start in range(0, size, step):
             part = grams[start : start + step]
-            cells = distinct_cells(mechanism.hashes("grams", part), m)
+            cells = distinct_cells(mechanism.answer_hash.table("grams", part), m)
             for k in range(POSITIONS):
                 own = HashDesign(cells, m).owners(v[k].reshape(-1))
                 out[k, start : start + step] = own

@@ -145,7 +145,7 @@ def report_codes(reports: ldp.Reports) -> np.ndarray:
     """Column number of each report in ``channel().matrix()``."""
     mechanism, y = reports.mechanism, reports.y
     if isinstance(mechanism, ldp.URAP):
-        bits, sensitive = mechanism.unpack(y), hidden(mechanism)
+        bits, sensitive = mechanism.format.unpack(y), hidden(mechanism)
         noise, told = bits[:, sensitive], bits[:, ~sensitive]
         number = noise @ (1 << np.arange(noise.shape[1]))
         first = per_cohort(mechanism) - told.shape[1]
@@ -159,7 +159,7 @@ def report_codes(reports: ldp.Reports) -> np.ndarray:
 def bit_means(mechanism: ldp.Mechanism, p: np.ndarray) -> np.ndarray:
     """P(bit = 1) under p by enumeration, in one cohort after another."""
     C, law = max(mechanism.n_cohorts, 1), channel(mechanism).forward(p)
-    bits = mechanism.unpack(all_reports(mechanism).y).astype(float)
+    bits = mechanism.format.unpack(all_reports(mechanism).y).astype(float)
     if isinstance(mechanism, ldp.URAP):  # the noise around what is revealed is in no column
         told = bits[:, ~hidden(mechanism)].any(axis=1)
         bits[np.ix_(told, hidden(mechanism))] = mechanism.d1
@@ -172,6 +172,6 @@ def expected_counts(mechanism: ldp.Mechanism, p: np.ndarray, nobs: float) -> ldp
     n = np.rint(nobs * (p @ channel(mechanism).matrix())).astype(np.int64)
     reports, noise = all_reports(mechanism), None
     if isinstance(mechanism, ldp.URAP):
-        told = mechanism.unpack(reports.y)[:, ~hidden(mechanism)].any(axis=1)
+        told = mechanism.format.unpack(reports.y)[:, ~hidden(mechanism)].any(axis=1)
         noise = np.rint(n[told].sum() * mechanism.d1 * hidden(mechanism)).astype(np.int64)
     return ldp.Counts(reports.y, n, mechanism, cohort=reports.cohort, noise=noise)

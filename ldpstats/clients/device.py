@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, NoReturn, Self
 
@@ -13,7 +14,7 @@ from ldpstats.clients.secrecy import secretive
 from ldpstats.errors import NotAvailable
 from ldpstats.sampling.words import Words
 
-__all__ = ["Client", "Collector", "Device", "in_all", "plain"]
+__all__ = ["Client", "Collector", "Device", "Procedure", "SingleDevice", "plain"]
 
 
 def plain(value: Any) -> Any:
@@ -21,6 +22,20 @@ def plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         value = value.item()
     return str(value) if isinstance(value, str) else value
+
+
+@dataclass(frozen=True)
+class Procedure:
+    """How a device makes reports, and what one of them spends."""
+
+    draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
+    message: Callable[[Any], Any]  # what is sent for one report, in plain Python
+    spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of one report, in nats; inf where no category is sensitive."""
+        return self.spent()
 
 
 @dataclass(frozen=True)
@@ -46,7 +61,8 @@ class Collector:
     @secretive
     def report(self, value: object) -> Any:
         """One respondent's privatised report, as of `Client.report`."""
-        return self.mechanism._message(self.mechanism._report([value], self.words, "raise"))
+        procedure: Procedure = self.mechanism.procedure
+        return procedure.message(procedure.draw([value], self.words, "raise"))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -57,14 +73,16 @@ class Collector:
         UnknownCategory, InvalidArgument
             For an answer that cannot be; the message has its place, and does not show it.
         """
-        return self.mechanism._report(values, self.words, missing)
+        return self.mechanism.procedure.draw(values, self.words, missing)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.mechanism}, many respondents, one report each)"
 
 
 class Device(ABC):
-    """One respondent's client. A copy is the client itself, so that nothing is counted twice."""
+    """One respondent's client, which makes as many reports as its budget allows."""
+
+    __slots__ = ()
 
     mechanism: Any
     _budget: Budget
@@ -72,6 +90,29 @@ class Device(ABC):
     @abstractmethod
     def report(self, value: object) -> Any:
         """One privatised report."""
+
+    @abstractmethod
+    def _epsilon(self) -> float:
+        """Epsilon of one report, in nats."""
+
+    @property
+    def total_epsilon(self) -> float:
+        """Privacy of all reports together, in nats; inf where their number is not limited.
+
+        Those that the state file had when the client was made count too.
+        """
+        return self._budget.total * self._epsilon()
+
+    def __repr__(self) -> str:
+        total = self.total_epsilon
+        return (
+            f"{type(self).__name__}({self.mechanism}, reports={self._budget.limit}, epsilon of all "
+            f"together: {f'{total:.6g}' if np.isfinite(total) else 'unbounded'})"
+        )
+
+
+class SingleDevice(Device):
+    """A client of which there is one: a copy is the client itself, so nothing counts twice."""
 
     def __copy__(self) -> Self:
         return self
@@ -86,17 +127,8 @@ class Device(ABC):
         )
 
 
-def in_all(budget: Budget, epsilon: float) -> str:
-    """How many reports may be made, and what they tell together, for a representation."""
-    total = budget.total * epsilon
-    return (
-        f"reports={budget.limit}, epsilon of all together: "
-        f"{f'{total:.6g}' if np.isfinite(total) else 'unbounded'}"
-    )
-
-
-@dataclass(frozen=True, eq=False)
-class Client(Device):
+@dataclass(frozen=True, eq=False, repr=False)
+class Client(SingleDevice):
     """Privatises one respondent's true answers on her own device.
 
     Made by `Mechanism.client`. Nothing but the privatised report leaves it, and no error shows an
@@ -123,13 +155,8 @@ class Client(Device):
     _words: Words = field(repr=False)
     _budget: Budget = field(repr=False)
 
-    @property
-    def total_epsilon(self) -> float:
-        """Privacy of all reports together, in nats; inf where their number is not limited.
-
-        Those that the state file had when the client was made count too.
-        """
-        return self._budget.total * float(self.mechanism._epsilon_spent())
+    def _epsilon(self) -> float:
+        return float(self.mechanism.procedure.epsilon)
 
     @secretive
     def report(self, value: object) -> Any:
@@ -147,24 +174,20 @@ class Client(Device):
         UnknownCategory, InvalidArgument
             For an answer that cannot be; no report is spent.
         """
-        return self._made([value], "raise", self.mechanism._message)
+        return self.mechanism.procedure.message(self._drawn([value], "raise"))
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
         """Privatise several answers; each spends a report.
 
-        So does a missing answer that is counted, since it is told. For the answers of many
+        So does a missing answer that is counted, since the count shows it. For the answers of many
         respondents use `Mechanism.collector`.
         """
-        return self._made(values, missing, lambda reports: reports)
+        return self._drawn(values, missing)
 
-    def _made(self, values: object, missing: str, form: Any) -> Any:
-        made = self._budget.spend(
-            lambda: self.mechanism._report(values, self._words, missing),
+    def _drawn(self, values: object, missing: str) -> Any:
+        """Reports of answers, once they are counted."""
+        return self._budget.spend(
+            lambda: self.mechanism.procedure.draw(values, self._words, missing),
             lambda reports: len(reports) + reports.n_missing,
         )
-        return form(made)
-
-    def __repr__(self) -> str:
-        spent = in_all(self._budget, self.mechanism._epsilon_spent())
-        return f"{type(self).__name__}({self.mechanism}, {spent})"

@@ -35,7 +35,7 @@ def check_epsilon(
 
 
 def check_audit(audit: Audit) -> None:
-    """Refuse what leaks more than it claims."""
+    """Refuse a mechanism that leaks more than it claims."""
     if not audit.agrees:
         raise InvalidArgument("mechanism", audit.mechanism, f"leaks more than it claims\n{audit}")
 

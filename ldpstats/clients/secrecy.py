@@ -36,7 +36,7 @@ def secretive(method: Method) -> Method:
     """Let no error of a method show what it was given, nor any local variable of its frames.
 
     Errors that name an argument "value" or "values[i]" keep their place and lose the value. What is
-    raised beside the errors of ldpstats may quote the answer, and is told by its type alone. The
+    raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
     place in what `report` was given, which is one answer, is "value".
     """
     alone = method.__name__ == "report"

@@ -33,7 +33,7 @@ class StateFile:
 
     @classmethod
     def at(cls, path: object) -> StateFile:
-        """Refuse what is no name of a file."""
+        """Check the name of the file."""
         remedy = "must be the name of a file"
         try:
             name = os.fsdecode(path)  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from ldpstats.mechanisms.base import Mechanism, check_document
 from ldpstats.mechanisms.binary import ForcedResponse, Mangat, UnrelatedQuestion, Warner
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.mechanisms.hashed.base import CandidateMap
+from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.hashed.orappor import ORAPPOR
 from ldpstats.mechanisms.hashed.orr import ORR
 from ldpstats.mechanisms.hashed.rappor import RAPPOR
@@ -18,7 +18,8 @@ from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
 from ldpstats.mechanisms.sensitive.combined import paired, withhold
-from ldpstats.mechanisms.sensitive.pum import PUM, PUMClient
+from ldpstats.mechanisms.sensitive.pum import PUM
+from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.mechanisms.unary import KRAPPOR

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-from abc import ABC, abstractmethod
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import fields
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import distribution, positive_integer
+from ldpstats.arguments.checks import counts_vector, distribution, positive_integer
 from ldpstats.arguments.labels import (
     align,
+    as_series,
     encode,
     labels_from_json,
     labels_to_json,
@@ -26,17 +22,18 @@ from ldpstats.arguments.labels import (
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.device import plain
-from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.device import Procedure, plain
+from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
+from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.sampling import packing
-from ldpstats.sampling.words import Words, simulation_words, system_words
+from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["Mechanism", "check_fingerprint", "fingerprint_of"]
+__all__ = ["Mechanism", "check_document"]
 
 Array = npt.NDArray[Any]
 
@@ -45,7 +42,7 @@ _HEAD = ("format", "version", "mechanism", "fingerprint")
 _ALIKE = 1e-9  # by which entries of a channel may differ, relatively, that are meant to be alike
 
 
-class Mechanism(ABC):
+class Mechanism(Instrument[Client, Collector]):
     """A known random mechanism with labelled categories.
 
     A subclass is a frozen dataclass. Its fields are its specification: they are what `to_dict`
@@ -79,7 +76,7 @@ class Mechanism(ABC):
         """Draw the counts of reports of a whole population at once (see `draw`)."""
 
     @abstractmethod
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         """Epsilon of the law that the sampler's integer thresholds realise."""
 
     @property
@@ -104,56 +101,48 @@ class Mechanism(ABC):
             raise NotAvailable("sums of bits have no likelihood: tally() without bits=True has one")
         return Likelihood(self.channel().rows(counts.y), counts.n)
 
+    @property
     @abstractmethod
+    def format(self) -> ReportFormat:
+        """How reports are held in `Reports.y`, and written as text."""
+
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
         """Reports from their text form; `name` is what to call them in an error."""
+        if self.n_cohorts:
+            text, groups = self._grouped(name, as_series(name, labels), cohort)
+            return Reports(self.format.parse(name, text), self, cohort=groups)
+        if cohort is not None:
+            raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
+        return Reports(self.format.parse(name, labels), self)
 
-    @abstractmethod
+    def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
+        """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
+        if cohort is None:
+            text, groups = split_cohorts(name, text)
+        else:
+            groups = counts_vector("cohort", cohort, (len(text),))
+        outside = groups >= self.n_cohorts
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise InvalidArgument(
+                f"{name}[{first}]",
+                int(groups[first]),
+                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
+            )
+        return text, groups
+
     def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        """Text form of reports, for files: labels, or strings of bits in category order."""
+        """Text form of reports, for files: labels, or strings of bits in category order.
+
+        Where there are cohorts, "cohort:report".
+        """
+        text = self.format.text(reports.y)
+        return text if reports.cohort is None else with_cohorts(text, reports.cohort)
 
     @property
     def k(self) -> int:
         """Number of categories."""
         return len(self.categories)
-
-    # -- packed reports: how `Reports.y` holds the bits of a report ---------------------------
-
-    @property
-    def packed_bits(self) -> int:
-        """Bits that a packed report takes."""
-        return self.n_bits
-
-    def packing_fault(self, y: Array) -> str:
-        """What is wrong with packed reports of the right width; empty where nothing is."""
-        spare = self.n_bits % 8
-        if spare and (y[:, -1] >> spare).any():
-            return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
-        return ""
-
-    def sums_fault(self, ones: Array, reports: Array) -> str:
-        """Why bit sums, (C, n_bits), of (C,) reports cannot be, beyond each being at most those."""
-        return ""
-
-    def unpack(self, y: Array) -> Array:
-        """The bits of packed reports, bool of shape (n, n_bits)."""
-        return packing.unpack(y, self.n_bits)
-
-    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
-        """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
-        if n is None:
-            return packing.column_sums(y, self.n_bits)
-        many = np.flatnonzero(n != 1)  # none where reports are wide
-        once = np.delete(y, many, axis=0) if many.size else y
-        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
-
-    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
-        """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
-
-        Returns what is left of them, merged where that is quick, and the sums of the bits that
-        were left out, shape (n_bits,), or None.
-        """
-        return y, n, None
 
     def privatize(
         self, values: object, rng: np.random.Generator, missing: str = "raise"
@@ -180,7 +169,7 @@ class Mechanism(ABC):
         UnknownCategory
             For a value that is not one of `categories`.
         InvalidArgument
-            For missing values (unless counted) or an `rng` that is no Generator.
+            For missing values (unless counted) or an `rng` that is not a Generator.
 
         Examples
         --------
@@ -200,85 +189,23 @@ class Mechanism(ABC):
             encode("values", values, self.categories, missing)  # says which value is no label
             raise
 
-    def collector(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> Collector:
-        """Privatises the answers of many respondents, each of whom reports once.
+    @property
+    def procedure(self) -> Procedure:
+        return Procedure(self._report, self._message, self._spent)
 
-        Parameters
-        ----------
-        entropy : callable, optional
-            ``entropy(n)`` returns n random bytes; the default is `os.urandom`. Only a test has
-            reason to pass another.
-        max_epsilon : float, optional
-            The largest epsilon of a report that is accepted, in nats: a device need not trust the
-            specification that it was sent.
-        allow_no_privacy : bool
-            Whether to run a mechanism that does not protect every answer that it should.
-
-        Raises
-        ------
-        InvalidArgument
-            Where the audit finds that the sampler would leak more than `epsilon`, where that
-            exceeds `max_epsilon`, and where it is infinite, or no category is sensitive (unless
-            allowed).
-        """
-        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
-        return Collector(self, system_words(entropy))
-
-    def client(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        reports: int | None = 1,
-        state: str | os.PathLike[str] | None = None,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> Client:
-        """One respondent's client, with the operating system's randomness.
-
-        Parameters
-        ----------
-        entropy, max_epsilon, allow_no_privacy
-            As for `collector`.
-        reports : int or None
-            How many reports it may make, each of which spends epsilon: all together are
-            reports x epsilon private. None lifts the limit; their epsilon is then unbounded.
-        state : path-like, optional
-            File that keeps the count, so that it outlives the process; it is made if there is none.
-            It holds no answer. Without it the count is in memory, and a restart begins anew.
-
-        Raises
-        ------
-        InvalidArgument
-            As for `collector`; for another number of `reports`, and a file that cannot be used.
-        MechanismMismatch
-            For the file of a client of another mechanism.
-
-        Warns
-        -----
-        LDPWarning
-            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
-        """
-        check_cohorts(self.n_cohorts)
-        self._permitted(self._epsilon_spent(), max_epsilon, allow_no_privacy)
-        words = system_words(entropy)
-        return Client(self, words, opened_budget(reports, state, self.fingerprint))
-
-    def _epsilon_spent(self) -> float:
-        """Epsilon of one report, in nats; inf where no category is sensitive."""
+    def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
             return float("inf")
         return self.epsilon
 
-    def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
-        """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
-        check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
-        check_audit(self.audit())
+    def _most_cohorts(self) -> int:
+        return self.n_cohorts
+
+    def _collector(self, words: Words) -> Collector:
+        return Collector(self, words)
+
+    def _client(self, words: Words, budget: Budget) -> Client:
+        return Client(self, words, budget)
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""
@@ -305,7 +232,7 @@ class Mechanism(ABC):
         Raises
         ------
         InvalidArgument
-            For p that is no distribution, or n that is no whole number.
+            If p is not a distribution, or n is not a whole number.
 
         Examples
         --------
@@ -322,31 +249,22 @@ class Mechanism(ABC):
 
     def no_counts(self) -> Counts:
         """Counts of nothing: the start of a sum over chunks."""
-        width = -(-self.packed_bits // 8)
+        width = -(-self.format.packed_bits // 8)
         empty = np.empty((0, width), np.uint8) if self.n_bits else np.empty(0, int)
         none = np.empty(0, dtype=np.int64)
         return Counts(empty, none, self, cohort=none if self.n_cohorts else None)
 
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
+        sensitive = None if self.sensitive is None else (len(self.sensitive), self.k)
+        channel, sampler = self._channel_epsilon(), self._sampler_epsilon()
+        return Audit(str(self), self.epsilon, channel, sampler, sensitive=sensitive)
+
+    def _channel_epsilon(self) -> float:
+        """Epsilon of Q, in nats: of the sensitive categories, if only some are."""
         if self.sensitive is None:
-            return Audit(str(self), self.epsilon, self.channel().epsilon(), self.sampler_epsilon())
-        codes = sensitive_codes(self.sensitive, self.categories)
-        return Audit(
-            str(self),
-            self.epsilon,
-            self.channel().protected_epsilon(codes),
-            self.sampler_epsilon(),
-            sensitive=(len(self.sensitive), self.k),
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Specification as plain JSON types, to ship with the reports.
-
-        It carries its own fingerprint, which reading checks: against accidents, not forgers, who
-        would compute another.
-        """
-        return self._specification() | {"fingerprint": self.fingerprint}
+            return self.channel().epsilon()
+        return self.channel().protected_epsilon(sensitive_codes(self.sensitive, self.categories))
 
     def _specification(self) -> dict[str, Any]:
         document: dict[str, Any] = {
@@ -393,17 +311,6 @@ class Mechanism(ABC):
         check_fingerprint(checked, made.fingerprint)
         return made
 
-    @cached_property
-    def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return fingerprint_of(self._specification())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Mechanism) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
     def __str__(self) -> str:
         return f"{type(self).__name__}(k={self.k}, epsilon={self.epsilon:.6g})"
 
@@ -426,13 +333,9 @@ class Mechanism(ABC):
             )
 
 
-def check_document(document: object) -> dict[str, Any]:
+def check_document(given: object) -> dict[str, Any]:
     """Check the head of a mechanism's specification."""
-    # a format that is an array is unequal entry by entry
-    if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
-        raise InvalidArgument(
-            "specification", document, f'must be an object with "format": "{_FORMAT}"'
-        )
+    document = check_format(given, _FORMAT)
     if repr(document.get("version")) != repr(_VERSION):  # true is no version, though it equals 1
         raise InvalidArgument(
             "version", document.get("version"), f"this release reads version {_VERSION}"
@@ -440,27 +343,3 @@ def check_document(document: object) -> dict[str, Any]:
     if not isinstance(document.get("mechanism"), str):
         raise InvalidArgument("mechanism", document.get("mechanism"), "must name the mechanism")
     return document
-
-
-def fingerprint_of(specification: dict[str, Any]) -> str:
-    """Twelve hexadecimal digits of a specification in JSON types."""
-    text = json.dumps(specification, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
-
-
-def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
-    """Refuse a specification without its fingerprint, or with that of another."""
-    if "fingerprint" not in document:
-        raise InvalidArgument(
-            "fingerprint",
-            None,
-            "is missing from the specification: write it again, with to_dict() or --write-spec; or "
-            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
-        )
-    if repr(document["fingerprint"]) != repr(fingerprint):
-        raise InvalidArgument(
-            "fingerprint",
-            document["fingerprint"],
-            f"is not that of the other fields, {fingerprint}: the specification was changed or "
-            "damaged; get it anew, or write it anew if the change is meant",
-        )

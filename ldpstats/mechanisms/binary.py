@@ -88,8 +88,8 @@ class Warner(_Binary):
     def sample(self, codes: Array, words: Words) -> Array:
         return KRR(self.categories, self.epsilon).sample(codes, words)
 
-    def sampler_epsilon(self) -> float:
-        return KRR(self.categories, self.epsilon).sampler_epsilon()
+    def _sampler_epsilon(self) -> float:
+        return KRR(self.categories, self.epsilon).audit().sampler
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Text form of packed bits."""
+"""What mechanisms share that report noisy bits of their categories."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import as_array, counts_vector, probability
-from ldpstats.arguments.labels import align, as_series
+from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["check_theta", "format_bits", "other_bit", "parse_bits", "sums_of_bits"]
+__all__ = ["check_theta", "other_bit", "sums_of_bits"]
 
 
 LEAST_THETA = 1e-9  # below, the integers of the sampler are too coarse to hold epsilon
@@ -39,13 +39,6 @@ def check_theta(theta: object) -> float:
     return value
 
 
-def format_bits(y: npt.NDArray[np.uint8], n_bits: int) -> npt.NDArray[Any]:
-    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
-    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
-    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
-    return text.astype(str)
-
-
 def sums_of_bits(
     n: npt.ArrayLike, nobs: npt.ArrayLike | None, labels: pd.Index[Any]
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -58,15 +51,3 @@ def sums_of_bits(
     ones = counts_vector("n", n, shape).reshape(1, len(labels))
     each = np.atleast_1d(as_array("nobs", nobs, "must be the number of reports"))
     return ones, counts_vector("nobs", each, (1,))
-
-
-def parse_bits(name: str, labels: object, n_bits: int) -> npt.NDArray[np.uint8]:
-    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
-    text = as_series(name, labels)
-    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
-    for i, v in enumerate(text):
-        if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
-            raise InvalidArgument(f"{name}[{i}]", v, remedy)
-    joined = "".join(text).encode("ascii")
-    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
-    return np.packbits(bits, axis=1, bitorder="little")

@@ -33,7 +33,7 @@ class CustomMechanism(Enumerated):
 
     Examples
     --------
-    Two of three answers are protected, the third is told as it is:
+    Two of three answers are protected, the third is reported as it is:
 
     >>> mech = CustomMechanism([[.8, .2, 0], [.2, .8, 0], [.1, .1, .8]], ("a", "b", "c"))
     >>> mech.epsilon

@@ -9,21 +9,17 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector
-from ldpstats.arguments.labels import (
-    align,
-    as_series,
-    encode,
-    whole,
-)
+from ldpstats.arguments.labels import align
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import _ALIKE, Array, Mechanism
 from ldpstats.problems.covariance import multinomial
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.formats import LabelFormat
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 
-__all__ = ["Enumerated", "identity_plus_rank_one", "label_moments", "without_cohort"]
+__all__ = ["Enumerated", "identity_plus_rank_one", "label_moments"]
 
 
 class Enumerated(Mechanism):
@@ -72,6 +68,10 @@ class Enumerated(Mechanism):
     def n_outputs(self) -> int:  # type: ignore[override]
         return len(self.outputs)
 
+    @property
+    def format(self) -> LabelFormat:
+        return LabelFormat(self.outputs)
+
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> Counts:
         """Counts from a vector of output counts.
 
@@ -94,39 +94,11 @@ class Enumerated(Mechanism):
         seen = np.flatnonzero(vector)
         return Counts(seen, vector[seen], self)
 
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        without_cohort(self, cohort)
-        return Reports(encode(name, self._from_text(name, labels), self.outputs)[0], self)
-
-    def _from_text(self, name: str, labels: object) -> object:
-        """Labels in place of their text, where a file or a message has made text of them."""
-        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
-            if labels.dtype.kind in "iu":
-                return labels
-        column = as_series(name, labels)
-        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
-            column.dtype, pd.CategoricalDtype
-        ):
-            return labels
-        if isinstance(self.outputs, pd.RangeIndex):
-            try:
-                return column.map(whole)
-            except UnicodeEncodeError:  # half of a surrogate pair is no number
-                return labels
-        if all(isinstance(label, str) for label in self.outputs):
-            return labels
-        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
-        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
-        return pd.Series(values, dtype=object)
-
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        return np.asarray(self.outputs.take(reports.y))
 
     def simulate_counts(
         self, true_counts: Array, rng: np.random.Generator, candidates: Any = None
@@ -147,12 +119,6 @@ class Enumerated(Mechanism):
                 f"were reported, but no category of {self} can make such a report",
             )
         return label_moments(Q, n)
-
-
-def without_cohort(mechanism: Mechanism, cohort: object) -> None:
-    """Refuse cohorts of a mechanism that has none."""
-    if cohort is not None:
-        raise InvalidArgument("cohort", cohort, f"must be None: {mechanism} has no cohorts")
 
 
 def label_moments(Q: Array, n: Array) -> Equations:

@@ -83,7 +83,7 @@ class KRR(Enumerated):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_krr(codes, self.k, self._keep(), words)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_krr(self.k, self._keep())
 
     def simulate_counts(

@@ -21,15 +21,16 @@ from ldpstats.channels.bit_scores import BitScores, unary_scores
 from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.bits import format_bits, parse_bits, sums_of_bits
+from ldpstats.mechanisms.bits import sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
-from ldpstats.mechanisms.enumerated import Enumerated, without_cohort
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.combined import WithOther
 from ldpstats.problems.rows.unary import UnaryRows
+from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
@@ -70,7 +71,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
     InvalidArgument
         Where `keep` holds all categories, none, or one twice, or `other` is among them.
     UnknownCategory
-        Where `keep` holds what is no category.
+        If `keep` holds an unknown category.
     NotAvailable
         Where lumping is not exact, so that reports of "Other" have no known law: for hashed
         answers, and channels whose lumped categories remain different.
@@ -278,6 +279,10 @@ class LumpedUnary(Mechanism):
         return self.k - 1
 
     @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
+    @property
     def epsilon(self) -> float:  # type: ignore[override]
         return self.channel().epsilon()
 
@@ -316,7 +321,7 @@ class LumpedUnary(Mechanism):
         drawn = samplers.sample_bits(codes[:, None], self.k, own, rest, words)
         return drawn[:, : -(-self.n_bits // 8)]
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         up, down = realised.realised_ratios(*self._thresholds())
         return up + down if self.n_bits > 1 else max(up, down)
 
@@ -331,10 +336,3 @@ class LumpedUnary(Mechanism):
     def counts(self, n: npt.ArrayLike, nobs: npt.ArrayLike | None = None) -> BitCounts:
         """Counts from the sums of the bits of all categories but the last."""
         return BitCounts(*sums_of_bits(n, nobs, self.categories[:-1]), self)
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        without_cohort(self, cohort)
-        return Reports(parse_bits(name, labels, self.n_bits), self)
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        return format_bits(reports.y, self.n_bits)

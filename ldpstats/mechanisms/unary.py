@@ -12,17 +12,11 @@ from ldpstats.arguments.checks import positive_epsilon
 from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.structured import Bits
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.bits import (
-    check_theta,
-    format_bits,
-    other_bit,
-    parse_bits,
-    sums_of_bits,
-)
-from ldpstats.mechanisms.enumerated import without_cohort
+from ldpstats.mechanisms.bits import check_theta, other_bit, sums_of_bits
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.formats import BitFormat
+from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
 
@@ -86,6 +80,10 @@ class KRAPPOR(Mechanism):
     def n_bits(self) -> int:  # type: ignore[override]
         return self.k
 
+    @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
     def channel(self, candidates: Any = None) -> Bits:
         self._closed(candidates)
         return Bits(range(self.k), self.k, self.p1, self.p0)
@@ -116,7 +114,7 @@ class KRAPPOR(Mechanism):
     def sample(self, codes: Array, words: Words) -> Array:
         return samplers.sample_bits(codes[:, None], self.k, *self._thresholds(), words)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_bits(*self._thresholds())
 
     def simulate_counts(
@@ -143,13 +141,6 @@ class KRAPPOR(Mechanism):
             For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
         """
         return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        without_cohort(self, cohort)
-        return Reports(parse_bits(name, labels, self.k), self)
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        return format_bits(reports.y, self.k)
 
     def __str__(self) -> str:
         theta = "" if self.theta is None else f", theta={self.theta:.6g}"

@@ -377,12 +377,12 @@ def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
 def _possible(mechanism: Source) -> int:
     """Number of different reports, cohorts included."""
     C = max(mechanism.n_cohorts, 1)
-    return C * (2**mechanism.packed_bits if mechanism.n_bits else mechanism.n_outputs)
+    return C * (2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs)
 
 
 def _codes(part: Reports) -> Array:
     """A number for each report, the cohort in front; for patterns of up to 62 bits."""
-    bits = part.mechanism.packed_bits
+    bits = part.mechanism.format.packed_bits
     code: Array = part.y
     if bits:
         words = np.zeros((len(part.y), 8), dtype=np.uint8)
@@ -395,7 +395,7 @@ def _codes(part: Reports) -> Array:
 
 def _decoded(part: Reports, codes: Array) -> Reports:
     """The reports that have these numbers."""
-    bits = part.mechanism.packed_bits
+    bits = part.mechanism.format.packed_bits
     size = 2**bits if bits else part.mechanism.n_outputs
     y, cohort = codes % size, None if part.cohort is None else codes // size
     if bits:

@@ -26,7 +26,7 @@ from ldpstats.arguments.labels import check_column
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
-__all__ = ["BitCounts", "Counts", "Reports", "check_mechanism"]
+__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism"]
 
 Array = npt.NDArray[Any]
 
@@ -50,12 +50,7 @@ class Source(Protocol):
     @property
     def n_cohorts(self) -> int: ...
     @property
-    def packed_bits(self) -> int: ...
-    def packing_fault(self, y: Array) -> str: ...
-    def sums_fault(self, ones: Array, reports: Array) -> str: ...
-    def unpack(self, y: Array) -> Array: ...
-    def sum_bits(self, y: Array, n: Array | None = None) -> Array: ...
-    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]: ...
+    def format(self) -> Any: ...  # a ReportFormat: a BitFormat where reports are bits
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports: ...
     def no_counts(self) -> Counts: ...
     def __str__(self) -> str: ...
@@ -385,7 +380,7 @@ class BitCounts:
                 )
             object.__setattr__(self, name, sums.astype(np.int64, copy=False))
         reports_in_all("reports", self.reports)
-        if fault := self.mechanism.sums_fault(self.ones, self.reports):
+        if fault := self.mechanism.format.sums_fault(self.ones, self.reports):
             raise InvalidArgument("ones", self.ones.tolist(), fault)
         above = np.argwhere(self.ones > self.reports[:, None])
         if above.size:
@@ -432,6 +427,15 @@ class BitCounts:
     __radd__ = __add__
 
 
+def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
+    """How often each cell of each cohort was reported, (C, m), and reports, (C,)."""
+    if counts.mechanism.n_bits:
+        sums = counts.bit_counts()
+        return sums.ones, sums.reports
+    ones = counts.vector()
+    return ones, ones.sum(axis=1)
+
+
 def check_mechanism(name: str, mechanism: object) -> None:
     """Refuse what is no mechanism, such as the class of one."""
     known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
@@ -464,9 +468,9 @@ def _check_reports(data: Reports | Counts) -> None:
     mechanism: Source = data.mechanism
     y = _array("y", data.y)
     if mechanism.n_bits:
-        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.packed_bits // 8),)
-        what = f"packed reports of {mechanism.packed_bits} bits, uint8 of shape (u, bytes)"
-        if good and y.size and (fault := mechanism.packing_fault(y)):
+        good = y.dtype == np.uint8 and y.shape[1:] == (-(-mechanism.format.packed_bits // 8),)
+        what = f"packed reports of {mechanism.format.packed_bits} bits, uint8 of shape (u, bytes)"
+        if good and y.size and (fault := mechanism.format.packing_fault(y)):
             raise InvalidArgument("y", y, fault)
     else:
         good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
@@ -506,7 +510,7 @@ def _bit_sums(
     ones = np.empty((C, bits), dtype=np.int64)
     for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
         part = slice(start, stop)
-        ones[c] = mechanism.sum_bits(ordered[part], None if times is None else times[part])
+        ones[c] = mechanism.format.sum_bits(ordered[part], None if times is None else times[part])
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 
@@ -519,7 +523,7 @@ def _counted(
     noise: Array | None = None,
 ) -> Counts:
     """The counts of reports, n of each (None: one), equal ones merged."""
-    y, n, more = mechanism.condense(y, n)
+    y, n, more = mechanism.format.condense(y, n)
     if more is not None:
         noise = more if noise is None else noise + more
     y, total, cohort = _collapse(y, n, cohort, mechanism)

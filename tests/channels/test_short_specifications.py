@@ -136,8 +136,8 @@ def test_a_label_that_is_none_of_many() -> None:
 
 
 def test_revealed_answers_of_many_categories_have_a_number() -> None:
-    assert ldp.URAP(K, [1], epsilon=1.0).packed_bits == 8 + 32
-    assert ldp.URAP(1 << 40, [1], epsilon=1.0).packed_bits == 8 + 64
+    assert ldp.URAP(K, [1], epsilon=1.0).format.packed_bits == 8 + 32
+    assert ldp.URAP(1 << 40, [1], epsilon=1.0).format.packed_bits == 8 + 64
 
 
 # -- the closed forms are the values of the matrix ---------------------------------------------

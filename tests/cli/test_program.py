@@ -36,7 +36,7 @@ def test_an_audit(reports: Path, capsys: pytest.CaptureFixture[str]) -> None:
 def test_an_audit_that_does_not_agree(
     reports: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(ldp.KRR, "sampler_epsilon", lambda self: 2.0 * self.epsilon)
+    monkeypatch.setattr(ldp.KRR, "_sampler_epsilon", lambda self: 2.0 * self.epsilon)
     assert main(["audit", str(reports / "spec.json")]) == 1
     assert "DO NOT AGREE" in capsys.readouterr().out
 

@@ -107,14 +107,14 @@ def test_an_answer_is_its_text() -> None:
 def test_a_device_computes_the_cells_of_its_own_cohort() -> None:
     listed = ldp.RAPPOR(8, 2, 5, f=0.5, p=0.2, q=0.8, alphabet=11)
     for cohort in range(5):
-        whole = listed._alphabet_own(np.arange(11), np.full(11, cohort))
+        whole = listed._permutations.own(np.arange(11), np.full(11, cohort))
         np.testing.assert_array_equal(listed.cells_of_cohort(cohort), whole)
     google = ldp.RAPPOR(8, 2, 5, f=0.5, p=0.2, q=0.8, hashing="google")
     words, cohort = pd.Series(["a", "b", "a", "c", "b", "a"]), np.array([4, 0, 2, 4, 4, 4])
-    table = google.hashes("words", pd.Index(["a", "b", "c"]))
+    table = google.answer_hash.table("words", pd.Index(["a", "b", "c"]))
     expected = table[cohort, pd.Index(["a", "b", "c"]).get_indexer(words)]
-    np.testing.assert_array_equal(google._own_cells(words, cohort), expected)
-    assert google._own_cells(words[:0], cohort[:0]).shape == (0, 2)
+    np.testing.assert_array_equal(google.answer_hash.own(words, cohort), expected)
+    assert google.answer_hash.own(words[:0], cohort[:0]).shape == (0, 2)
     ldp.RAPPOR(8, 2, 1 << 16, f=0.5, p=0.2, q=0.8, hashing="google").client().report("x" * 1000)
 
 

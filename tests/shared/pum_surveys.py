@@ -31,7 +31,7 @@ def report_law(pum: ldp.PUM, row: Array, reports: list[Any]) -> float:
     else:  # the patterns of protected reports, then the categories that were revealed
         S = len(pum.common.sensitive)
         sensitive = np.isin(np.asarray(pum.common.categories, object), pum.common.sensitive)
-        bits = pum.common.unpack(found.y)
+        bits = pum.common.format.unpack(found.y)
         told = bits[:, ~sensitive]
         code = np.where(
             told.any(axis=1), 2**S + told.argmax(axis=1), bits[:, sensitive] @ (1 << np.arange(S))

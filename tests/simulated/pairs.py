@@ -157,7 +157,7 @@ def hashed_reports(
     mechanism: ldp.RAPPOR, names: Sequence[str], codes: Array, cohort: Array, rng: Any
 ) -> ldp.Reports:
     """What `privatize` gives (with f = 0), without hashing every answer anew."""
-    cells = mechanism.hashes("names", pd.Index(names))
+    cells = mechanism.answer_hash.table("names", pd.Index(names))
     owned = (cells[..., None] == np.arange(mechanism.n_bits)).any(axis=2)[cohort, codes]
     bits = rng.random(owned.shape) < np.where(owned, mechanism.p1, mechanism.p0)
     packed = np.packbits(bits, axis=1, bitorder="little")

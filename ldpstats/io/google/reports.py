@@ -15,7 +15,7 @@ from ldpstats.io.google.fields import check_rappor, header_of, rows_of, wholes, 
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.io.tables import Advance
 from ldpstats.mechanisms import RAPPOR
-from ldpstats.mechanisms.bits import format_bits
+from ldpstats.reports.formats import format_bits
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = [

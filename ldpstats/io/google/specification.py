@@ -269,4 +269,4 @@ def _cells(candidates: Any, labels: Any, rappor: RAPPOR) -> Array:
     """Cells of all hashes, shape (C, S, h), repetitions included."""
     if isinstance(candidates, CandidateMap):
         return candidates.cells
-    return rappor.hashes("candidates", labels)
+    return rappor.answer_hash.table("candidates", labels)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -13,77 +12,31 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import (
-    as_array,
     counts_vector,
     one_of,
     positive_integer,
     whole_below,
 )
 from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
-from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.hashed.hashing import (
-    distinct_cells,
-    hash_strings,
-    hashed_cells,
-    mix64,
-    own_cells,
-    permuted_cells,
-)
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, Permutations, listed_cells
+from ldpstats.mechanisms.hashed.candidates import CandidateMap, candidate_labels
+from ldpstats.mechanisms.hashed.hashing import distinct_cells, mix64
 from ldpstats.problems.hash_design import HashDesign, undetermined
 from ldpstats.problems.hashed.cohorts import CohortSource, Noise
 from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.reports.single import BitCounts, Counts, Reports, cell_counts
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import Words, simulation_words
 
-__all__ = ["CandidateMap", "CellLaw", "Hashed"]
+__all__ = ["CellLaw", "Hashed"]
 
 Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 31
-
-
-@dataclass(frozen=True, eq=False)
-class CandidateMap:
-    """Candidates whose cells are given, not computed: for reports of clients with another hash.
-
-    Parameters
-    ----------
-    labels : sequence of str
-        S distinct candidates.
-    cells : array of int, shape (C, S, h)
-        Cells (labels, or bits from 0) that each candidate owns in each cohort.
-
-    Raises
-    ------
-    InvalidArgument
-        For labels that are no distinct strings, and cells of another shape, or no integers.
-
-    Examples
-    --------
-    >>> candidates = CandidateMap(("a", "b"), np.array([[[0, 1], [2, 3]]]))
-    >>> len(candidates.labels)
-    2
-    """
-
-    labels: Any
-    cells: Array
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "labels", candidate_labels(self.labels))
-        size = len(self.labels)
-        cells = as_array("cells", self.cells, f"must be an array of integers, (C, {size}, h)")
-        if cells.ndim != 3 or cells.shape[1] != size or cells.dtype.kind not in "iu":
-            raise InvalidArgument(
-                "cells",
-                f"array of {cells.dtype}, shape {cells.shape}",
-                f"must be integers, of shape (C, {size}, h)",
-            )
-        object.__setattr__(self, "cells", cells)
 
 
 @dataclass(frozen=True)
@@ -108,25 +61,6 @@ class CellLaw:
         return self.low + (self.high - self.low) * self.shared
 
 
-def candidate_labels(candidates: object) -> pd.Index[Any]:
-    """Check a list of candidates: distinct strings, at least one."""
-    if isinstance(candidates, int | np.integer | pd.CategoricalDtype | pd.RangeIndex):
-        raise InvalidArgument("candidates", candidates, "must be a list of strings to look for")
-    if isinstance(candidates, Iterator):  # they are looked at more than once
-        raise InvalidArgument("candidates", candidates, "is used up by one pass: pass list(...)")
-    if isinstance(getattr(candidates, "dtype", None), pd.CategoricalDtype):
-        candidates = list(candidates)  # type: ignore[call-overload]  # what is there, not the categories
-    labels = as_labels("candidates", candidates, least=1)
-    for i, label in enumerate(labels.tolist()):
-        if not isinstance(label, str):
-            raise InvalidArgument(
-                f"candidates[{i}]",
-                label,
-                "must be a string, as the answers of an open alphabet are",
-            )
-    return labels
-
-
 class Hashed(Mechanism):
     """A mechanism that hashes an answer to cells (labels or bits) of its respondent's cohort.
 
@@ -149,10 +83,6 @@ class Hashed(Mechanism):
     @abstractmethod
     def _randomise(self, cells: Array, words: Words) -> Array:
         """Reports of respondents whose answers own the cells, shape (n, h)."""
-
-    @abstractmethod
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        """Sums of cells, shape (C, m), and reports, shape (C,)."""
 
     @abstractmethod
     def _randomise_counts(self, owners: Array, n: Array, rng: np.random.Generator) -> Array:
@@ -229,18 +159,18 @@ class Hashed(Mechanism):
             return distinct_cells(np.ascontiguousarray(cells, dtype=kind), self.n_cells)
         labels = self.labels(candidates)
         if self.alphabet is not None:
-            return self._alphabet_cells
-        hashed = self.hashes("candidates", labels)
+            return self._permutations.table
+        hashed = self.answer_hash.table("candidates", labels)
         return distinct_cells(hashed, self.n_cells)
 
-    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
-        """Cells of strings before repetitions are marked, shape (C, S, h)."""
-        return hashed_cells(hash_strings(name, labels), self.n_cohorts, self.n_owned, self.n_cells)
+    @property
+    def answer_hash(self) -> AnswerHash:
+        """The hash of strings, where there is no alphabet."""
+        return AnswerHash(self.n_cohorts, self.n_owned, self.n_cells)
 
     @cached_property
-    def _alphabet_cells(self) -> Array:
-        cells = permuted_cells(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
-        return distinct_cells(cells, self.n_cells)
+    def _permutations(self) -> Permutations:
+        return Permutations(len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells)
 
     # -- reports -----------------------------------------------------------------------------
 
@@ -272,8 +202,8 @@ class Hashed(Mechanism):
         UnknownCategory
             For a value that is not in the alphabet, if there is one.
         InvalidArgument
-            For missing values (unless counted), an `rng` that is no Generator, or cohorts that are
-            too many, too few or do not exist.
+            For missing values (unless counted), an `rng` that is not a Generator, or cohorts
+            that are too many, too few or do not exist.
 
         Examples
         --------
@@ -303,30 +233,14 @@ class Hashed(Mechanism):
                 remedy = f"must be whole numbers from 0 to {self.n_cohorts - 1}"
                 raise InvalidArgument("cohort", given, remedy)
         if self.alphabet is not None:
-            own = self._alphabet_own(codes, cohort)
+            own = self._permutations.own(codes, cohort)
         else:
-            own = self._own_cells(strings, cohort)
+            own = self.answer_hash.own(strings, cohort)
         return Reports(self._randomise(own, words), self, n_missing, cohort)
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""
-        cells = permuted_cells(
-            len(self.alphabet), self.n_cohorts, self.n_owned, self.n_cells, cohort
-        )
-        return np.asarray(self._listed(distinct_cells(cells, self.n_cells))[0])
-
-    def _alphabet_own(self, codes: Array, cohort: Array) -> Array:
-        """Cells of categories in their respondents' cohorts, shape (n, h)."""
-        return self._listed(self._alphabet_cells[cohort, codes])
-
-    def _listed(self, cells: Array) -> Array:
-        """Cells, shape (..., h), with the first in place of each repetition."""
-        numbers = cells.astype(np.int64)
-        return np.where(numbers == self.n_cells, numbers[..., :1], numbers)
-
-    def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        hashes = hash_strings("values", strings)
-        return own_cells(hashes, cohort, self.n_owned, self.n_cells)
+        return self._permutations.of_cohort(cohort)
 
     def sample(self, codes: Array, words: Words) -> Array:
         raise NotAvailable(f"a report of {self} has a cohort: use privatize(values, rng)")
@@ -349,12 +263,12 @@ class Hashed(Mechanism):
 
     def channel(self, candidates: Any = None) -> Channel:
         """The channel of the categories or candidates: uniform cohorts, one channel each."""
-        own = self._listed(self.cells(candidates))
+        own = listed_cells(self.cells(candidates), self.n_cells)
         return Stacked([self._cohort_channel(cells) for cells in own])
 
     def moments(self, counts: Counts | BitCounts, candidates: Any = None) -> CohortMoments:
         self._own(counts)
-        ones, reports = self._tally(counts)
+        ones, reports = cell_counts(counts)
         cells, law = self.cells(candidates), self.cell_law
         spread = law.shared if self.is_open else 0.0
         slope = law.high - law.low
@@ -393,58 +307,9 @@ class Hashed(Mechanism):
 
     # -- privacy -----------------------------------------------------------------------------
 
-    def audit(self) -> Audit:
-        """Compare the declared epsilon with the worst pair of answers and with the sampler."""
-        return Audit(
-            str(self), self.epsilon, self.worst_channel().epsilon(), self.sampler_epsilon()
-        )
-
-    # -- text --------------------------------------------------------------------------------
-
-    def report_labels(self, reports: Reports) -> npt.NDArray[Any]:
-        assert reports.cohort is not None
-        text = self._cell_text(reports.y)
-        return np.array([f"{c}:{t}" for c, t in zip(reports.cohort, text, strict=True)], dtype=str)
-
-    @abstractmethod
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        """Text form of reports without their cohorts."""
-
-    @abstractmethod
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        """Inverse of `_cell_text`."""
-
-    def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        text = as_series(name, labels)
-        if cohort is None:
-            text, groups = _split(name, text)
-        else:
-            groups = counts_vector("cohort", cohort, (len(text),))
-        outside = groups >= self.n_cohorts
-        if outside.any():
-            first = int(np.argmax(outside))
-            raise InvalidArgument(
-                f"{name}[{first}]",
-                int(groups[first]),
-                f"is no cohort: they are numbered from 0 to {self.n_cohorts - 1}",
-            )
-        return Reports(self._parse_cells(name, text), self, cohort=groups)
-
-
-def _split(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
-    """Take "cohort:report" apart."""
-    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
-    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
-    if not good.all():
-        first = int(np.argmin(good))
-        raise InvalidArgument(
-            f"{name}[{first}]",
-            text.iloc[first],
-            'must be text such as "3:17", the cohort before the report; or name the column of '
-            "cohorts",
-        )
-    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
-    return found.map(lambda v: v[2]), cohorts
+    def _channel_epsilon(self) -> float:
+        """That of the worst pair of answers."""
+        return self.worst_channel().epsilon()
 
 
 def _answers(values: object, missing: str) -> tuple[pd.Series[Any], int]:

@@ -11,13 +11,13 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import counts_vector, positive_integer
 from ldpstats.channels.structured import Bits
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.bits import format_bits, parse_bits
 from ldpstats.mechanisms.hashed.base import CellLaw, Hashed
 from ldpstats.problems.hashed.cohorts import BitNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import Rows
 from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.problems.rows.hashed import BloomRows
+from ldpstats.reports.formats import BitFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
@@ -70,6 +70,10 @@ class HashedBits(Hashed):
         self._check_hashed()
 
     @property
+    def format(self) -> BitFormat:
+        return BitFormat(self.n_bits)
+
+    @property
     def n_cells(self) -> int:
         return self.n_bits
 
@@ -96,10 +100,6 @@ class HashedBits(Hashed):
     def _precision(self, mean: float) -> float:
         return 1.0 / (mean * (1.0 - mean))
 
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        sums = counts.bit_counts()
-        return sums.ones, sums.reports
-
     def _cohort_channel(self, cells: Array) -> Bits:
         return Bits(cells, self.n_bits, self.p1, self.p0)
 
@@ -120,7 +120,7 @@ class HashedBits(Hashed):
         members = [np.pad(own, (0, width - own.size), mode="edge") for own in (first, second)]
         return Bits(np.array(members), self.n_bits, self.p1, self.p0)
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         return self._realised(*self._thresholds())
 
     def _realised(self, own: int, other: int) -> float:
@@ -164,9 +164,3 @@ class HashedBits(Hashed):
         ones = counts_vector("n", n, (self.n_cohorts, self.n_bits))
         reports = counts_vector("nobs", [nobs] if np.isscalar(nobs) else nobs, (self.n_cohorts,))
         return BitCounts(ones, reports, self)
-
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        return format_bits(y, self.n_bits)
-
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        return parse_bits(name, labels, self.n_bits)

@@ -93,7 +93,7 @@ def hash_strings(name: str, values: object) -> U64:
 
 
 def _column(name: str, values: object) -> Any:
-    """Refuse what is no column of strings, whatever its entries are."""
+    """Check that this is a column; its entries are not looked at."""
     columns = (list, tuple, np.ndarray, pd.Series, pd.Index, pd.api.extensions.ExtensionArray)
     if not isinstance(values, columns) or getattr(values, "ndim", 1) != 1:
         raise InvalidArgument(name, values, "must be a list, an array or a Series of strings")

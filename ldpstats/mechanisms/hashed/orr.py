@@ -7,10 +7,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import counts_vector, positive_epsilon, positive_integer
-from ldpstats.arguments.labels import encode, whole
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Mapped
 from ldpstats.channels.structured import Uniformised
@@ -20,7 +18,8 @@ from ldpstats.mechanisms.krr import KRR
 from ldpstats.problems.hashed.cohorts import LabelNoise
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.hashed import LabelRows
-from ldpstats.reports.single import BitCounts, Counts
+from ldpstats.reports.formats import NumberFormat
+from ldpstats.reports.single import Counts
 from ldpstats.sampling.words import Words
 
 __all__ = ["ORR"]
@@ -75,6 +74,10 @@ class ORR(Hashed):
         self._check_hashed()
 
     @property
+    def format(self) -> NumberFormat:
+        return NumberFormat(self.n_outputs)
+
+    @property
     def n_cells(self) -> int:
         return self.n_outputs
 
@@ -105,10 +108,6 @@ class ORR(Hashed):
     def _precision(self, mean: float) -> float:
         return 1.0 / mean
 
-    def _tally(self, counts: Counts | BitCounts) -> tuple[Array, Array]:
-        ones = counts.vector()
-        return ones, ones.sum(axis=1)
-
     def _cohort_channel(self, cells: Array) -> Channel:
         return Mapped(self._krr.channel(), cells[:, 0])
 
@@ -116,8 +115,8 @@ class ORR(Hashed):
         """k-RR: two answers that hash to different labels."""
         return self._krr.channel()
 
-    def sampler_epsilon(self) -> float:
-        return self._krr.sampler_epsilon()
+    def _sampler_epsilon(self) -> float:
+        return self._krr.audit().sampler
 
     def likelihood(self, counts: Counts, candidates: Any = None) -> Likelihood:
         """The likelihood of the labels given the cohorts."""
@@ -153,15 +152,6 @@ class ORR(Hashed):
                 )
         cohort, y = np.nonzero(table)
         return Counts(y, table[cohort, y], self, cohort=cohort)
-
-    def _cell_text(self, y: Array) -> npt.NDArray[Any]:
-        return y.astype(str)
-
-    def _parse_cells(self, name: str, labels: object) -> Array:
-        series: pd.Series[Any] = pd.Series(labels)
-        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-            series = series.map(whole).infer_objects()
-        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
     def __str__(self) -> str:
         known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"

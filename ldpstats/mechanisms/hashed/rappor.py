@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import boolean, one_of, probability
 from ldpstats.arguments.labels import labels_to_json
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.limits import check_audit, check_cohorts
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, MD5Hash, UnknownHash
 from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
-from ldpstats.mechanisms.hashed.hashing import hash_strings, md5_cells
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient, opened_client
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import system_words
@@ -159,32 +158,12 @@ class RAPPOR(HashedBits):
         """
         return replace(super().audit(), lifetime=self.lifetime_epsilon)
 
-    def hashes(self, name: str, labels: pd.Index[Any]) -> Array:
-        self._hash_is_known()
-        if self.hashing == "ldpstats":
-            return super().hashes(name, labels)
-        return md5_cells(labels, self.n_cohorts, self.n_hashes, self.n_bits, name)
-
-    def _hash_is_known(self) -> None:
+    @property
+    def answer_hash(self) -> AnswerHash:
+        shape = self.n_cohorts, self.n_hashes, self.n_bits
         if self.hashing == "given":
-            raise NotAvailable(
-                f"the hash of {self} is not known here: pass candidates=CandidateMap(labels, cells)"
-            )
-
-    def _own_cells(self, strings: pd.Series[Any], cohort: Array) -> Array:
-        self._hash_is_known()
-        if self.hashing == "ldpstats":
-            return super()._own_cells(strings, cohort)
-        hash_strings("values", strings)  # refuses what is no UTF-8 string, in its place
-        own = np.empty((len(strings), self.n_hashes), dtype=np.int64)
-        by_cohort = np.argsort(cohort, kind="stable")
-        ends = np.flatnonzero(np.diff(cohort[by_cohort])) + 1
-        for here in np.split(by_cohort, ends) if len(strings) else []:
-            codes, distinct = pd.factorize(strings.iloc[here])
-            only = int(cohort[here[0]])
-            cells = md5_cells(distinct, self.n_cohorts, self.n_hashes, self.n_bits, only=only)
-            own[here] = cells[0, codes]
-        return own
+            return UnknownHash(*shape, str(self))
+        return MD5Hash(*shape) if self.hashing == "google" else AnswerHash(*shape)
 
     def client(  # type: ignore[override]
         self,
@@ -260,6 +239,10 @@ class RAPPOR(HashedBits):
     def permanent_thresholds(self) -> tuple[int, int]:
         """P(permanent bit = 1) of a bit that the answer owns, and does not own, out of 2^64."""
         return self._steps()[:2]
+
+    def report_thresholds(self) -> tuple[int, int]:
+        """P(reported bit = 1) where the permanent one is 1, and where it is 0, out of 2^64."""
+        return self._steps()[2:]
 
     def __str__(self) -> str:
         known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"

@@ -32,7 +32,7 @@ import hashlib
 import hmac
 import os
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
@@ -41,7 +41,7 @@ import pandas as pd
 
 from ldpstats.arguments.labels import encode
 from ldpstats.clients.budget import Budget, FileBudget, MemoryBudget, check_state
-from ldpstats.clients.device import Device
+from ldpstats.clients.device import SingleDevice
 from ldpstats.clients.secrecy import HIDDEN, secretive
 from ldpstats.clients.state import StateFile
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -58,8 +58,8 @@ _FORMAT, _VERSION = "ldpstats-rappor-client", 2
 _SECRET_BYTES = 32
 
 
-@dataclass(frozen=True, eq=False)
-class RAPPORClient(Device):
+@dataclass(frozen=True, eq=False, repr=False)
+class RAPPORClient(SingleDevice):
     """One respondent's device: it keeps a secret and a cohort, and gives an answer one response.
 
     Made by `RAPPOR.client`. The permanent response is a keyed function of the secret and the
@@ -91,11 +91,14 @@ class RAPPORClient(Device):
     _budget: Budget = field(repr=False)
     _cells: Array | None = field(repr=False)  # that answers from a list own in her cohort, (S, h)
 
+    def _epsilon(self) -> float:
+        return float(self.mechanism.epsilon)
+
     @property
     def total_epsilon(self) -> float:
         """Privacy of all reports of one answer together, in nats."""
         once = self._budget.limit is not None
-        return float(self.mechanism.epsilon if once else self.mechanism.lifetime_epsilon)
+        return float(self._epsilon() if once else self.mechanism.lifetime_epsilon)
 
     @secretive
     def report(self, value: object) -> str:
@@ -104,7 +107,7 @@ class RAPPORClient(Device):
         Raises
         ------
         InvalidArgument
-            For a value that is no string, over an open alphabet.
+            If the value is not a string, over an open alphabet.
         UnknownCategory
             For a value that is not in the alphabet.
         BudgetSpent
@@ -114,7 +117,7 @@ class RAPPORClient(Device):
 
     def _drawn(self, value: object) -> str:
         rappor = self.mechanism
-        _, _, one, zero = rappor._steps()
+        one, zero = rappor.report_thresholds()
         thresholds = [one if bit else zero for bit in self._permanent(value)]
         # no bit is owned here: each has the threshold of its permanent value
         none = np.empty((1, 0), dtype=np.int64)
@@ -129,7 +132,7 @@ class RAPPORClient(Device):
             cells, text = self._cells[codes[0]], str(rappor.alphabet[codes[0]])
         else:
             answer = pd.Series([value], dtype=object)
-            cells = rappor._own_cells(answer, np.array([self.cohort]))[0]
+            cells = rappor.answer_hash.own(answer, np.array([self.cohort]))[0]
             text = str.__str__(value)  # what is hashed, not what an Enum calls itself
         own = np.zeros(rappor.n_bits, dtype=bool)
         own[cells] = True
@@ -166,7 +169,7 @@ class RAPPORClient(Device):
         Raises
         ------
         InvalidArgument
-            For a document that is no such state, or that 0.1.0 wrote.
+            If the document is not such a state, or 0.1.0 wrote it.
         MechanismMismatch
             For the state of a client with other parameters.
         """
@@ -174,7 +177,8 @@ class RAPPORClient(Device):
         if not isinstance(device, RAPPORClient):
             raise InvalidArgument("mechanism", mechanism, "must be the RAPPOR of the client")
         cohort, secret = _checked_state(document, mechanism, "document")
-        return _client(mechanism, cohort, secret, device._words, device._budget)
+        cells = _alphabet_cells(mechanism, cohort)
+        return replace(device, cohort=cohort, _secret=secret, _cells=cells)
 
     def __repr__(self) -> str:
         once = ", reports=1" if self._budget.limit is not None else ""
@@ -216,8 +220,12 @@ def opened_client(
 
 
 def _client(rappor: Any, cohort: int, secret: bytes, words: Words, budget: Budget) -> RAPPORClient:
-    cells = None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
+    cells = _alphabet_cells(rappor, cohort)
     return RAPPORClient(rappor, cohort, secret, words, budget, cells)
+
+
+def _alphabet_cells(rappor: Any, cohort: int) -> Array | None:
+    return None if rappor.alphabet is None else rappor.cells_of_cohort(cohort)
 
 
 def _state(rappor: Any, cohort: int, secret: bytes) -> dict[str, Any]:

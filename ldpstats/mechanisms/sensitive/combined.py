@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,9 +15,9 @@ from ldpstats.channels.processing import sequential
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.mechanisms.base import Mechanism
-from ldpstats.mechanisms.bits import format_bits
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.reports.formats import format_bits
 from ldpstats.reports.single import Reports
 
 __all__ = ["paired", "withhold"]
@@ -26,13 +26,6 @@ Array = npt.NDArray[Any]
 
 _MOST_BITS = 12  # bits whose 2^b patterns become labels
 _MOST_OUTPUTS = 1 << 17  # labels of pairs
-
-
-@runtime_checkable
-class _Revealing(Protocol):
-    """A mechanism of bits that noises those of sensitive categories only (`URAP`)."""
-
-    def revealed(self, y: Array) -> Array: ...
 
 
 def withhold(reports: Reports, sensitive: Any = None, label: Any = "withheld") -> Reports:
@@ -70,7 +63,7 @@ def withhold(reports: Reports, sensitive: Any = None, label: Any = "withheld") -
 
     Notes
     -----
-    Categories that are not sensitive are told apart by the reports that are withheld and by no
+    Categories that are not sensitive differ only in the reports that are withheld and in no
     others: with two or more, a fit raises `NotIdentified` unless another source in the same list
     tells them apart.
 
@@ -213,10 +206,10 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
     mechanism: Mechanism = reports.mechanism
     if isinstance(mechanism, Enumerated):
         return mechanism.channel().matrix(), reports.y, mechanism.outputs.tolist()
-    noised, revealed = np.arange(mechanism.n_bits), np.zeros(len(reports), dtype=np.int64)
-    if isinstance(mechanism, _Revealing):
+    form: Any = mechanism.format  # reports are bits, not labels: a BitFormat
+    noised, revealed = np.arange(mechanism.n_bits), form.revealed(reports.y)
+    if mechanism.sensitive is not None:
         noised = sensitive_codes(mechanism.sensitive, mechanism.categories)
-        revealed = mechanism.revealed(reports.y)
     if noised.size > _MOST_BITS:
         raise NotAvailable(
             f"{mechanism} reports {noised.size} noised bits, whose patterns are too many to list "

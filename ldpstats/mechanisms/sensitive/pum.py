@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,17 +15,17 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
 from ldpstats.channels.combined import Mapped
-from ldpstats.clients.budget import Budget, opened_budget
-from ldpstats.clients.device import in_all
-from ldpstats.clients.secrecy import HIDDEN, bare, secretive
-from ldpstats.errors import InvalidArgument, NotAvailable, UnknownCategory
-from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
+from ldpstats.clients.budget import opened_budget
+from ldpstats.clients.secrecy import bare
+from ldpstats.clients.specification import Specified, check_fingerprint, check_format
+from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.sensitive.pum_client import PUMClient
 from ldpstats.mechanisms.sensitive.urap import URAP
 from ldpstats.mechanisms.sensitive.urr import URR
 from ldpstats.reports.single import Reports
-from ldpstats.sampling.words import Words, simulation_words
+from ldpstats.sampling.words import simulation_words
 
-__all__ = ["PUM", "PUMClient"]
+__all__ = ["PUM"]
 
 Array = npt.NDArray[Any]
 
@@ -33,7 +33,7 @@ _FORMAT, _VERSION = "ldpstats-pum", 1
 
 
 @dataclass(frozen=True, eq=False)
-class PUM:
+class PUM(Specified):
     """Personalised ULDP mechanism (MK19 section 5): respondents keep secret what they protect.
 
     Some categories are sensitive for everyone, those of `mechanism`. Beyond them each respondent
@@ -217,7 +217,7 @@ class PUM:
             For an unknown tag, arrays of another length, or a respondent with one category under
             two tags.
         UnknownCategory
-            For a value that is no category.
+            For an unknown category.
         """
         codes = np.array(encode("values", values, self.categories)[0])
         k, owned = len(self.categories), np.full(codes.size, -1)
@@ -288,16 +288,6 @@ class PUM:
 
     # -- specification ---------------------------------------------------------------------------
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PUM) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
-
-    def to_dict(self) -> dict[str, Any]:
-        """What respondents and the collector share, in JSON types: no one's own categories."""
-        return self._specification() | {"fingerprint": self.fingerprint}
-
     def _specification(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
@@ -305,11 +295,6 @@ class PUM:
             "mechanism": self.mechanism.to_dict(),
             "tags": self.tags.tolist(),
         }
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return fingerprint_of(self._specification())
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> PUM:
@@ -321,10 +306,7 @@ class PUM:
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
-            raise InvalidArgument(
-                "specification", document, f'must be an object with "format": "{_FORMAT}"'
-            )
+        document = check_format(document, _FORMAT)
         fields = set(document) - {"fingerprint"}
         if repr(document.get("version")) != repr(_VERSION) or fields != {
             "format",
@@ -350,76 +332,6 @@ class PUM:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"
 
 
-class PUMClient:
-    """One respondent's device under a `PUM`: keeps her own categories to itself.
-
-    Made by `PUM.client`. The pre-processor exists in this object's memory alone: it is in no
-    representation, message, traceback or specification, and the object refuses to be copied or
-    pickled. A category that is neither sensitive for all nor one of her own is not protected. The
-    client makes as many reports as it was allowed, one by default; together they are
-    `total_epsilon` private.
-    """
-
-    __slots__ = ("__weakref__", "_answers", "_budget", "_report", "mechanism")
-
-    mechanism: URR | URAP
-
-    def __init__(
-        self,
-        common: URR | URAP,
-        preprocessor: npt.NDArray[np.int64],
-        k: int,
-        words: Words,
-        budget: Budget,
-    ) -> None:
-        secret = preprocessor.copy()
-
-        def report(code: int) -> Any:
-            # by its code: a label would be looked up again, in a time that depends on its type
-            return common._message(Reports(common.sample(secret[[code]], words), common))
-
-        self.mechanism = common
-        self._answers = common.categories[:k]
-        self._budget = budget
-        self._report = report
-
-    @property
-    def total_epsilon(self) -> float:
-        """Privacy of all reports together, in nats; inf where their number is not limited."""
-        return self._budget.total * float(self.mechanism.epsilon)
-
-    @secretive
-    def report(self, value: object) -> Any:
-        """One privatised report: plain Python that `json.dumps` takes.
-
-        Raises
-        ------
-        UnknownCategory
-            If the value is not one of the categories of true answers.
-        BudgetSpent
-            If no report is left.
-        """
-        return self._budget.spend(lambda: self._report(self._code(value)), lambda _: 1)
-
-    def _code(self, value: object) -> int:
-        """Position of an answer; messages do not show it."""
-        try:
-            return int(encode("value", [value], self._answers)[0][0])
-        except InvalidArgument:
-            pass
-        remedy = f"is none of the {len(self._answers)} categories of answers"
-        raise UnknownCategory("value", HIDDEN, remedy)
-
-    def __repr__(self) -> str:
-        return f"PUMClient({self.mechanism}, {in_all(self._budget, self.mechanism.epsilon)})"
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        raise NotAvailable(
-            "a client under a PUM is not written out, copied or pickled: it holds the respondent's "
-            "secret; make it anew on her device"
-        )
-
-
 def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[int]:
     """Codes of a respondent's own categories; messages name the tag, never a category."""
     if isinstance(own, str | bytes) or not isinstance(own, Iterable):
@@ -430,7 +342,7 @@ def _secret_codes(tag: Any, own: object, categories: pd.Index[Any]) -> Iterable[
     except Exception:  # any: its message may show what was given
         pass
     # raised out here, where that exception is no context of it
-    raise InvalidArgument("tags", tag, "was given something that is none of the categories")
+    raise InvalidArgument("tags", tag, "was given an unknown category")
 
 
 def _those(name: str, own: object, given: npt.NDArray[np.bool_]) -> pd.Series[Any]:

@@ -67,7 +67,7 @@ class URR(Enumerated):
     ``b_y = a / (e^{eps_y} - 1)`` for sensitive y, and ``a = 1 / (1 + sum_y 1 / (e^{eps_y} - 1))``.
     What is guaranteed is that no protected report raises the odds of a sensitive category x against
     any other category by more than ``e^{eps_x}``, nor those of another category at all: of two
-    sensitive categories, neither is told from the other by more than the larger epsilon. The
+    sensitive categories, no report favours one over the other by more than the larger epsilon. The
     stricter demand that no report may count *against* x by more than ``e^{eps_x}`` either would
     hold all categories to twice the smallest epsilon, as each differs from that category by no more
     than its epsilon. `pair_epsilon` gives the guarantee, and the audit reads it off Q.
@@ -199,7 +199,7 @@ class URR(Enumerated):
         out[replaced] = self._at[drawn]
         return out
 
-    def sampler_epsilon(self) -> float:
+    def _sampler_epsilon(self) -> float:
         keep, S = self._keep(), self._at.size
         if self._replacements is None:
             return realised.realised_epsilon_kept(keep, 1, S) if S else 0.0

@@ -51,7 +51,7 @@ class GramLayout:
     Raises
     ------
     InvalidArgument
-        For a length that is no multiple of the gram, or of one gram alone; an alphabet with a
+        For a length that is not a multiple of the gram, or is one gram; an alphabet with a
         character twice, with the pad, or without an order; a step that leaves characters out.
 
     Examples
@@ -107,11 +107,6 @@ class GramLayout:
     def pairs(self) -> tuple[tuple[int, int], ...]:
         """The K (K - 1) / 2 pairs of positions, in order."""
         return tuple(combinations(range(self.n_positions), 2))
-
-    @property
-    def symbols(self) -> str:
-        """The alphabet and, last, the pad."""
-        return self.alphabet + self.pad
 
     @property
     def too_large(self) -> str:

@@ -86,9 +86,7 @@ def carries_grams(mechanism: Mechanism, layout: GramLayout) -> None:
 
 def hashes_any(mechanism: Mechanism) -> bool:
     """Whether a mechanism takes any string, by a hash that is known here."""
-    if not isinstance(mechanism, Hashed) or not mechanism.is_open:
-        return False
-    return not (isinstance(mechanism, RAPPOR) and mechanism.hashing == "given")
+    return isinstance(mechanism, Hashed) and mechanism.is_open and mechanism.answer_hash.is_known
 
 
 def budgets(

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,11 +16,12 @@ from ldpstats.arguments.labels import as_series
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
-from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.device import Procedure
+from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
-from ldpstats.mechanisms.base import check_fingerprint, fingerprint_of
 from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.mechanisms import (
     budgets,
@@ -33,7 +33,7 @@ from ldpstats.models.dictionary.mechanisms import (
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.reports.single import Reports
 from ldpstats.sampling import samplers
-from ldpstats.sampling.words import Words, simulation_words, system_words
+from ldpstats.sampling.words import Words, simulation_words
 
 __all__ = ["DictionaryClient", "DictionaryCollector", "DictionarySurvey"]
 
@@ -56,7 +56,7 @@ _MOST_ENTRIES = 1 << 24  # of a channel that is written out
 
 
 @dataclass(frozen=True, eq=False)
-class DictionarySurvey:
+class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     """Collection of strings that nobody listed (FPE16 section IV).
 
     A respondent's string is padded or cut to `length` characters. Two distinct positions are drawn
@@ -97,8 +97,8 @@ class DictionarySurvey:
     Raises
     ------
     InvalidArgument
-        For a length that is no multiple of the gram, an alphabet with the pad, budgets that do not
-        add up, or mechanisms that cannot carry grams or strings.
+        For a length that is not a multiple of the gram, an alphabet with the pad, budgets that do
+        not add up, or mechanisms that cannot carry grams or strings.
 
     Examples
     --------
@@ -220,57 +220,27 @@ class DictionarySurvey:
             for position in range(layout.n_positions):
                 here = pairs[pair, side] == position
                 grams[here] = layout.grams_at(strings[here], position)
-            parts.append(self.gram_mechanism._report(_objects(grams), words, "raise"))
+            parts.append(self.gram_mechanism.procedure.draw(_objects(grams), words, "raise"))
         whole = pd.Series(layout.unpadded(strings), dtype=object)
-        string = self.string_mechanism._report(whole, words, "raise")
+        string = self.string_mechanism.procedure.draw(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
 
-    def collector(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> DictionaryCollector:
-        """Privatises the strings of many respondents, each of whom reports once.
+    @property
+    def procedure(self) -> Procedure:
+        return Procedure(self._report, self._message, self._spent)
 
-        Parameters
-        ----------
-        entropy, max_epsilon, allow_no_privacy
-            As for `Mechanism.collector`; epsilon is that of all that a respondent sends.
-
-        Raises
-        ------
-        InvalidArgument
-            Where the audit finds that a sampler would leak more than it claims, and where epsilon
-            exceeds `max_epsilon`.
-        """
-        self._permitted(max_epsilon, allow_no_privacy)
-        return DictionaryCollector(self, system_words(entropy))
-
-    def client(
-        self,
-        entropy: Callable[[int], bytes] | None = None,
-        *,
-        reports: int | None = 1,
-        state: str | os.PathLike[str] | None = None,
-        max_epsilon: float | None = None,
-        allow_no_privacy: bool = False,
-    ) -> DictionaryClient:
-        """One respondent's client; arguments and errors are those of `Mechanism.client`."""
-        check_cohorts(max(mechanism.n_cohorts for mechanism in self.mechanisms))
-        self._permitted(max_epsilon, allow_no_privacy)
-        words = system_words(entropy)
-        return DictionaryClient(self, words, opened_budget(reports, state, self.fingerprint))
-
-    def _epsilon_spent(self) -> float:
-        """Epsilon of all that a respondent sends once, in nats."""
+    def _spent(self) -> float:
         assert self.epsilon is not None
         return self.epsilon
 
-    def _permitted(self, max_epsilon: float | None, allow_no_privacy: bool) -> None:
-        check_epsilon(self, self._epsilon_spent(), max_epsilon, allow_no_privacy)
-        check_audit(self.audit())
+    def _most_cohorts(self) -> int:
+        return max(mechanism.n_cohorts for mechanism in self.mechanisms)
+
+    def _collector(self, words: Words) -> DictionaryCollector:
+        return DictionaryCollector(self, words)
+
+    def _client(self, words: Words, budget: Budget) -> DictionaryClient:
+        return DictionaryClient(self, words, budget)
 
     def _message(self, reports: DictionaryReports) -> dict[str, Any]:
         """What a device sends, in plain Python."""
@@ -360,10 +330,6 @@ class DictionarySurvey:
 
     # -- specification -----------------------------------------------------------------------
 
-    def to_dict(self) -> dict[str, Any]:
-        """What respondents and the collector share, in JSON types."""
-        return self._specification() | {"fingerprint": self.fingerprint}
-
     def _specification(self) -> dict[str, Any]:
         return {
             "format": _FORMAT,
@@ -388,10 +354,7 @@ class DictionarySurvey:
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        if not isinstance(document, dict) or repr(document.get("format")) != repr(_FORMAT):
-            raise InvalidArgument(
-                "specification", document, f'must be an object with "format": "{_FORMAT}"'
-            )
+        document = check_format(document, _FORMAT)
         known = set(document) - {"fingerprint"} == set(_FIELDS)
         if repr(document.get("version")) != repr(_VERSION) or not known:
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
@@ -402,17 +365,6 @@ class DictionarySurvey:
         made = cls(**given)
         check_fingerprint(document, made.fingerprint)
         return made
-
-    @cached_property
-    def fingerprint(self) -> str:
-        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
-        return fingerprint_of(self._specification())
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, DictionarySurvey) and self.fingerprint == other.fingerprint
-
-    def __hash__(self) -> int:
-        return hash(self.fingerprint)
 
     def __str__(self) -> str:
         grams = f"{self.gram}-grams"

@@ -86,7 +86,7 @@ def _indicators(counts: Counts) -> Array:
     """Reports as rows of zeros and ones: their bits, or a one at their label."""
     mechanism = counts.mechanism
     if mechanism.n_bits:
-        bits = mechanism.unpack(counts.y)
+        bits = mechanism.format.unpack(counts.y)
         return np.asarray(bits, dtype=np.float32 if bits.size > _LARGE else np.float64)
     out = np.zeros((counts.y.size, mechanism.n_outputs))
     out[np.arange(counts.y.size), counts.y] = 1.0

@@ -19,7 +19,7 @@ from ldpstats.arguments.labels import encode
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.hash_design import HashDesign
 from ldpstats.problems.simplex import project_simplex
-from ldpstats.reports.single import Counts, Reports
+from ldpstats.reports.single import Counts, Reports, cell_counts
 
 __all__ = ["other_law", "other_rows", "rows_of_law"]
 
@@ -182,7 +182,7 @@ class _LeftOver:
         p = distribution("p", p, cells.shape[1], partial=True)
         if 1.0 - p.sum() < _LEAST_SHARE:
             raise NotAvailable(f"the candidates sum to {p.sum():.6g}: nothing is left for Other")
-        ones, reports = _cell_counts(counts)
+        ones, reports = cell_counts(counts)
         own, law = HashDesign(cells, mechanism.n_cells).owned(p), mechanism.cell_law
         total, n_bits = float(p.sum()), mechanism.n_bits
         return cls(ones, reports, own, total, law.high, law.low, n_bits, law.shared)
@@ -237,15 +237,6 @@ class _LeftOver:
         excess = float((precision * square).sum()) - np.count_nonzero(precision)
         variance = max(excess / float(precision.sum()), 0.0)
         return np.asarray(variance * precision / (1.0 + variance * precision))
-
-
-def _cell_counts(counts: Counts) -> tuple[Array, Array]:
-    """How often each cell of each cohort was reported, (C, m), and reports, (C,)."""
-    if counts.mechanism.n_bits:
-        sums = counts.bit_counts()
-        return sums.ones, sums.reports
-    ones = counts.vector()
-    return ones, ones.sum(axis=1)
 
 
 def _some(mechanism: Any, labels: Any) -> Array:

@@ -27,7 +27,7 @@ from ldpstats.inference.tables.permutation_moments import (
     score_cumulants,
 )
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
-from ldpstats.models.association.score import score_test
+from ldpstats.models.association.score import score_test, trend_test
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.simplex import project_simplex
 
@@ -126,7 +126,7 @@ def pvalues(models: Iterator[ldp.AssociationModel]) -> dict[str, list[float]]:
         features = score_test(model.evidence, None)
         found["score"].append(features.pvalue)
         found["chi-square"].append(float(chi2_pvalue(features.statistic, features.df)))
-        trend = model.test_trend(*(np.arange(k) for k in model.sizes))
+        trend = trend_test(model.evidence, *(np.arange(float(k)) for k in model.sizes))
         found["trend"].append(trend.pvalue)
         found["normal"].append(float(normal_pvalue(trend.statistic)))
     return found

@@ -73,14 +73,14 @@ def test_all_sensitive_is_krr_and_krappor() -> None:
         urr, krr = ldp.URR(JOBS, JOBS, epsilon), ldp.KRR(JOBS, epsilon)
         Q = krr.channel().matrix()
         np.testing.assert_allclose(urr.channel().matrix(), Q, rtol=0, atol=1e-15)
-        assert urr.sampler_epsilon() == pytest.approx(krr.sampler_epsilon(), rel=1e-15)
+        assert urr.audit().sampler == pytest.approx(krr.audit().sampler, rel=1e-15)
         for theta in (None, 0.5, 0.8):
             urap = ldp.URAP(JOBS, JOBS, epsilon, theta)
             krappor = ldp.KRAPPOR(JOBS, epsilon, theta)
             Q = krappor.channel().matrix()
             np.testing.assert_allclose(urap.channel().matrix(), Q, rtol=0, atol=1e-15)
-            assert urap.sampler_epsilon() == pytest.approx(krappor.sampler_epsilon(), rel=1e-12)
-            assert urap.packed_bits == 8
+            assert urap.audit().sampler == pytest.approx(krappor.audit().sampler, rel=1e-12)
+            assert urap.format.packed_bits == 8
 
 
 def test_all_sensitive_is_estimated_as_krr_and_krappor() -> None:
@@ -111,7 +111,7 @@ def test_none_sensitive_is_the_identity(make: Any) -> None:
     else:
         np.testing.assert_array_equal(mechanism.channel().matrix(), np.eye(5))
         np.testing.assert_array_equal(
-            np.asarray(JOBS)[mechanism.unpack(reports.y).argmax(1)], values
+            np.asarray(JOBS)[mechanism.format.unpack(reports.y).argmax(1)], values
         )
         assert mechanism.d2 == 0.0 and mechanism.told == 1.0
     shares = pd.Series(values).value_counts(normalize=True).reindex(JOBS)
@@ -122,7 +122,7 @@ def test_none_sensitive_is_the_identity(make: Any) -> None:
     np.testing.assert_allclose(results.linear_bse, se, rtol=1e-12)
     certificate = uldp(mechanism)
     assert (certificate.epsilon, certificate.n_protected, certificate.n_invertible) == (0, 0, 5)
-    assert mechanism.sampler_epsilon() == 0.0
+    assert mechanism.audit().sampler == 0.0
 
 
 def test_one_of_two_is_mangat() -> None:
@@ -159,9 +159,9 @@ def test_noise_around_what_is_revealed_is_that_of_anyone() -> None:
     urap = ldp.URAP(7, (0, 1, 2, 4), epsilon=0.5)
     n = 60_000
     reports = urap.privatize(np.full(n, 5), np.random.default_rng(6))
-    told = urap.revealed(reports.y) > 0
+    told = urap.format.revealed(reports.y) > 0
     assert abs(told.mean() - urap.told) < 5 * np.sqrt(urap.told * urap.d2 / n)
-    bits = urap.unpack(reports.y)[told][:, [0, 1, 2, 4]]
+    bits = urap.format.unpack(reports.y)[told][:, [0, 1, 2, 4]]
     se = np.sqrt(urap.d1 * (1 - urap.d1) / told.sum())
     assert np.all(np.abs(bits.mean(axis=0) - urap.d1) < 5 * se)
     correlation = np.corrcoef(bits.T) - np.eye(4)

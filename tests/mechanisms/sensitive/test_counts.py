@@ -36,7 +36,7 @@ WIDE = ldp.URAP(90, range(5, 80), epsilon=1.0)
 def test_counts_do_not_depend_on_order_or_chunks(urap: ldp.URAP) -> None:
     reports = survey(urap, 900, seed=2)
     whole, sums = reports.tally(), reports.tally(bits=True)
-    bits = urap.unpack(reports.y)
+    bits = urap.format.unpack(reports.y)
     assert whole.nobs == sums.nobs == 900
     np.testing.assert_array_equal(sums.ones[0], bits.sum(axis=0))
     np.testing.assert_array_equal(whole.bit_counts().ones, sums.ones)
@@ -50,9 +50,11 @@ def test_counts_do_not_depend_on_order_or_chunks(urap: ldp.URAP) -> None:
     same_counts(urap.no_counts() + whole + urap.no_counts(), whole)
     # an empty Counts is the start of either sum
     np.testing.assert_array_equal((urap.no_counts() + sums).ones, sums.ones)
-    told = urap.revealed(whole.y) > 0
-    assert not whole.y[told, : urap._width].any(), "what is counted has no noise"
-    assert len(np.unique(urap.revealed(whole.y)[told])) == told.sum(), "a row per revealed answer"
+    told = urap.format.revealed(whole.y) > 0
+    assert not whole.y[told, : urap.format._width].any(), "what is counted has no noise"
+    assert len(np.unique(urap.format.revealed(whole.y)[told])) == told.sum(), (
+        "a row per revealed answer"
+    )
 
 
 @pytest.mark.parametrize("urap", [*URAPS.values(), WIDE], ids=[*URAPS, "wide"])
@@ -60,7 +62,7 @@ def test_counts_from_text_and_frames(urap: ldp.URAP, tmp_path: Any) -> None:
     reports = survey(urap, 300, seed=3)
     text = urap.report_labels(reports)
     assert all(len(t) == urap.k and set(t) <= {"0", "1"} for t in text)
-    bits = urap.unpack(reports.y)
+    bits = urap.format.unpack(reports.y)
     assert ["".join("01"[b] for b in row) for row in bits.astype(int)] == text.tolist()
     np.testing.assert_array_equal(urap.parse("report", text).y, reports.y)
     frame = pd.DataFrame({"report": text})
@@ -109,8 +111,8 @@ def test_number_of_a_revealed_answer_takes_the_bytes_it_needs(others: int) -> No
     width = 1 + (1 if others < 256 else 2 if others < 65536 else 4)
     values = np.array([k - 2, 2, 2 + others // 2, 0, k - 1] * 40)
     reports = urap.privatize(values, np.random.default_rng(1))
-    assert reports.y.shape == (200, width) and urap.packed_bits == 8 * width
-    revealed = urap.revealed(reports.y)
+    assert reports.y.shape == (200, width) and urap.format.packed_bits == 8 * width
+    revealed = urap.format.revealed(reports.y)
     told = revealed > 0
     np.testing.assert_array_equal(revealed[told] + 1, values[told])
     assert told.any() and not told[np.isin(values, (0, 1, k - 1))].any()

@@ -52,7 +52,7 @@ def size_of_score(P: Array, R: int) -> float:
 
 def check_shared(R: int, monkeypatch: pytest.MonkeyPatch) -> None:
     P, independent = np.array([[0.4, 0.1], [0.15, 0.35]]), np.outer([0.5, 0.5], [0.55, 0.45])
-    bits = COHORTS.hashes("v", pd.Index(PAIR)).reshape(3, 2)
+    bits = COHORTS.answer_hash.table("v", pd.Index(PAIR)).reshape(3, 2)
     assert np.sum(bits[:, 0] == bits[:, 1]) == 1
     for unbiased in estimates(P, R // 4):
         assert np.abs(bias(unbiased, P.ravel())).max() < 4

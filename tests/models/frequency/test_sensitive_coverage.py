@@ -176,7 +176,7 @@ def test_coverage_of_reports_privatised_one_by_one(name: str) -> None:
     rng = np.random.default_rng([3, len(name)])
     reports = setting.mechanism.privatize(rng.choice(5, R * setting.n, p=setting.p), rng)
     if setting.mechanism.n_bits:
-        seen = setting.mechanism.unpack(reports.y)
+        seen = setting.mechanism.format.unpack(reports.y)
     else:
         seen = np.eye(5, dtype=bool)[reports.y]
     counts = seen.reshape(R, setting.n, 5).sum(axis=1)

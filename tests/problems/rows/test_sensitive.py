@@ -42,7 +42,7 @@ def random_reports(urap: ldp.URAP, n: int, seed: int) -> ldp.Reports:
 
 def dense_rows(urap: ldp.URAP, reports: ldp.Reports) -> np.ndarray:
     """P(report as it is counted | category) of each report, from MK19 eq. 8 to 10, shape (n, k)."""
-    bits, S = urap.unpack(reports.y), hidden(urap)
+    bits, S = urap.format.unpack(reports.y), hidden(urap)
     e, theta = np.exp(urap.epsilon), urap.p1
     d1 = theta / ((1 - theta) * e + theta)
     d2 = ((1 - theta) * e + theta) / e if S.any() else 0.0

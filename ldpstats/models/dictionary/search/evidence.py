@@ -67,11 +67,11 @@ def printed_threshold(mechanism: Any, nobs: int) -> float:
 
     p2 and q2 are the probabilities of a bit that the gram does not own, and that it owns. The
     standard error of a frequency from one bit has the square of ``q2 - p2``, and a pair has fewer
-    than N reports and the noise of two: the formula says nothing of a pair's noise. The number that
+    than N reports and the noise of two: the formula is not a pair's noise. The number that
     the paper used, .0062 (V-D), is that standard error, ``sqrt(p2 (1 - p2) / N) / (q2 - p2)``: with
     its noise 3.8 times what the formula gives.
     """
-    if not mechanism.n_bits or not hasattr(mechanism, "p1"):
+    if not mechanism.n_bits:
         raise NotAvailable(f'threshold="fpe16" is about bits, and {mechanism} reports none')
     p2, q2 = mechanism.p0, mechanism.p1
     return float(np.sqrt(p2 * (1.0 - p2) / ((q2 - p2) * nobs)))
@@ -82,7 +82,8 @@ def log_ratio(z: Array, shift: Array) -> Array:
 
     z is the estimate over its standard error, ``z - shift`` standard normal if no other string has
     the pair, or else anything from there on, of density `_SHARED`. Values far above are
-    uninformative, since other strings may explain them. Values below speak against the string.
+    uninformative, since other strings may explain them. Values below count
+    against the string.
     """
     from scipy.special import log_ndtr
 
@@ -125,7 +126,7 @@ def candidates(
     width: int,
     least: float = 0.0,
 ) -> Grown:
-    """Strings that the pairs speak for, best first.
+    """Strings that the pairs support, best first.
 
     The score of a string is its log odds, up to a constant, against grams that met by chance: the
     log of the product of its grams' frequencies, and the log likelihood ratio of all its pairs

@@ -50,7 +50,7 @@ class OwnedCells:
     @staticmethod
     def most(mechanism: Any) -> int:
         """Strings to take at a time."""
-        if _is_known(mechanism):
+        if mechanism.answer_hash.is_compiled:
             return _STRINGS
         return max(_STORED // int(mechanism.n_cohorts * mechanism.n_owned), 1)
 
@@ -58,7 +58,7 @@ class OwnedCells:
         """Sums of K vectors of cells: ``H' v`` of a `HashDesign`."""
         mechanism = self.mechanism
         n_cells = self.strings.size * mechanism.n_cohorts * mechanism.n_owned
-        if not _is_known(mechanism) or n_cells < _LARGE:
+        if not mechanism.answer_hash.is_compiled or n_cells < _LARGE:
             return np.array([self._design.owners(values.reshape(-1)) for values in v])
         from ldpstats.kernels.hashing import owner_sums
 
@@ -70,17 +70,12 @@ class OwnedCells:
     @cached_property
     def _design(self) -> HashDesign:
         m = self.mechanism.n_cells
-        cells = self.mechanism.hashes("strings", pd.Index(self.strings))
+        cells = self.mechanism.answer_hash.table("strings", pd.Index(self.strings))
         return HashDesign(distinct_cells(cells, m), m)
 
     @cached_property
     def _hashes(self) -> Array:
         return hash_strings("strings", self.strings)
-
-
-def _is_known(mechanism: Any) -> bool:
-    """Whether strings are hashed as `ldpstats.mechanisms.hashed.hashing` specifies."""
-    return getattr(mechanism, "hashing", "ldpstats") == "ldpstats"
 
 
 def _tables(mechanism: Any, v: Array) -> tuple[Array, Array]:

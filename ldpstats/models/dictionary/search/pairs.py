@@ -12,7 +12,8 @@ import pandas as pd
 
 from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.mechanisms.hashed.base import CandidateMap
+from ldpstats.mechanisms.hashed.answer_hash import listed_cells
+from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.search.screening import ScreenedGrams
@@ -240,7 +241,7 @@ def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:
     candidates: Any = grams
     if not mechanism.is_open:  # seen as open, with the cells that permutations gave
         at = mechanism.categories.get_indexer(pd.Index(grams, dtype=object))
-        candidates = CandidateMap(grams, mechanism._listed(mechanism.cells()[:, at]))
+        candidates = CandidateMap(grams, listed_cells(mechanism.cells()[:, at], mechanism.n_cells))
         seen = replace(mechanism, alphabet=None)
     m = mechanism.n_cells
     even = np.full((mechanism.n_cohorts, m), mechanism.cell_law.mean)

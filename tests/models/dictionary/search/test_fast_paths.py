@@ -11,7 +11,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.kernels import hashing as hash_kernels
-from ldpstats.models.dictionary.search import evidence, owners, pairs, screening
+from ldpstats.mechanisms.hashed.answer_hash import AnswerHash
+from ldpstats.models.dictionary.search import evidence, hashed_grams, owners, pairs
 from ldpstats.models.dictionary.search import paths as search
 from ldpstats.models.dictionary.search.owners import OwnedCells
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
@@ -89,7 +90,7 @@ def test_large_inputs_store_no_cells(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*given: object) -> None:
         raise AssertionError("cells were stored")
 
-    monkeypatch.setattr(ldp.ORR, "hashes", refuse)
+    monkeypatch.setattr(AnswerHash, "table", refuse)
     fused = OwnedCells(mechanism, strings).sums(v)
     expected = [HashDesign(stored, 6).owners(values.reshape(-1)) for values in v]
     assert np.abs(fused - expected).max() < CLOSE
@@ -150,19 +151,19 @@ def test_grams_are_not_lost_by_leaving_out_scans(
     reports, counts = survey_of(mechanism, seed)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     scans: list[int] = []
-    scan = screening._scan
+    scan = hashed_grams._scan
 
     def counted(positions: Any, *others: Any) -> None:
         scans.append(len(positions))
         scan(positions, *others)
 
-    monkeypatch.setattr(screening, "_scan", counted)
+    monkeypatch.setattr(hashed_grams, "_scan", counted)
     few = screen(*given)
-    assert sum(scans) < 3 * screening._SCANS  # three positions
+    assert sum(scans) < 3 * hashed_grams._SCANS  # three positions
     scans.clear()
-    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: False)
+    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: False)
     every = screen(*given)
-    assert scans == [3] * screening._SCANS
+    assert scans == [3] * hashed_grams._SCANS
     for one, other in zip(few, every, strict=True):
         assert one.grams.tolist() == other.grams.tolist()
         assert np.abs(one.z - other.z).max() < CLOSE
@@ -172,7 +173,7 @@ def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> Non
     reports, counts = survey_of(GRAMS[1], seed=1)
     given = reports.survey.gram_mechanism, counts, reports.survey.layout, 1.0, 30
     every = screen(*given)
-    monkeypatch.setattr(screening._Position, "is_settled", lambda *given: True)
+    monkeypatch.setattr(hashed_grams._Position, "is_settled", lambda *given: True)
     one = screen(*given)
     assert [kept.grams.tolist() for kept in one] != [kept.grams.tolist() for kept in every]
 
@@ -180,9 +181,9 @@ def test_one_scan_alone_would_lose_grams(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_frequent_gram_that_turns_out_not_to_be_is_still_looked_at() -> None:
     reports, counts = survey_of(GRAMS[0])
     mechanism, layout = reports.survey.gram_mechanism, reports.survey.layout
-    position = screening._Position.of(mechanism, counts[0], layout)
+    position = hashed_grams._Position.of(mechanism, counts[0], layout)
     position.heavy = np.array(["hh", "ab"])  # "hh" is in no string, "ab" in half of them
-    screening._scan([position], layout, 4.0, 100)
+    hashed_grams._scan([position], layout, 4.0, 100)
     assert {"hh", "ab"} <= set(position.grams.tolist())
 
 

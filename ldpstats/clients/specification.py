@@ -1,0 +1,68 @@
+"""Specifications: what respondents and the collector share, as plain JSON types."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from functools import cached_property
+from typing import Any
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["Specified", "check_fingerprint", "check_format"]
+
+
+class Specified(ABC):
+    """What can be written as a specification; two are equal when their specifications are."""
+
+    @abstractmethod
+    def _specification(self) -> dict[str, Any]:
+        """The specification without its fingerprint, in JSON types."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Specification as plain JSON types, to ship with the reports; it holds no answer.
+
+        It carries its own fingerprint, which reading checks: against accidents, not forgers, who
+        would compute another.
+        """
+        return self._specification() | {"fingerprint": self.fingerprint}
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """Twelve hexadecimal digits that differ whenever two specifications do (SHA-256)."""
+        text = json.dumps(self._specification(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode("utf-8")).hexdigest()[:12]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Specified) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+def check_format(document: object, name: str) -> dict[str, Any]:
+    """Refuse a document that is not a specification of this format."""
+    # a format that is an array is unequal entry by entry
+    if not isinstance(document, dict) or repr(document.get("format")) != repr(name):
+        remedy = f'must be an object with "format": "{name}"'
+        raise InvalidArgument("specification", document, remedy)
+    return document
+
+
+def check_fingerprint(document: dict[str, Any], fingerprint: str) -> None:
+    """Refuse a specification without its fingerprint, or with that of another."""
+    if "fingerprint" not in document:
+        raise InvalidArgument(
+            "fingerprint",
+            None,
+            "is missing from the specification: write it again, with to_dict() or --write-spec; or "
+            f'add "fingerprint": "{fingerprint}" if all of its fields are right',
+        )
+    if repr(document["fingerprint"]) != repr(fingerprint):
+        raise InvalidArgument(
+            "fingerprint",
+            document["fingerprint"],
+            f"is not that of the other fields, {fingerprint}: the specification was changed or "
+            "damaged; get it anew, or write it anew if the change is meant",
+        )

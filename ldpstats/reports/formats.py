@@ -1,0 +1,193 @@
+"""How reports are held in arrays and written as text: labels, and packed bits."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.labels import as_series, encode, whole
+from ldpstats.errors import InvalidArgument
+from ldpstats.sampling import packing
+
+__all__ = [
+    "BitFormat",
+    "LabelFormat",
+    "NumberFormat",
+    "ReportFormat",
+    "format_bits",
+    "parse_bits",
+    "split_cohorts",
+    "with_cohorts",
+]
+
+Array = npt.NDArray[Any]
+Packed = npt.NDArray[np.uint8]
+
+
+class ReportFormat(ABC):
+    """The form of a mechanism's reports: `Reports.y`, and the text in files and messages."""
+
+    @property
+    def packed_bits(self) -> int:
+        """Bits that a packed report takes, without the padding of its last byte; 0 for labels."""
+        return 0
+
+    @abstractmethod
+    def parse(self, name: str, labels: object) -> Array:
+        """Reports y from their text, (n,); `name` is what to call the text in an error."""
+
+    @abstractmethod
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        """Text of reports y, shape (n,): labels, or strings of bits in category order."""
+
+    def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
+        """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
+
+        Returns what is left of them, merged where that is quick, and the sums of the bits that
+        were left out, shape (n_bits,), or None.
+        """
+        return y, n, None
+
+
+@dataclass(frozen=True, eq=False)
+class LabelFormat(ReportFormat):
+    """Labels from a list: y has their positions in it."""
+
+    outputs: pd.Index[Any]
+
+    def parse(self, name: str, labels: object) -> Array:
+        return encode(name, self._from_text(name, labels), self.outputs)[0]
+
+    def _from_text(self, name: str, labels: object) -> object:
+        """Labels in place of their text, where a file or a message has made text of them."""
+        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
+            if labels.dtype.kind in "iu":
+                return labels
+        column = as_series(name, labels)
+        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
+            column.dtype, pd.CategoricalDtype
+        ):
+            return labels
+        if isinstance(self.outputs, pd.RangeIndex):
+            try:
+                return column.map(whole)
+            except UnicodeEncodeError:  # half of a surrogate pair is no number
+                return labels
+        if all(isinstance(label, str) for label in self.outputs):
+            return labels
+        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
+        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
+        return pd.Series(values, dtype=object)
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return np.asarray(self.outputs.take(y))
+
+
+@dataclass(frozen=True)
+class NumberFormat(ReportFormat):
+    """Whole numbers below `n_outputs`, written in decimal digits."""
+
+    n_outputs: int
+
+    def parse(self, name: str, labels: object) -> Array:
+        series: pd.Series[Any] = pd.Series(labels)
+        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
+            series = series.map(whole).infer_objects()
+        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return y.astype(str)
+
+
+@dataclass(frozen=True)
+class BitFormat(ReportFormat):
+    """Packed bits, bit j in byte j // 8 at position j % 8; as text "0110", first bit first."""
+
+    n_bits: int
+
+    @property
+    def packed_bits(self) -> int:
+        return self.n_bits
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of a packed report."""
+        return -(-self.packed_bits // 8)
+
+    def packing_fault(self, y: Array) -> str:
+        """What is wrong with packed reports of the right width; empty where nothing is."""
+        spare = self.n_bits % 8
+        if spare and (y[:, -1] >> spare).any():
+            return f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+        return ""
+
+    def sums_fault(self, ones: Array, reports: Array) -> str:
+        """Why bit sums, (C, n_bits), of (C,) reports cannot be, beyond each being at most those."""
+        return ""
+
+    def revealed(self, y: Array) -> Array:
+        """Number of the answer that each packed report reveals, int64 of shape (n,); 0 for none."""
+        return np.zeros(len(y), dtype=np.int64)
+
+    def unpack(self, y: Array) -> Array:
+        """The bits of packed reports, bool of shape (n, n_bits)."""
+        return packing.unpack(y, self.n_bits)
+
+    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
+        """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
+        if n is None:
+            return packing.column_sums(y, self.n_bits)
+        many = np.flatnonzero(n != 1)  # none where reports are wide
+        once = np.delete(y, many, axis=0) if many.size else y
+        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
+
+    def parse(self, name: str, labels: object) -> Array:
+        return parse_bits(name, labels, self.n_bits)
+
+    def text(self, y: Array) -> npt.NDArray[Any]:
+        return format_bits(y, self.n_bits)
+
+
+def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
+    """Packed reports as strings such as "0110", first bit first; array of str, shape (n,)."""
+    bits = np.unpackbits(y, axis=1, count=n_bits, bitorder="little") + np.uint8(ord("0"))
+    text = np.ascontiguousarray(bits).view(f"S{n_bits}")[:, 0]
+    return text.astype(str)
+
+
+def parse_bits(name: str, labels: object, n_bits: int) -> Packed:
+    """Inverse of `format_bits`; refuses strings of another length or with other characters."""
+    text = as_series(name, labels)
+    remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
+    for i, v in enumerate(text):
+        if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
+            raise InvalidArgument(f"{name}[{i}]", v, remedy)
+    joined = "".join(text).encode("ascii")
+    bits = np.frombuffer(joined, dtype=np.uint8).reshape(len(text), n_bits) - np.uint8(ord("0"))
+    return np.packbits(bits, axis=1, bitorder="little")
+
+
+def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
+    """Reports "cohort:report", array of str, shape (n,)."""
+    return np.array([f"{c}:{t}" for c, t in zip(cohort, text, strict=True)], dtype=str)
+
+
+def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
+    """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
+    found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
+    good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
+    if not good.all():
+        first = int(np.argmin(good))
+        raise InvalidArgument(
+            f"{name}[{first}]",
+            text.iloc[first],
+            'must be text such as "3:17", the cohort before the report; or name the column of '
+            "cohorts",
+        )
+    cohorts = np.array([int(v[0]) for v in found], dtype=np.int64)
+    return found.map(lambda v: v[2]), cohorts
