@@ -1,8 +1,8 @@
-"""Does the channel itself fit? Tests that need no knowledge of p.
+"""Goodness of fit of the channel itself, for any p.
 
-A mechanism whose parameters at the analyst differ from those at the client gives wrong estimates
-with small standard errors. These tests look only at what the law of the reports must satisfy
-whatever p is. Chi-square statistics come as (statistic, df), normal ones as (z, p-value).
+If the analyst's mechanism differs from the client's, estimates are wrong and their standard errors
+small. These tests use what the law of the reports satisfies for every p. Chi-square statistics come
+as (statistic, df), normal ones as (z, p-value).
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import positive_integer, probability
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.pooling import group_sums, rare_groups
+from ldpstats.inference.popcounts import bit_total_fit, popcount_fit, popcount_law
 from ldpstats.inference.tails import normal_pvalue, skewed_pvalue
 from ldpstats.inference.tests import binomial_excess, count_array
 from ldpstats.problems.covariance import finite_array
@@ -30,24 +31,23 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 _ROUNDS = 3  # the first weights are observed frequencies; the rest follow the fit
-_SMALLEST_EXPECTED = 5.0  # cells are pooled up to this expected count
 _EPS = float(np.finfo(np.float64).eps)
-_NOTHING = 1e-14  # fitted probability that rounding cannot tell from zero
+_NOTHING = 1e-14  # fitted probability that counts as zero
 
 
 def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     """Pearson's X^2 between observed frequencies and the nearest law p Q, p of any sign.
 
-    The laws p Q with sum p = 1 form an affine space of dimension rank(Q) - 1, within the l - 1
-    dimensions of all laws of a report: so df = l - rank(Q), with l the number of possible outputs.
+    The laws p Q with sum p = 1 have rank(Q) - 1 of the l - 1 dimensions of all laws of a report, so
+    df = l - rank(Q), with l the number of possible outputs.
 
     Parameters
     ----------
     counts : array_like of integers, shape (..., l)
         Counts of the outputs.
     Q : array_like, shape (k, l)
-        Channel, rows sum to one. An output that no category emits takes no part; if it was seen,
-        the statistic is infinite.
+        Channel, rows sum to one. Impossible outputs are left out; if one was seen, the statistic is
+        infinite.
 
     Returns
     -------
@@ -57,17 +57,15 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     Raises
     ------
     NotAvailable
-        Where df = 0, or where a fitted probability is not positive, so that
-        the chi-square law does not apply.
+        If df = 0, or a fitted probability is not positive.
     InvalidArgument
-        Where counts are no counts, or shapes disagree.
+        If counts are invalid, or shapes disagree.
 
     Notes
     -----
-    Generalised least squares on the row space of Q (rank by numpy's rule, l 2.2e-16 times the
-    largest singular value), weights 1/m with m first the frequencies with 1/2 added to each count,
-    then the fit, three rounds in all. After the first round m lies in the row space, and then the
-    normal equations themselves make the fit sum to one.
+    Generalised least squares on the row space of Q, in three rounds. The weights are 1/m, with m
+    first the frequencies with 1/2 added to each count, then the fit. From the second round m lies
+    in the row space, and the normal equations make the fit sum to one.
 
     Examples
     --------
@@ -88,7 +86,7 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
     if df == 0:
         raise NotAvailable(
             "the channel has as many free probabilities as outputs, so every law of the reports "
-            "fits it, up to estimates that are too negative"
+            "fits it, apart from estimates that are too negative"
         )
     n = np.maximum(c.sum(axis=-1, keepdims=True), 1.0)
     basis = right[:rank].T
@@ -110,12 +108,11 @@ def channel_fit(counts: npt.ArrayLike, Q: npt.ArrayLike) -> tuple[Array, int]:
 def negative_estimates(
     counts: npt.ArrayLike, inverse: npt.ArrayLike, law: npt.ArrayLike
 ) -> tuple[Array, Array]:
-    """Are linear estimates more negative than chance makes them, where the frequency is zero?
+    """Test whether linear estimates are too negative for a frequency of zero.
 
-    The standard error and the skewness are those under `law`, a law of the reports that the
-    channel can make and that is close to the data. It should come from the likelihood: where the
-    channel is ill-conditioned, a projected linear estimate may give a law far from the reports, and
-    standard errors far too small.
+    Standard error and skewness are those under `law`, a possible law of the reports close to the
+    data. It should come from a maximum likelihood fit: under an ill-conditioned channel, a
+    projected linear estimate may give a distant law and standard errors far too small.
 
     Parameters
     ----------
@@ -129,13 +126,13 @@ def negative_estimates(
     Returns
     -------
     z, pvalue : ndarray, shape (k,)
-        One-sided: the larger of the normal tail and of Pearson's type III with the skewness, whose
-        support ends where few reports may well be.
+        One-sided: the larger of the normal and the Pearson type III tail, because the latter has
+        bounded support.
 
     Raises
     ------
     InvalidArgument
-        Where counts are no counts, or `inverse` or `law` is not finite.
+        If counts are invalid, or `inverse` or `law` is not finite.
 
     Examples
     --------
@@ -161,27 +158,27 @@ def negative_estimates(
 def any_answers_fit(
     ones: npt.ArrayLike, reports: npt.ArrayLike, absent: float, present: float, most: int | None
 ) -> float:
-    """Could any answers whatever have made these hashed reports?
+    """Test whether any answers could have produced these hashed reports; needs no candidates.
 
-    Every report sets a cell with one of two probabilities, so that the tails of its count lie
-    between two binomial ones; and an answer owns at least one bit, and at most `most`, which bounds
-    the number of bits set. Unlike a test of listed candidates, this one needs no list.
+    Every report sets a cell with one of two probabilities, so the tails of its count lie between
+    two binomial ones. An answer owns between one and `most` bits, which bounds the number of bits
+    set.
 
     Parameters
     ----------
     ones : array_like of integers, shape (C, m)
-        How often each cell was set, by cohort.
+        Number of reports that set each cell, by cohort.
     reports : array_like of integers, shape (C,)
         Reports of each cohort.
     absent, present : float
-        P(cell | the answer does not own it) and P(cell | it does).
+        P(cell set | the answer does not own it) and P(cell set | it does).
     most : int or None
-        Cells that an answer owns at most; None for labels, of which a report sets exactly one.
+        Most cells that an answer owns; None for labels, of which a report sets exactly one.
 
     Returns
     -------
     float
-        The smallest p-value times the number of tests (Bonferroni). It is conservative.
+        Smallest p-value times the number of tests (Bonferroni); conservative.
 
     Examples
     --------
@@ -203,7 +200,7 @@ def any_answers_fit(
     ]
     tests = 2 * cells.size
     if most is not None:
-        # the bits of a report that owns as few as can be, and as many
+        # laws of the bits of answers that own fewest and most
         bits = [np.repeat([present, absent], [h, cells.shape[1] - h]) for h in (1, most)]
         few, many = sorted(bits, key=lambda laws: float(laws.sum()))
         total = cells.sum()
@@ -221,203 +218,3 @@ def _sum_tail(total: float, n: float, laws: Array, sign: float) -> float:
     skewness = sign * n * np.sum(variances * (1.0 - 2.0 * laws)) / variance**1.5
     z = beyond / np.sqrt(variance)
     return float(np.maximum(normal_pvalue(z, "larger"), skewed_pvalue(z, skewness)))
-
-
-def popcount_law(k: int, p1: float, p0: float) -> Array:
-    """Law of the number of ones in a unary report: Bernoulli(p1) + Binomial(k - 1, p0).
-
-    Whatever the value, one bit is 1 with probability p1 and the other k - 1 with probability p0.
-
-    Parameters
-    ----------
-    k : int
-        Number of bits.
-    p1, p0 : float
-        P(bit 1 | it is the value) and P(bit 1 | it is not), in [0, 1].
-
-    Returns
-    -------
-    ndarray, shape (k + 1,)
-
-    Raises
-    ------
-    InvalidArgument
-        Where k < 1 or a probability is outside [0, 1].
-
-    Examples
-    --------
-    >>> popcount_law(2, p1=0.75, p0=0.25)
-    array([0.1875, 0.625 , 0.1875])
-    """
-    from scipy.stats import binom
-
-    _check_bits(k, p1, p0)
-    others = binom.pmf(np.arange(k), k - 1, p0)
-    return np.asarray(np.append((1 - p1) * others, 0.0) + np.append(0.0, p1 * others))
-
-
-def popcount_fit(histogram: npt.ArrayLike, p1: float, p0: float) -> tuple[Array, int]:
-    """Pearson's X^2 of the numbers of ones in unary reports against their law, free of p.
-
-    Parameters
-    ----------
-    histogram : array_like of integers, shape (..., k + 1)
-        Number of reports with 0, 1, ..., k ones. All surveys must have the same number of reports.
-        A number of ones that is impossible but was seen makes the statistic infinite.
-    p1, p0 : float
-        P(bit 1 | it is the value) and P(bit 1 | it is not).
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : int
-        Cells minus one, after neighbours were pooled up to an expected count of 5.
-
-    Raises
-    ------
-    NotAvailable
-        Where fewer than two cells are left.
-    InvalidArgument
-        Where counts are no counts, or a probability is outside [0, 1].
-
-    Examples
-    --------
-    >>> statistic, df = popcount_fit([20, 60, 20], p1=0.75, p0=0.25)
-    >>> round(float(statistic), 4), df
-    (0.2667, 2)
-    """
-    c = count_array("histogram", histogram)
-    totals = c.sum(axis=-1)
-    n = float(totals.flat[0])
-    if np.any(totals != n):
-        raise InvalidArgument("histogram", totals, "must have the same total in every survey")
-    expected = n * popcount_law(c.shape[-1] - 1, p1, p0)
-    impossible = np.any(c[..., expected == 0] > 0, axis=-1)
-    starts = _pool(expected)
-    if len(starts) < 2:
-        raise NotAvailable(
-            f"{n:.0f} reports leave fewer than two cells with an expected count of 5; collect more"
-        )
-    pooled = np.add.reduceat(expected, starts)
-    observed = np.add.reduceat(c, starts, axis=-1)
-    statistic = np.sum((observed - pooled) ** 2 / pooled, axis=-1)
-    return np.where(impossible, np.inf, statistic), len(starts) - 1
-
-
-def bit_total_fit(
-    total_ones: npt.ArrayLike, nobs: npt.ArrayLike, k: int, p1: float, p0: float
-) -> tuple[Array, Array]:
-    """z-test of the total number of ones in unary reports, for when only bit sums are known.
-
-    A report has p1 + (k - 1) p0 ones on average, with variance p1 (1 - p1) + (k - 1) p0 (1 - p0),
-    whatever its value.
-
-    Parameters
-    ----------
-    total_ones : array_like of integers
-        Sum of all bits of all reports.
-    nobs : array_like of integers
-        Number of reports; it broadcasts.
-    k : int
-        Bits a report.
-    p1, p0 : float
-        P(bit 1 | it is the value) and P(bit 1 | it is not); not both 0 or 1.
-
-    Returns
-    -------
-    z, pvalue : ndarray
-        Two-sided.
-
-    Raises
-    ------
-    InvalidArgument
-        Where nobs < 1, the total is not between 0 and k nobs, or the number of ones is certain.
-
-    Examples
-    --------
-    >>> z, pvalue = bit_total_fit(1050, nobs=1000, k=2, p1=0.75, p0=0.25)
-    >>> round(float(z), 4), round(float(pvalue), 4)
-    (2.582, 0.0098)
-    """
-    _check_bits(k, p1, p0)
-    ones, n = np.asarray(total_ones, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
-    variance = p1 * (1 - p1) + (k - 1) * p0 * (1 - p0)
-    if variance == 0:
-        raise InvalidArgument("p1, p0", (p1, p0), "leave no randomness to test")
-    if not np.all(n >= 1):
-        raise InvalidArgument("nobs", nobs, "must be a positive number of reports")
-    if not np.all((ones >= 0) & (ones <= k * n)):
-        raise InvalidArgument("total_ones", total_ones, "must lie between 0 and k nobs")
-    z = (ones - n * (p1 + (k - 1) * p0)) / np.sqrt(n * variance)
-    return z, normal_pvalue(z)
-
-
-def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Put cells together until each group is expected five times or more.
-
-    Counts that are expected less often have longer tails than the normal law, and chi-square
-    statistics of many of them are far from their law: with expected counts of 1/2, tests of level
-    .05 rejected true nulls with a probability between .01 and .10. Only such cells are put
-    together, each with its neighbours among them; what is left joins the last group, or the
-    smallest other cell.
-
-    Parameters
-    ----------
-    expected : array_like, shape (k,)
-        Expected counts, or totals that are given.
-
-    Returns
-    -------
-    ndarray of int64, shape (k,)
-        Number of the group of each cell, 0 .. g - 1. If fewer than two groups could be made, each
-        cell is one of its own.
-
-    Examples
-    --------
-    >>> rare_groups([40.0, 2.0, 30.0, 3.0, 1.0, 6.0])
-    array([0, 3, 1, 3, 3, 2])
-    >>> rare_groups([40.0, 2.0, 30.0])
-    array([0, 1, 1])
-    """
-    counts = finite_array("expected", expected, 1)
-    rare = counts < _SMALLEST_EXPECTED
-    group = np.cumsum(~rare) - 1
-    n_others = counts.size - int(rare.sum())
-    if rare.any():
-        starts = _pool(counts[rare])
-        group[rare] = n_others + np.searchsorted(starts, np.arange(int(rare.sum())), "right") - 1
-        if counts[rare].sum() < _SMALLEST_EXPECTED and n_others:
-            group[rare] = group[int(np.argmin(np.where(rare, np.inf, counts)))]
-    return np.asarray(group if group.max() > 0 else np.arange(counts.size), dtype=np.int64)
-
-
-def group_sums(values: npt.ArrayLike, group: npt.NDArray[np.int64]) -> Array:
-    """Sums over the groups that `rare_groups` made, shape (g,).
-
-    Examples
-    --------
-    >>> group_sums([1.0, 2.0, 3.0], np.array([0, 1, 1]))
-    array([1., 5.])
-    """
-    return np.bincount(group, weights=np.asarray(values)).astype(np.float64)
-
-
-def _check_bits(k: int, p1: float, p0: float) -> None:
-    """Refuse a unary mechanism that cannot exist."""
-    k = positive_integer("k", k)
-    p1 = probability("p1", p1)
-    p0 = probability("p0", p0)
-
-
-def _pool(expected: Array) -> list[int]:
-    """First index of each run of neighbouring cells that together expect at least 5."""
-    starts, running = [0], 0.0
-    for i, value in enumerate(expected):
-        if running >= _SMALLEST_EXPECTED:
-            starts.append(i)
-            running = 0.0
-        running += float(value)
-    # What is left at the end may be too small to stand alone: it joins its neighbour.
-    if running < _SMALLEST_EXPECTED and len(starts) > 1:
-        starts.pop()
-    return starts

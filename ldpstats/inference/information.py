@@ -3,12 +3,12 @@
 Q[x, y] = P(report y | value x), rows sum to one; m = p Q is the law of a report; n is the number of
 reports; J is the Fisher information of all n reports about p.
 
-Two facts carry the module. First, J = n Q diag(1/m) Q' has J p = n Q 1 = n 1, so J^-1 1 = p / n:
-the inverse of J restricted to the tangent space of the simplex (directions that sum to zero) is
-J^-1 - p p'/n. Second, inverses are taken only after a rank check, the same everywhere: the k rows
-and columns are scaled by the square root of the diagonal (of what it was before terms cancelled),
-and the matrix is refused when it has no Cholesky factor, or when the 1-norm of the scaled inverse
-exceeds 1/(10 k 2.2e-16).
+Since J = n Q diag(1/m) Q' has J p = n 1, J^-1 1 = p / n: the inverse of J restricted to the tangent
+space of the simplex (directions that sum to zero) is J^-1 - p p'/n.
+
+Rank check before every inverse: rows and columns are scaled by the square root of the diagonal, as
+it was before cancellation. The matrix is singular if the scaled one has no Cholesky factor, or if
+the 1-norm of its inverse exceeds 1/(10 k 2.2e-16).
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ def expected_information(Q: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Array:
     Returns
     -------
     ndarray, shape (k, k)
-        J, for which J p = n 1 holds for every p.
+        J, with J p = n 1.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree, or where p gives probability 0 to an output that some category
-        emits: the information is then infinite.
+        If shapes disagree, or p gives probability 0 to a possible output, where the information is
+        infinite.
 
     Examples
     --------
@@ -91,22 +91,22 @@ def tangent_inverse(J: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Covariance:
     J : array_like, shape (k, k)
         Expected information at p, or observed information at an MLE in the interior.
     p : array_like, shape (k,)
-        Where J was evaluated.
+        The point of evaluation.
     n : float
         Number of reports.
 
     Returns
     -------
     Covariance
-        Dense, of rank k - 1: every row sums to zero. It is computed on the tangent space, where J
-        is far better conditioned than as a whole when epsilon is small.
+        Dense, of rank k - 1; every row sums to zero. Computed on the tangent space, where J is far
+        better conditioned when epsilon is small.
 
     Raises
     ------
     InvalidArgument
-        Where J p = n 1 fails by more than 1e-6 relative, so that the formula does not apply.
+        If J p = n 1 fails by more than 1e-6 relative.
     NotIdentified
-        Where J is singular (the rule is in the module's docstring).
+        If J is singular (the rule is in the module's docstring).
 
     Examples
     --------
@@ -133,9 +133,8 @@ def tangent_inverse(J: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Covariance:
 def observed_tangent_inverse(J: npt.ArrayLike) -> Covariance:
     """B (B' J B)^-1 B', where the columns of B are a basis of the tangent space.
 
-    This is the covariance of the simplex MLE for any information matrix, and the precision of
-    contrasts for any covariance matrix. It exists even where J itself is singular in a direction
-    that leaves the simplex.
+    The covariance of the simplex MLE for any information matrix, and the precision of contrasts for
+    any covariance matrix. J may be singular in a direction that leaves the simplex.
 
     Parameters
     ----------
@@ -150,13 +149,13 @@ def observed_tangent_inverse(J: npt.ArrayLike) -> Covariance:
     Raises
     ------
     NotIdentified
-        Where B' J B is singular (the rule is in the module's docstring).
+        If B' J B is singular (the rule is in the module's docstring).
 
     Notes
     -----
-    The result is the same for every basis B, orthonormal or not. Here the columns are e_j - e_i for
-    all j but one category i, so that B'JB has the entries J_jl - J_ji - J_il + J_ii. Category i has
-    the smallest J_ii: an enormous entry, of an estimate near zero, then stays in its own row.
+    The result is the same for every basis B. Here the columns are e_j - e_i for all j but one
+    category i, so B'JB has the entries J_jl - J_ji - J_il + J_ii. Category i has the smallest J_ii,
+    which keeps a huge entry, of an estimate near zero, in its own row.
 
     Examples
     --------
@@ -183,8 +182,8 @@ def observed_tangent_inverse(J: npt.ArrayLike) -> Covariance:
 def fpe16(J: npt.ArrayLike) -> Covariance:
     """J^-1 alone, the covariance that FPE16 (section III-C) prints.
 
-    It ignores that p sums to one, and so overstates the covariance of the MLE by p p'/n. It is
-    offered for comparison with that paper.
+    It ignores that p sums to one, and so overstates the covariance of the MLE by p p'/n. For
+    comparison with that paper only.
 
     Parameters
     ----------
@@ -194,7 +193,7 @@ def fpe16(J: npt.ArrayLike) -> Covariance:
     Raises
     ------
     NotIdentified
-        Where J is singular (the rule is in the module's docstring).
+        If J is singular (the rule is in the module's docstring).
 
     Examples
     --------
@@ -208,25 +207,8 @@ def fpe16(J: npt.ArrayLike) -> Covariance:
 def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Array:
     """Inverse of a positive definite (k, k) matrix, after the rank check of the module's docstring.
 
-    Parameters
-    ----------
-    M : ndarray, shape (k, k)
-        Symmetric.
-    where : str
-        Ends "the matrix ..." in the error message.
-    magnitude : ndarray, shape (k,), or None
-        What the diagonal of M would be without cancellation; None where nothing cancelled.
-
-    Raises
-    ------
-    NotIdentified
-        Where M is singular or indefinite.
-
-    Examples
-    --------
-    >>> checked_inverse(np.array([[2.0, 0.0], [0.0, 4.0]]), "of two variances")
-    array([[0.5 , 0.  ],
-           [0.  , 0.25]])
+    `where` follows "the matrix" in the error; `magnitude`, (k,), is the diagonal of M as it would
+    be without cancellation.
     """
     if M.size == 0:
         return M

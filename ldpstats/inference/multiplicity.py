@@ -23,15 +23,14 @@ def adjust(
     Parameters
     ----------
     pvalues : array_like, shape (..., k)
-        One p-value a hypothesis; leading axes are separate families.
+        One p-value per hypothesis; leading axes are separate families.
     method : {"bonferroni", "holm", "bh"}
-        "bonferroni" and "holm" bound the probability of any false rejection, under every
-        dependence; Holm rejects at least as often. "bh" (Benjamini-Hochberg) bounds the expected
-        share of false rejections among the rejections, for independent or positively dependent
-        statistics.
+        "bonferroni" and "holm" control the familywise error rate under any dependence; Holm rejects
+        at least as often. "bh" (Benjamini-Hochberg) controls the false discovery rate of
+        independent or positively dependent statistics.
     shares : array_like, shape (k,), optional
-        Shares of the level that "bonferroni" gives the hypotheses, chosen before the p-values were
-        seen; equal ones by default.
+        Weights of the hypotheses for "bonferroni", fixed before the p-values are seen. Default:
+        equal.
 
     Returns
     -------
@@ -40,8 +39,8 @@ def adjust(
     Raises
     ------
     InvalidArgument
-        Where a p-value is NaN or outside [0, 1], there are none, or the method is unknown; for
-        shares that are not positive or do not add up to one, and with another method.
+        If there are no p-values, one is NaN or outside [0, 1], the method is unknown, or shares are
+        not positive, do not add up to 1, or come with another method.
 
     References
     ----------
@@ -86,8 +85,7 @@ def adjust(
 
 def _checked(shares: npt.ArrayLike, k: int, method: str) -> Array:
     if method != "bonferroni":
-        remedy = f'go with method="bonferroni", not {method!r}'
-        raise InvalidArgument("shares", shares, remedy)
+        raise InvalidArgument("shares", shares, f'need method="bonferroni", not {method!r}')
     w = np.asarray(shares, dtype=np.float64)
     if w.shape != (k,) or not np.all(w > 0.0) or abs(w.sum() - 1.0) > 1e-9:
         raise InvalidArgument("shares", shares, f"must be {k} positive numbers that add up to 1")

@@ -17,7 +17,7 @@ def given_distribution(
 ) -> tuple[Array, int]:
     """Test p = p0 with the covariance of the unconstrained estimate under the null.
 
-    For k-RR it equals Pearson's X^2 on the privatised counts with m0 = p0 Q (`pearson_given`).
+    For k-RR it equals Pearson's X^2 of the counts of reports, with m0 = p0 Q (`pearson_given`).
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]
     counts : array_like of integers, shape (..., l)
         Counts of the l outputs.
     m0 : array_like, shape (l,)
-        Law of a report under the null. An output of probability 0 that was seen makes the
-        statistic infinite.
+        Law of a report under the null. If an output of probability 0 was seen, the statistic is
+        infinite.
 
     Returns
     -------
@@ -74,7 +74,7 @@ def pearson_given(counts: npt.ArrayLike, m0: npt.ArrayLike) -> tuple[Array, int]
     Raises
     ------
     InvalidArgument
-        Where counts are negative, fractional or all 0, or m0 is no distribution over l outputs.
+        If counts are negative, fractional or all 0, or m0 is not a distribution over l outputs.
 
     Examples
     --------
@@ -97,8 +97,8 @@ def two_sample_pearson(
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
 
-    If both samples have the same p, their reports have the same law, so the test is valid whatever
-    the channel. It has no power against differences that the channel does not show.
+    If both samples have the same p, their reports have the same law, so the test is valid for every
+    channel. It has no power against differences that the channel hides.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def two_sample_pearson(
     Raises
     ------
     InvalidArgument
-        Where counts are negative or fractional, a sample is empty, or shapes disagree.
+        If counts are negative or fractional, a sample is empty, or shapes disagree.
 
     Examples
     --------
@@ -127,7 +127,7 @@ def two_sample_pearson(
         raise InvalidArgument("counts_b", b.shape, f"must have {a.shape[-1]} outputs")
     n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
     total = a + b
-    # With column totals t, both rows together give n_a n_b sum (a/n_a - b/n_b)^2 / t.
+    # with column totals t: n_a n_b sum (a/n_a - b/n_b)^2 / t
     terms = n_a * n_b * (a / n_a - b / n_b) ** 2 / np.where(total > 0, total, 1.0)
     df = np.asarray(np.count_nonzero(total, axis=-1) - 1, dtype=np.int64)
     return np.sum(terms, axis=-1), df
@@ -143,8 +143,8 @@ def two_sample_wald(
     est_a, est_b : array_like, shape (..., k)
         Unconstrained estimates of the two samples.
     cov_a, cov_b : Covariance
-        Their covariances, both evaluated at the p that pools the samples: under the null that is
-        the better estimate, and separate ones reject too often at small n.
+        Their covariances, both at the pooled p; covariances at separate estimates reject too often
+        at small n.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Intervals of estimates that are only reported because they were large."""
+"""Confidence intervals after selection of large estimates."""
 
 from __future__ import annotations
 
@@ -14,18 +14,17 @@ __all__ = ["selected_intervals"]
 Array = npt.NDArray[Any]
 
 _STEPS = 80  # of bisection: the width of a double
-_CLOSEST = 1e-3  # standard errors above the bound; from there on down the ends hardly matter
+_CLOSEST = 1e-3  # standard errors above the bound, below which the ends hardly change
 
 
 def selected_intervals(estimate: Array, se: Array, least: Array, alpha: float) -> Array:
-    """Confidence intervals of means whose estimates were selected for being at least `least`.
+    """Confidence intervals of means whose estimates were selected because they exceed `least`.
 
-    Given that it was selected, an estimate x of mean mu has the law of N(mu, se^2) cut at `least`:
-    ``P(X > x | X >= least) = sf((x - mu)/se) / sf((least - mu)/se)``. The ends of the interval are
-    the mu that make this alpha/2 and 1 - alpha/2, so that each selected interval covers with
-    probability 1 - alpha, whatever the mean. Far above `least` it is the usual interval; just above
-    it the lower end falls far below, because nearly any mean could have given such an estimate;
-    within a few hundredths of a standard error so does the upper one.
+    A selected estimate x of mean mu has the law N(mu, se^2) truncated at `least`:
+    ``P(X > x | X >= least) = sf((x - mu)/se) / sf((least - mu)/se)``. The interval ends at the mu
+    where this is alpha/2 and 1 - alpha/2, so it covers with probability 1 - alpha given selection.
+    Far above `least` it is the usual interval. Just above `least` the lower end falls far below,
+    because nearly any mean could give such an estimate; very close to it, so does the upper end.
 
     Parameters
     ----------

@@ -1,13 +1,10 @@
-"""Score intervals of linear estimates whose variance and skewness move with the frequency.
+"""Score intervals of linear estimates whose variance and skewness depend on the frequency.
 
-A linear estimate is a mean of features of the reports, and the moments of a feature are linear in
-the true distribution p. Along a path of distributions on which the frequency of interest is theta,
-here ``p(theta) = theta e + (1 - theta) q`` with q the law of the other categories, they are linear
-in theta. The variance of the estimate is then a polynomial of degree two in theta and its third
-cumulant one of degree three: two rows of coefficients are all that a score interval needs.
-
-At each theta the estimate is compared with the law of Pearson's type III that has these cumulants
-(`tails.skewed_pvalue`). Beyond [0, 1] the law is that of the nearer end.
+A linear estimate is a mean of features of the reports, whose moments are linear in the distribution
+p. Along ``p(theta) = theta e + (1 - theta) q``, with q the law of the other categories, the
+variance of the estimate is therefore quadratic in the frequency theta, and its third cumulant
+cubic. At each theta the estimate is compared with Pearson's type III law with these cumulants
+(`tails.skewed_pvalue`); beyond [0, 1] with the law at the nearer end.
 """
 
 from __future__ import annotations
@@ -28,12 +25,12 @@ __all__ = ["CellLaw", "path_cumulants"]
 
 Array = npt.NDArray[np.float64]
 
-_WIDEST = 1e3  # times that Student's law may reach farther than others
-_HALVINGS = 30  # of the way to where the search ends
-_STEPS = 40  # bisections: ends are accurate to 1e-15 of where the search starts
-_KNOWN = 1e-12  # variance, relative to the largest on the path, that is rounding
+_WIDEST = 1e3  # factor by which Student's law may reach farther
+_HALVINGS = 30  # of the reach of the search
+_STEPS = 40  # bisections: ends are accurate to 1e-15 of the reach
+_KNOWN = 1e-12  # variance, relative to the largest coefficient, that counts as zero
 _LEAST_DF = 1.0  # degrees of freedom
-_MOST = 1e3  # skewness; a gamma law is as good as all at its lower end beyond
+_MOST = 1e3  # skewness beyond which nearly all of a gamma law lies at its lower end
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,16 +44,16 @@ class CellLaw:
     third : array, shape (k, 4)
         Its third cumulant.
     step : array, shape (k,)
-        What an estimate must differ from theta by, beyond which its tail is taken: a part of the
-        distance between neighbouring values where the estimate is discrete, else zero.
+        Correction for continuity, a part of the distance between neighbouring values of a discrete
+        estimate; otherwise zero.
     doubt : array, shape (k,)
-        Variance of the variance at theta = 0, which is an estimate of what the other categories
-        contribute. The estimate has degrees of freedom then, as in a t test.
+        Variance of the estimated variance at theta = 0. Positive values give the estimate degrees
+        of freedom, as in a t test.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree or an entry is not finite.
+        If shapes disagree or an entry is not finite.
 
     Examples
     --------
@@ -82,7 +79,7 @@ class CellLaw:
             raise InvalidArgument("step", self.step.shape, f"must match the others' {shapes}")
 
     def at(self, theta: npt.ArrayLike) -> tuple[Array, Array]:
-        """Standard deviation and skewness of each estimate where its frequency is theta, (k,)."""
+        """Standard deviation and skewness of each estimate if its frequency is theta, (k,)."""
         t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
         variance, third = _polynomial(self.variance, t), _polynomial(self.third, t)
         least = _KNOWN * np.abs(self.variance).max(axis=1, initial=0.0)
@@ -93,20 +90,17 @@ class CellLaw:
         return np.sqrt(variance), np.clip(skewness, -_MOST, _MOST)
 
     def tail(self, estimate: Array, theta: npt.ArrayLike, upper: bool) -> Array:
-        """P(T >= estimate) if `upper`, else P(T <= estimate), where the frequencies are theta."""
+        """P(T >= estimate) if `upper`, else P(T <= estimate), at frequencies theta."""
         side = 1.0 if upper else -1.0
         sd, skewness = self.at(theta)
         gap = side * (estimate - np.asarray(theta)) - self.step
-        # an estimate that does not vary is where it should be, or impossible
+        # an estimate without variance is at its mean, or impossible
         certain = np.where(gap > 0.0, np.inf, -np.inf)
         z = np.divide(gap, sd, out=certain, where=sd > 0.0)
         return skewed_pvalue(self._normal(z, sd, theta), side * skewness)
 
     def _normal(self, z: Array, sd: Array, theta: npt.ArrayLike) -> Array:
-        """Statistics with the tails of the normal law, where these have those of Student's.
-
-        By Wallace's formula; degrees of freedom are those of Satterthwaite.
-        """
+        """Student's t to normal scores by Wallace's formula, with Satterthwaite's df."""
         t = np.clip(np.asarray(theta, dtype=np.float64), 0.0, 1.0)
         doubt = (1.0 - t) ** 2 * self.doubt
         known = ~np.isfinite(z) | (doubt <= 0.0)
@@ -117,18 +111,17 @@ class CellLaw:
         return np.where(known, z, np.copysign(normal, z))
 
     def interval(self, estimate: Array, alpha: float = 0.05) -> Array:
-        """All theta that are rejected on neither side, each at alpha/2: shape (k, 2)."""
+        """All theta that neither one-sided test of level alpha/2 rejects, shape (k, 2)."""
         half = level(alpha) / 2.0
-        # no tail beyond this many standard deviations is as large as alpha/2: Cantelli's bound, and
-        # more for Student's law
+        # Cantelli: beyond this many standard deviations every tail is below alpha/2
         reach = (_WIDEST if self.doubt.any() else 1.0) * half**-0.5 * np.sqrt(
             np.abs(self.variance).sum(axis=1)
         ) + self.step
         start, ends = np.asarray(estimate, dtype=np.float64), []
         for upper in (True, False):
             side = -1.0 if upper else 1.0
-            # what is kept may lie apart from the estimate, as where that is impossible at 0 and its
-            # variance grows with theta: the outermost theta that is kept is looked for
+            # accepted theta may lie apart from the estimate, whose variance may grow with theta:
+            # look for the outermost one
             inside, outside = np.zeros(start.size), reach * 0.5**_HALVINGS
             for halvings in range(_HALVINGS, 0, -1):
                 farther = reach * 0.5 ** (halvings - 1)
@@ -145,7 +138,7 @@ class CellLaw:
         return np.stack(ends, axis=-1)
 
     def pvalues(self, estimate: Array, value: float = 0.0, two_sided: bool = True) -> Array:
-        """p-values of frequencies of `value`: two-sided, or against larger ones."""
+        """p-values of the null that the frequency is `value`: two-sided, or against larger ones."""
         larger = self.tail(estimate, np.full(estimate.shape, value), True)
         if not two_sided:
             return larger
@@ -153,10 +146,7 @@ class CellLaw:
         return np.minimum(2.0 * np.minimum(larger, smaller), 1.0)
 
     def effective(self, theta: npt.ArrayLike) -> Array:
-        """Reports that each estimate rests on: a count of so many has the skewness at theta.
-
-        Infinite where there is none.
-        """
+        """Effective count behind each estimate, skewness^-2 at theta; infinite without skewness."""
         skewness = self.at(theta)[1]
         found = np.full(skewness.shape, np.inf)
         return np.asarray(np.divide(1.0, skewness**2, out=found, where=skewness != 0.0))
@@ -179,11 +169,11 @@ def path_cumulants(own: Array, rest: Array, nobs: float) -> tuple[Array, Array]:
     Parameters
     ----------
     own : array, shape (3, k)
-        First three moments of each feature of a respondent who holds its category.
+        First three moments of each feature for respondents in its category.
     rest : array, shape (3, k)
-        The same of one who holds another, drawn from q.
+        The same for other respondents, drawn from q.
     nobs : float
-        Respondents that the mean is taken over.
+        Number of respondents.
 
     Returns
     -------

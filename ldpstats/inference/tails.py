@@ -1,8 +1,7 @@
 """Tail probabilities and critical values of the normal and chi-square laws, without cancellation.
 
-p-values are upper tails (never one minus a lower tail), critical values are inverse upper tails, so
-that both keep their relative accuracy however small they are. They use the kernels that
-scipy.stats itself calls, which load much faster.
+p-values are upper tails and critical values inverse upper tails, so both stay accurate however
+small they are. They call the kernels of scipy.special, which load much faster than scipy.stats.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ def normal_critical(alpha: float) -> float:
     """
     from scipy.special import ndtri
 
-    # The lower tail quantile, negated: accurate for any alpha, which 1 - alpha/2 is not.
+    # the lower quantile, negated: accurate for every alpha, unlike that of 1 - alpha/2
     return -float(ndtri(level(alpha) / 2))
 
 
@@ -47,7 +46,7 @@ def chi2_critical(alpha: float, df: int) -> float:
     Raises
     ------
     InvalidArgument
-        Where alpha is outside (0, 1) or df < 1.
+        If alpha is outside (0, 1) or df < 1.
 
     Examples
     --------
@@ -67,7 +66,7 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
     z : array_like
         Statistics, any shape.
     alternative : {"two-sided", "larger", "smaller"}
-        What the alternative says of the parameter, compared with its value under the null.
+        The parameter under the alternative, compared with the null.
 
     Returns
     -------
@@ -76,7 +75,7 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
     Raises
     ------
     InvalidArgument
-        Where the alternative is unknown.
+        If the alternative is unknown.
 
     Examples
     --------
@@ -97,19 +96,18 @@ def normal_pvalue(z: npt.ArrayLike, alternative: str = "two-sided") -> Array:
 def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     """Upper tail of a standardised statistic whose skewness is known.
 
-    The law is Pearson's type III, a gamma law moved and scaled to mean 0, variance 1 and the given
-    skewness g: with a = 4/g^2, P(Z > z) = P(Gamma(a) > a + 2 z/g) for g > 0, and the mirror image
-    for g < 0. It is the chi-square law where that has this skewness, and close to sums of binomial
-    counts far into the tail, where the normal law is not: at g = 0.1 and z = 3.7 its tail is twice
-    the normal one. The lower tail of Z is ``skewed_pvalue(-z, -skewness)``. Below 0.002 the
-    expansion of Cornish and Fisher takes the place of gamma tails.
+    Pearson's type III law is a gamma law shifted and scaled to mean 0, variance 1 and skewness g:
+    with a = 4/g^2, P(Z > z) = P(Gamma(a) > a + 2 z/g) for g > 0, mirrored for g < 0. It includes
+    the chi-square laws, and approximates sums of binomial counts far into the tail: at g = 0.1 and
+    z = 3.7 its tail is twice the normal one. The lower tail is ``skewed_pvalue(-z, -skewness)``.
+    Below |g| = 0.002 the Cornish-Fisher expansion replaces gamma tails.
 
     Parameters
     ----------
     z : array_like
         Statistics of mean 0 and variance 1 under the null.
     skewness : array_like
-        Third central moment of each under the null; it broadcasts. 0 gives the normal tail.
+        Their skewness under the null; it broadcasts. 0 gives the normal tail.
 
     Returns
     -------
@@ -118,7 +116,7 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     Raises
     ------
     InvalidArgument
-        Where anything is NaN, or a skewness is infinite.
+        If an argument is NaN, or a skewness is infinite.
 
     References
     ----------
@@ -147,12 +145,12 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
 
 
 def continuity(skewness: npt.ArrayLike) -> Array:
-    """Correction for continuity, in standard errors, of a statistic with this skewness g.
+    """Correction for continuity, in standard errors, of a statistic of skewness g.
 
-    A statistic that rests on a count of mean 1/g^2 moves in steps of g standard errors. The
-    correction is a quarter of a step, and less where the steps are small: ``|g|/4 / (1 + 1/(40
-    g^2))``. With `skewed_pvalue` it makes intervals of Poisson counts cover .941 at least, and .953
-    on average over means from 12 to 60; without it .914 at least.
+    A count of mean 1/g^2 moves in steps of g standard errors. The correction is a quarter of a
+    step, and less where steps are small: ``|g|/4 / (1 + 1/(40 g^2))``. With `skewed_pvalue`, 95%
+    intervals of Poisson counts of mean 12 to 60 cover at least .941, and .953 on average; without
+    it at least .914.
 
     Examples
     --------
@@ -171,8 +169,7 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     statistic : array_like
         Statistics >= 0, possibly inf (p-value 0).
     df : array_like
-        Degrees of freedom >= 0; it broadcasts. With df = 0 the law is the point 0, so that the
-        p-value is 1 at 0 and 0 beyond.
+        Degrees of freedom >= 0; it broadcasts. With df = 0 the p-value is 1 at 0, and 0 beyond.
 
     Returns
     -------
@@ -181,7 +178,7 @@ def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:
     Raises
     ------
     InvalidArgument
-        Where a statistic is negative or NaN.
+        If a statistic is negative or NaN.
 
     Examples
     --------

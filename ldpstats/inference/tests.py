@@ -3,23 +3,21 @@
 Chi-square statistics come as (statistic, df), normal ones as (z, p-value); leading axes are
 surveys. `TestResult` carries one test to the reader, with its null hypothesis in words.
 
-Tests of counts use the counts of reports, never n times an estimate: those are not counts, and
-Pearson's statistic rejects a true hypothesis almost always if they are treated as such.
+Tests of counts use the counts of reports, never n times an estimate, with which Pearson's statistic
+almost always rejects a true hypothesis.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import numbers, real_number
 from ldpstats.errors import InvalidArgument, NotIdentified
+from ldpstats.inference.binomial import binomial_deficit, binomial_excess, checked_tallies
 from ldpstats.inference.information import checked_inverse, observed_tangent_inverse
+from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue, normal_pvalue
 from ldpstats.problems.covariance import Covariance, finite_array
 
@@ -38,118 +36,8 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-_KNOWN = 1e-10  # variance, relative to one without cancellation, below which a value is known
-_AGREES = 1e-8  # relative discrepancy up to which a known value agrees with a restriction
-
-
-@dataclass(frozen=True, slots=True)
-class TestResult:
-    """Outcome of one test.
-
-    Parameters
-    ----------
-    null : str
-        The null hypothesis in words; the side of a one-sided test belongs here.
-    statistic : float
-        The test statistic; may be inf.
-    df : float, tuple of float, or None
-        Degrees of freedom, where the reference law has them.
-    pvalue : float
-        In [0, 1].
-    method : str
-        What was computed and what it was compared with.
-    note : str
-        Anything the reader has to know, for example that outputs were never seen.
-
-    Raises
-    ------
-    InvalidArgument
-        Where the p-value is outside [0, 1] or the statistic is NaN.
-
-    Examples
-    --------
-    >>> result = TestResult("p is uniform", 7.815, 3, 0.05, "Pearson chi-square on reports")
-    >>> print(result)
-    Pearson chi-square on reports
-      H0: p is uniform
-      statistic 7.815, df 3, p-value 0.05
-    >>> TestResult.from_dict(result.to_dict()) == result
-    True
-    """
-
-    __test__: ClassVar[bool] = False  # tells pytest that this is not a class of test cases
-
-    null: str
-    statistic: float
-    df: float | tuple[float, ...] | None
-    pvalue: float
-    method: str
-    note: str = ""
-
-    def __post_init__(self) -> None:
-        remedy = "must be a number, not NaN"
-        if math.isnan(real_number("statistic", self.statistic, remedy)):
-            raise InvalidArgument("statistic", self.statistic, remedy)
-        if not 0 <= real_number("pvalue", self.pvalue, "must be a probability") <= 1:
-            raise InvalidArgument("pvalue", self.pvalue, "must lie in [0, 1]")
-        if self.df is not None:
-            for value in self.df if isinstance(self.df, tuple) else (self.df,):
-                real_number("df", value, "must be a number, several in a tuple, or None")
-        for name in ("null", "method", "note"):
-            if not isinstance(getattr(self, name), str):
-                raise InvalidArgument(name, getattr(self, name), "must be text")
-
-    def __str__(self) -> str:
-        shown = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
-        if self.df is not None:
-            values = self.df if isinstance(self.df, tuple) else (self.df,)
-            shown.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
-        lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
-        if self.note:
-            lines.append(f"  Note: {self.note}")
-        return "\n".join(lines)
-
-    def to_dict(self) -> dict[str, Any]:
-        """The fields as JSON values; an infinite statistic becomes the string "inf"."""
-        finite = math.isfinite(self.statistic)
-        return {
-            "null": self.null,
-            "statistic": float(self.statistic) if finite else str(float(self.statistic)),
-            "df": list(self.df) if isinstance(self.df, tuple) else self.df,
-            "pvalue": float(self.pvalue),
-            "method": self.method,
-            "note": self.note,
-        }
-
-    @classmethod
-    def chi_square(
-        cls, null: str, statistic: float, df: float, method: str, note: str = ""
-    ) -> TestResult:
-        """A statistic that is chi-square under the null."""
-        remedy = "must be a number"
-        value, freedom = numbers("statistic", statistic, remedy, ()), numbers("df", df, remedy, ())
-        p = float(chi2_pvalue(value, freedom))
-        return cls(null, float(value), float(freedom), p, method, note)
-
-    @classmethod
-    def from_dict(cls, document: Mapping[str, Any]) -> TestResult:
-        """The result that `to_dict` wrote.
-
-        Raises
-        ------
-        InvalidArgument
-            For another document, or a damaged one.
-        """
-        remedy = "must be what TestResult.to_dict wrote"
-        names = {item.name for item in fields(cls)}
-        if not isinstance(document, Mapping) or set(document) - {"note"} != names - {"note"}:
-            raise InvalidArgument("document", document, remedy)
-        given = dict(document)
-        if given["statistic"] in ("inf", "-inf"):
-            given["statistic"] = float(given["statistic"])
-        if isinstance(given["df"], list):
-            given["df"] = tuple(given["df"])
-        return cls(**given)
+_KNOWN = 1e-10  # relative variance below which a value is known
+_AGREES = 1e-8  # relative discrepancy up to which a known value satisfies a restriction
 
 
 def z_test(
@@ -163,10 +51,10 @@ def z_test(
     Parameters
     ----------
     estimate, se, value : array_like
-        They broadcast. A standard error of 0 means that the estimate is certain: z is then 0 where
-        it equals `value`, and infinite elsewhere.
+        They broadcast. With a standard error of 0, z is 0 if the estimate equals `value`, and
+        infinite otherwise.
     alternative : {"two-sided", "larger", "smaller"}
-        What the alternative says of the parameter.
+        The parameter under the alternative, compared with `value`.
 
     Returns
     -------
@@ -175,7 +63,7 @@ def z_test(
     Raises
     ------
     InvalidArgument
-        Where anything is NaN, a standard error is negative, or the alternative is unknown.
+        If an argument is NaN, a standard error is negative, or the alternative is unknown.
 
     Examples
     --------
@@ -188,13 +76,7 @@ def z_test(
 
 
 def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
-    """excess/se, as of `z_test`: where the standard error is 0, zero or infinite.
-
-    Examples
-    --------
-    >>> standardised([0.3, 0.0, -0.1], [0.1, 0.0, 0.0]).round(4)
-    array([  3.,   0., -inf])
-    """
+    """excess/se; if se = 0, zero for no excess and infinite otherwise."""
     beyond, spread = np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
     if np.isnan(beyond).any():
         raise InvalidArgument("estimate", excess, "and value must not hold NaN")
@@ -202,68 +84,6 @@ def standardised(excess: npt.ArrayLike, se: npt.ArrayLike) -> Array:
         raise InvalidArgument("se", spread, "must hold standard errors >= 0, not NaN")
     certain = np.where(beyond == 0, 0.0, np.copysign(np.inf, beyond))
     return np.where(spread > 0, beyond / np.where(spread > 0, spread, 1.0), certain)
-
-
-def binomial_excess(
-    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
-) -> Array:
-    """Exact one-sided p-values of p = 0 against p > 0, where a tally is binomial.
-
-    In k-RR the tally of an output, and in a unary mechanism the tally of a bit, is
-    Binomial(n, offset + scale p). At p = 0 the p-value is the binomial tail at the tally, on the
-    side to which `scale` points; it matches the one-sided interval of
-    `ldpstats.inference.intervals.exact_binomial`.
-
-    Parameters
-    ----------
-    tally : array_like of integers, shape (..., k)
-        Number of reports with this output, or with this bit set.
-    nobs : array_like of integers
-        Number of reports; it broadcasts.
-    offset, scale : array_like
-        offset in [0, 1], scale not 0; they broadcast.
-
-    Returns
-    -------
-    ndarray, shape (..., k)
-
-    Raises
-    ------
-    InvalidArgument
-        Where a tally is no count of nobs, offset is outside [0, 1], or scale is 0.
-
-    Examples
-    --------
-    >>> binomial_excess([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
-    array([0.623 , 0.0107, 1.    ])
-    """
-    from scipy.special import betainc
-
-    t, n = checked_tallies(tally, nobs)
-    m0, slope = np.asarray(offset, dtype=np.float64), np.asarray(scale, dtype=np.float64)
-    if not np.all((m0 >= 0) & (m0 <= 1)):
-        raise InvalidArgument("offset", offset, "must be a probability in [0, 1]")
-    if not np.all(np.isfinite(slope) & (slope != 0)):
-        raise InvalidArgument("scale", scale, "must be finite and not 0 (epsilon > 0)")
-    # The incomplete beta functions of both binomial tails; neither is one minus the other.
-    upper = np.where(t == 0, 1.0, betainc(np.maximum(t, 1), n - t + 1, m0))
-    lower = np.where(t == n, 1.0, betainc(np.maximum(n - t, 1), t + 1, 1 - m0))
-    return np.where(slope > 0, upper, lower)
-
-
-def binomial_deficit(
-    tally: npt.ArrayLike, nobs: npt.ArrayLike, offset: npt.ArrayLike, scale: npt.ArrayLike
-) -> Array:
-    """Exact one-sided p-values of p >= 0 against estimates that are too negative for it.
-
-    The other tail of `binomial_excess`, whose arguments and errors it has.
-
-    Examples
-    --------
-    >>> binomial_deficit([5, 9, 0], nobs=10, offset=0.5, scale=0.4).round(4)
-    array([0.623, 0.999, 0.001])
-    """
-    return binomial_excess(tally, nobs, offset, -np.asarray(scale, dtype=np.float64))
 
 
 def wald(
@@ -278,36 +98,36 @@ def wald(
     Parameters
     ----------
     R : array_like, shape (q, k)
-        One restriction a row.
+        One restriction per row.
     value : array_like, shape (q,)
         Right-hand sides.
     estimate : array_like, shape (k,)
     covariance : Covariance
         Of the estimate; it may be singular.
     null : callable, optional
-        ``null(C, gap)`` gives the covariance of independent contrasts C p, C of shape (r, k), if
-        the null is true and ``gap``, shape (r,), is noise; or None. The test is then a score test.
-        By default, and where that is not positive definite, the covariance of the estimate serves.
+        ``null(C, gap)`` gives the covariance of contrasts C p under the null, with C of shape (r,
+        k) and ``gap``, (r,), their deviations from the null; or None. The test is then a score
+        test. Default, also if that covariance is not positive definite: the covariance of the
+        estimate.
 
     Returns
     -------
     statistic : float
         Chi-square with `df` degrees of freedom under the null.
     df : int
-        Number of restrictions left after redundant ones are removed.
+        Number of restrictions that are not redundant.
 
     Raises
     ------
     InvalidArgument
-        Where shapes disagree; where restrictions contradict what is known for certain (sum p = 2)
-        or each other; or where nothing is left to test (sum p = 1).
+        If shapes disagree, restrictions contradict each other or what is certain (sum p = 2), or
+        all are certain (sum p = 1).
 
     Notes
     -----
-    Rows of zeros are redundant if their value is zero. Row i is divided by sum_j |R_ij| se_j, the
-    standard error that it would have without cancellation. A direction whose variance is then
-    below 1e-10 is known: it is redundant if the estimate satisfies it to 1e-8 of the largest row,
-    and contradicted otherwise.
+    Row i is divided by sum_j |R_ij| se_j, its standard error without cancellation. A direction
+    whose variance is then below 1e-10 is known: it is redundant if the estimate satisfies it to
+    1e-8 of the largest row, and contradicted otherwise.
 
     Examples
     --------
@@ -367,9 +187,8 @@ def quadratic(
     covariance : Covariance or array_like of shape (k, k)
         V. Diagonal plus low rank costs O(k).
     tangent : bool
-        True: use contrasts only, d' B (B'VB)^-1 B' d with B a basis of the directions that sum to
-        zero; df = k - 1, and V may be singular in the direction of the ones. False: d' V^-1 d,
-        df = k.
+        True: contrasts only, d' B (B'VB)^-1 B' d with B a basis of the directions that sum to zero;
+        df = k - 1, and V may be singular along the vector of ones. False: d' V^-1 d, df = k.
 
     Returns
     -------
@@ -379,11 +198,11 @@ def quadratic(
     Raises
     ------
     NotIdentified
-        Where V is singular on the space used. For diagonal plus low rank: where the smallest
-        singular value of I + C F'D^-1 F is below 1e-12 of what it would be without cancellation;
-        else by the rule of `ldpstats.inference.information`.
+        If V is singular on the space used: for diagonal plus low rank, if the smallest singular
+        value of I + C F'D^-1 F is below 1e-12 of its size without cancellation; else by the rule of
+        `ldpstats.inference.information`.
     InvalidArgument
-        Where shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
+        If shapes disagree, k < 2 with `tangent`, or V has a negative eigenvalue.
 
     Examples
     --------
@@ -412,47 +231,13 @@ def quadratic(
     return np.asarray(statistic, dtype=np.float64), df
 
 
-def checked_tallies(tally: npt.ArrayLike, nobs: npt.ArrayLike) -> tuple[Array, Array]:
-    """Tallies and numbers of reports as float64, broadcast against each other.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a tally is negative, fractional or above nobs, or nobs is not a positive integer.
-
-    Examples
-    --------
-    >>> checked_tallies([3, 4], 10)
-    (array([3., 4.]), array([10., 10.]))
-    """
-    t, n = np.broadcast_arrays(
-        np.asarray(tally, dtype=np.float64), np.asarray(nobs, dtype=np.float64)
-    )
-    if not np.all((n >= 1) & (n == np.floor(n))):
-        raise InvalidArgument("nobs", nobs, "must be a positive integer number of reports")
-    if not np.all((t >= 0) & (t <= n) & (t == np.floor(t))):
-        raise InvalidArgument("tally", tally, "must be integer counts between 0 and nobs")
-    return t, n
-
-
 def count_array(name: str, value: npt.ArrayLike) -> Array:
-    """Counts of shape (..., l) as float64, after checking that every survey has some.
-
-    Raises
-    ------
-    InvalidArgument
-        Where a count is negative, fractional, NaN or infinite, or a survey has no reports.
-
-    Examples
-    --------
-    >>> count_array("counts", [3, 4])
-    array([3., 4.])
-    """
+    """Counts of shape (..., l) as float64, after a check that every survey has some."""
     counts = np.asarray(value, dtype=np.float64)
     if counts.ndim < 1 or not np.all((counts >= 0) & (counts == np.floor(counts))):
         raise InvalidArgument(name, counts, "must be integer counts >= 0, not estimates")
     if not np.all(np.isfinite(counts)) or not np.all(counts.sum(axis=-1) > 0):
-        raise InvalidArgument(name, counts, "must be finite, with at least one report a survey")
+        raise InvalidArgument(name, counts, "must be finite, with at least one report per survey")
     return counts
 
 
@@ -461,17 +246,17 @@ def _structured_form(d: Array, V: Covariance, tangent: bool) -> Array:
     D, F, C = V.diagonal, V.factors, V.core
     assert F is not None
     if tangent:
-        # Adding c 11' to V changes no contrast, and makes a V of rank k - 1 invertible.
+        # adding c 11' changes no contrast, and makes a V of rank k - 1 invertible
         F = np.column_stack([F, np.ones_like(D)])
         C = np.pad(C, (0, 1))
         C[-1, -1] = 1.0 / np.sum(1.0 / D)
-    # Factors of unit length in the metric of D: the core is then free of units.
+    # factors of unit length in the metric of D
     length = np.sqrt(np.sum(F**2 / D[:, None], axis=0))
     length = np.where(length > 0, length, 1.0)
     F, C = F / length, C * np.outer(length, length)
     added = C @ (F.T @ (F / D[:, None]))
     core = np.eye(length.size) + added
-    # V is singular where the two terms of the core cancel, so that is what it is compared with.
+    # V is singular where the two terms of the core cancel
     if np.linalg.norm(core, -2) < 1e-12 * (1 + np.linalg.norm(added, 2)):
         raise NotIdentified(
             "the covariance matrix is singular on the differences tested; drop categories whose "

@@ -1,29 +1,25 @@
 """Expected losses before any data are collected, and the design of surveys of hashed answers.
 
-For hashed answers see `recommend_design`, which compares O-RR and O-RAPPOR by their `expected_loss`
-(modules `design` and `recommendation`), and `cells_needed` for what keeps candidates apart (module
-`hashing`). For strings that nobody listed see `plan_dictionary` (module `dictionary`). What follows
-is about k-RR and k-RAPPOR (KBR16 section 4).
+For hashed answers, `recommend_design` compares O-RR and O-RAPPOR by their `expected_loss`, and
+`cells_needed` gives the cells that keep candidates apart. For unknown strings see
+`plan_dictionary`. The rest of this page is about k-RR and k-RAPPOR (KBR16 section 4).
 
-Both mechanisms are estimated category by category: category i is reported T_i ~ Bin(n, m_i) times,
-with m_i = q p_i + r (1 - p_i), and ``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Here q is the
-chance that a respondent's own category is reported and r that another given one is. Hence, exactly
-and for large n respectively,
+Category i is reported T_i ~ Bin(n, m_i) times, with m_i = q p_i + r (1 - p_i): q is the probability
+that a respondent's own category is reported, r that another given one is. The estimate
+``p_hat_i = (T_i / n - r) / (q - r)`` is unbiased. Exactly, and for large n respectively,
 
     E ||p_hat - p||_2^2 = sum_i m_i (1 - m_i) / (n (q - r)^2),
     E ||p_hat - p||_1   ~ sum_i sqrt(2 m_i (1 - m_i) / (pi n)) / (q - r),
 
-which are KBR16 Propositions 3 and 4 once q and r are filled in; no privacy is q = 1, r = 0. Both
-sums are symmetric and concave in p, so the uniform p is the worst for either loss whatever q and r
-are. There all m_i are equal, so both losses shrink the sample by the same factor.
+which are KBR16 Propositions 3 and 4 with q and r filled in; without privacy q = 1 and r = 0. Both
+sums are symmetric and concave in p, so the uniform p is the worst case of either loss.
 
-uRR and uRAP, which protect the sensitive categories only (MK19), have losses of the same form, with
-q and r of their own for sensitive and for other categories (modules `sensitive`, `worst_case`,
-`regimes`, `theta`). Their worst p favours the other categories.
+uRR and uRAP protect only the sensitive categories (MK19). Their losses have the same form, with
+different q and r for sensitive and other categories; their worst p favours the other categories.
 
-All losses are those of the unconstrained inversion estimator against the distribution p that the n
-respondents are drawn from. `epsilon` (in nats) and `n` may be arrays: they broadcast, and the
-result has their common shape. A malformed argument raises `InvalidArgument`.
+All losses are those of the unconstrained inversion estimator; n respondents are drawn from p.
+`epsilon` (in nats) and `n` may be arrays and broadcast. A malformed argument raises
+`InvalidArgument`.
 """
 
 from __future__ import annotations

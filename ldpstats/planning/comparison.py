@@ -1,4 +1,4 @@
-"""What privacy costs in respondents, and which of k-RR and k-RAPPOR costs less."""
+"""The cost of privacy in respondents under k-RR and k-RAPPOR."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def effective_sample_size(
 ) -> Loss:
     """Respondents without privacy who would give the same worst-case loss (KBR16 section 4.3).
 
-    It is n times the ratio of the worst-case squared l2 losses, non-private over private. The l1
-    loss, which falls as the square root of n, leads to the same number.
+    n times the ratio of the worst-case squared l2 losses, non-private over private. The l1 losses
+    give the same number.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def effective_sample_size(
     n : int or array of int
         Respondents.
     theta : float, optional
-        As in `krappor_l2`; for "krappor" only.
+        As in `krappor_l2`; only for "krappor".
 
     Returns
     -------
@@ -49,13 +49,13 @@ def effective_sample_size(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range, or `theta` is given for "krr".
+        If an argument is out of range, or `theta` is given for "krr".
 
     Notes
     -----
-    The slides of KBR16 print the formula of k-RAPPOR with k^2 e^epsilon where the paper's eq. 12,
-    and the variance, have k^2 e^(epsilon/2): at k = 100 and epsilon = ln 100 the slides keep .0080
-    of the sample, the truth is .0742.
+    For k-RAPPOR the slides of KBR16 print k^2 e^epsilon where the paper's eq. 12 correctly has
+    k^2 e^(epsilon/2): at k = 100 and epsilon = ln 100 the slides keep .0080 of the sample instead
+    of .0742.
 
     Examples
     --------
@@ -78,11 +78,10 @@ def effective_sample_size_high_privacy(
 ) -> Loss:
     """KBR16's form of `effective_sample_size` for small epsilon and many categories (section 4.3).
 
-    n epsilon^2 / k^2 for k-RR and n epsilon^2 / (4k) for k-RAPPOR. No mechanism does better than a
-    constant times n epsilon^2 / k for epsilon <= 1 (KBR16 Proposition 1), so k-RAPPOR is order
-    optimal there and k-RR is not. At small k, the limit for k-RAPPOR has (k - 1) / k^2 for 1 / k.
-
-    Parameters and errors are those of `effective_sample_size`, without `theta`.
+    n epsilon^2 / k^2 for k-RR and n epsilon^2 / (4k) for k-RAPPOR. No mechanism exceeds a constant
+    times n epsilon^2 / k for epsilon <= 1 (KBR16 Proposition 1), so k-RAPPOR is order optimal and
+    k-RR is not. At small k, the limit of k-RAPPOR has (k - 1) / k^2 in place of 1 / k. See
+    `effective_sample_size` for the parameters.
 
     Examples
     --------
@@ -98,10 +97,9 @@ def effective_sample_size_high_privacy(
 def effective_sample_size_low_privacy(mechanism: str, k: int, n: npt.ArrayLike) -> Loss:
     """KBR16's form of `effective_sample_size` at epsilon = ln k for many categories (section 4.3).
 
-    n / 4 for k-RR, which therefore is order optimal there: exactly, it keeps at least 1/9 of the
-    sample at every k and every epsilon >= ln k. k-RAPPOR is left with n / sqrt(k).
-
-    Parameters and errors are those of `effective_sample_size`, without `epsilon` and `theta`.
+    n / 4 for k-RR, which is order optimal there (it keeps at least 1/9 of the sample at every k and
+    every epsilon >= ln k), and n / sqrt(k) for k-RAPPOR. See `effective_sample_size` for the
+    parameters.
 
     Examples
     --------
@@ -114,11 +112,11 @@ def effective_sample_size_low_privacy(mechanism: str, k: int, n: npt.ArrayLike) 
 
 
 def excess_ratio(k: int, epsilon: npt.ArrayLike) -> Loss:
-    """What privacy adds to the squared l2 loss under k-RAPPOR, over what it adds under k-RR.
+    """Ratio of the squared l2 losses that privacy adds under k-RAPPOR and under k-RR.
 
-    This is f(epsilon, k) of KBR16 section D. Neither addition depends on p or, but for the factor
-    1 / n, on n. So k-RR has at most the loss of k-RAPPOR, for every p and n, exactly where the
-    ratio is at least 1. It increases with epsilon, and passes 1 at `crossover_epsilon`.
+    This is f(epsilon, k) of KBR16 section D. It depends neither on p nor on n: where it is at least
+    1, k-RR has at most the loss of k-RAPPOR for every p and n. It increases with epsilon, and
+    passes 1 at `crossover_epsilon`.
 
     Parameters
     ----------
@@ -134,8 +132,8 @@ def excess_ratio(k: int, epsilon: npt.ArrayLike) -> Loss:
 
     Notes
     -----
-    KBR16 Proposition 5 says that the ratio is at least 1 for epsilon >= ln(k/2). The paper's proof
-    covers epsilon >= ln k, where its smallest value is 2.1536 at k = 8 (not 3.1559 at k = 7); at
+    KBR16 Proposition 5 states that the ratio is at least 1 for epsilon >= ln(k/2). The paper's
+    proof covers epsilon >= ln k, where the minimum is 2.1536, at k = 8 (not 3.1559 at k = 7); at
     ln(k/2) it is 1.443, at k = 11.
 
     Examples
@@ -163,7 +161,7 @@ def crossover_epsilon(k: int) -> float:
     Returns
     -------
     float
-        In nats; 0 for k <= 5, where k-RR is the better one at every epsilon.
+        In nats; 0 for k <= 5, where k-RR is better at every epsilon.
 
     Raises
     ------

@@ -1,18 +1,15 @@
 """Expected losses of hashed mechanisms.
 
-In cohort c of C let A_c be the design of the candidates, with their hashes given, and V_c(p) the
+In cohort c of C let A_c be the design of the candidates, given their hashes, and V_c(p) the
 covariance of one report's cells. With n/C respondents in every cohort the linear estimate
 ``sum_c (A'A)^-1 A_c' t_c`` is unbiased, and candidate x has the variance
 
     V_x = (C / n) sum_c y_cx' V_c y_cx,    y_c = A_c (A'A)^-1.
 
-Hence the expected squared l2 loss is the sum of the V_x, and the expected l1 loss, by the normal
-approximation, the sum of ``sqrt(2 V_x / pi)``. Cohorts that are drawn at random are not quite
-equal, which adds a share of the loss of the order of C/n at most.
-
-A constrained estimate has smaller losses: where noise dominates, so that many frequencies are
-within their standard errors of zero, projecting the linear estimate onto the simplex lowers them a
-lot. Designs are ranked by the linear estimate, on which intervals and tests rest.
+The expected squared l2 loss is the sum of the V_x; the expected l1 loss, by the normal
+approximation, the sum of ``sqrt(2 V_x / pi)``. Cohorts drawn at random are not quite equal, which
+adds a share of at most the order of C/n. Projection onto the simplex lowers both losses much where
+noise dominates; intervals and tests rest on the linear estimate.
 """
 
 from __future__ import annotations
@@ -48,19 +45,19 @@ def expected_loss(
 ) -> Loss:
     """Expected loss of the linear estimate (`inversion`) under a mechanism, given the hashes.
 
-    The squared l2 loss is exact up to the sizes of the cohorts, which are taken to be equal; the l1
-    loss takes the estimates to be normal besides.
+    Cohorts are taken to be of equal size. Given that, the squared l2 loss is exact; the l1 loss
+    also takes the estimates to be normal.
 
     Parameters
     ----------
     mechanism : Mechanism
-        O-RR, O-RAPPOR, RAPPOR; or any other.
+        Any mechanism.
     p : array-like, shape (k,), or Series
         Distribution of the categories or candidates.
     n : int or array of int
         Respondents.
     candidates : sequence of str, optional
-        The strings that p is the distribution of; for mechanisms with an open alphabet only.
+        The strings whose distribution is p; only for mechanisms with an open alphabet.
     loss : {"l1", "l2"}
         Expected l1 loss, or expected squared l2 loss, against p.
 
@@ -72,10 +69,10 @@ def expected_loss(
     Raises
     ------
     NotIdentified
-        Where the design cannot tell the candidates apart.
+        If the design cannot tell the candidates apart.
     InvalidArgument
-        If p is not a distribution over the candidates, n is not a positive integer, or the
-        mechanism is not one.
+        If `mechanism` is not a mechanism, `p` is not a distribution over the candidates, or `n` is
+        not a positive integer.
 
     Examples
     --------
@@ -112,7 +109,7 @@ def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
 
 
 def _one_report_each(mechanism: Mechanism) -> Counts | BitCounts:
-    """Counts of one report in every cohort: what it says does not matter."""
+    """Counts of one report in every cohort; its value does not matter."""
     C = mechanism.n_cohorts
     one = np.zeros((C or 1, mechanism.n_bits or mechanism.n_outputs), dtype=np.int64)
     one[:, 0] = 1
@@ -122,10 +119,7 @@ def _one_report_each(mechanism: Mechanism) -> Counts | BitCounts:
 
 
 def _cohort_variances(problem: CohortMoments, p: Array) -> Array:
-    """The V_x at one respondent, shape (S,), over equal cohorts; p sums to one.
-
-    They are those of ``problem.covariance(p)``, without its (S, S) products for each cohort.
-    """
+    """C sum_c y_cx' V_c y_cx, shape (S,), without the (S, S) products of `problem.covariance`."""
     source = problem.single("expected_loss")
     design, inverse = source.design, problem.inverse * source.precision  # (A'A)^-1
     (C, S, h), m, slope = design.cells.shape, design.n_cells, design.slope
@@ -169,12 +163,12 @@ def _answers(cells: Array, m: int) -> Any:
 def random_design_loss(
     mechanism: Mechanism, p: npt.ArrayLike, n: npt.ArrayLike, loss: str = "l1"
 ) -> Loss:
-    """Loss that `expected_loss` comes to over random hashes, in closed form: for any S at once.
+    """Closed form of `expected_loss` over random hashes, fast for any S.
 
     Parameters
     ----------
     mechanism : ORR, ORAPPOR or RAPPOR
-        With one hash. A closed alphabet must have as many labels as p.
+        With one hash. A closed alphabet must have as many labels as p has entries.
     p : array-like, shape (S,)
         Distribution of the candidates.
     n : int or array of int
@@ -190,27 +184,27 @@ def random_design_loss(
     Raises
     ------
     NotAvailable
-        For other mechanisms, and more hashes than one.
+        For other mechanisms, or several hashes.
     InvalidArgument
         As in `expected_loss`.
 
     Notes
     -----
-    Write the estimate of x as a sum over cells. Those that x owns have weights of mean 1/C; the
-    others, which remove what collides with x, are spread evenly. So, with the gain s between owning
-    a cell and not, kappa the probability of a collision in a cohort (1/k for hashes) and v_x the
-    variance of a report's own cell, centred,
+    In the estimate of x, the cells that x owns have weights of mean 1/C; the weights of the others,
+    which remove collisions with x, are spread evenly. So
 
         V_x = [v_x + gamma / (1 - gamma) v] / (n s^2 (1 - kappa)),    gamma = S / (C (k - 1)),
 
-    where v is the mean variance of a cell and 1 / (1 - gamma) the mean diagonal of the inverse of a
-    large random Gram matrix of that shape (Marchenko-Pastur). Permutations of a closed alphabet are
-    C free projections of rank a = (k - 1) / (S - 1) for which the factor of v is
-    ``k (1 - a) (1 - kappa) / (S a (C a - 1))`` instead; it is zero for k >= S.
+    where s is the difference in probability between owning a cell and not, kappa the probability of
+    a collision in a cohort (1/k for hashes), v_x the variance of a report's own cell, centred, v
+    the mean variance of a cell, and 1 / (1 - gamma) the mean diagonal of the inverse of a large
+    random Gram matrix of that shape (Marchenko-Pastur). Permutations of a closed alphabet are C
+    free projections of rank a = (k - 1) / (S - 1); the factor of v is then
+    ``k (1 - a) (1 - kappa) / (S a (C a - 1))``, and zero for k >= S.
 
-    Designs of 4 cohorts and more, with gamma up to 1/2, come within 5 per cent of their exact l1
-    loss where p is geometric, and within 1 per cent from 64 cohorts on; where one candidate holds
-    half of the answers and epsilon is 6, within 14 and 2 per cent.
+    With at least 4 cohorts, gamma up to 1/2 and a geometric p, the l1 loss is within 5 per cent of
+    the exact one, and within 1 per cent from 64 cohorts; with one candidate that holds half of the
+    answers and epsilon 6, within 14 and 2 per cent.
 
     Examples
     --------
@@ -226,7 +220,7 @@ def random_design_loss(
     law = probabilities(p)
     _check_mechanism(mechanism)
     if not isinstance(mechanism, Hashed) or mechanism.n_owned != 1:
-        raise NotAvailable(f"random_design_loss is for hashed mechanisms of one hash: {mechanism}")
+        raise NotAvailable(f"random_design_loss needs one hash; use expected_loss for {mechanism}")
     if not mechanism.is_open and len(mechanism.labels()) != law.size:
         known = len(mechanism.labels())
         raise InvalidArgument("p", f"array of shape {law.shape}", f"must have {known} entries")

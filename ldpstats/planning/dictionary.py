@@ -1,4 +1,4 @@
-"""Which grams, mechanisms and split of epsilon, for a survey of strings that nobody listed."""
+"""The best grams, mechanisms and split of epsilon for a survey of unknown strings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["DictionaryPlan", "plan_dictionary"]
 
 Array = npt.NDArray[Any]
 
-_CLOSE = 1.02  # ratio of frequencies that is within what the closed forms leave out
+_CLOSE = 1.02  # the closed forms are no more accurate than this ratio of frequencies
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,25 +35,25 @@ class DictionaryPlan:
         `length`, `alphabet`, `epsilon`, `n`, `pad`, `alpha`, `power`, `false_grams` and
         `max_candidates`.
     table : DataFrame
-        The best split for each size of grams and mechanisms, by rising `found`. Columns: `gram`,
-        `gram_mechanism`, `string_mechanism`; `share` of epsilon for the string, the two grams have
-        half of the rest each; the frequency from which a string passes each stage, `grams`, `pairs`
-        and `test`, and all of them, `found`; which stage `limit`s that; `sharing`, how many strings
-        of that frequency there could be for each gram; `n_grams`, to be scanned at each position;
-        and `bits`, sent by a respondent. A frequency above one is out of reach.
+        The best split for each size of grams and mechanisms, by increasing `found`. Columns:
+        `gram`, `gram_mechanism`, `string_mechanism`; `share` of epsilon for the string (each of the
+        two grams has half of the rest); the frequency from which a string passes each stage,
+        `grams`, `pairs` and `test`, and all stages, `found`; the stage that sets the `limit`;
+        `sharing`, how many strings of that frequency there could be for each gram; `n_grams` to
+        scan at each position; and `bits` that a respondent sends. A frequency above one is out of
+        reach.
     row : int
-        Where the recommended survey stands in the table: of the sizes of grams whose best survey
-        shares them with at most one other string (or the size with the fewest), and within 2 per
-        cent of the least `found` among them, the one with the fewest grams to scan, and then the
-        fewest bits.
+        The recommended row: among sizes of grams that at most one other string shares (or the size
+        with the least sharing), and within 2 per cent of the least `found`, the one with the fewest
+        grams to scan, then the fewest bits.
     curve : DataFrame
-        `grams`, `pairs`, `test` and `found` of the recommended grams and mechanisms over shares.
+        `grams`, `pairs`, `test` and `found` of the recommended design by share.
     comparison : DataFrame
-        From the paper's survey to the recommended one; columns of `table`. "paper": bigrams (single
-        characters, where length is odd), RAPPOR, a third of epsilon each. "paper, best split".
-        "thirds": grams and mechanisms as recommended. "recommended".
+        From the paper's survey to the recommended one, with the columns of `table`: "paper"
+        (bigrams, or single characters if length is odd; RAPPOR; a third of epsilon each); "paper,
+        best split"; "thirds" (recommended grams and mechanisms); "recommended".
     left_out : dict
-        From sizes of grams that divide the length, but were not compared, to the reason.
+        Sizes of grams that divide the length but were not compared, with the reason.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class DictionaryPlan:
 
     @property
     def gain(self) -> float:
-        """Respondents that the paper's survey needs to find the same strings, for one of these."""
+        """How many times as many respondents the paper's survey needs to find the same strings."""
         return float((self.comparison["found"]["paper"] / self.best["found"]) ** 2)
 
     def __str__(self) -> str:
@@ -104,8 +104,8 @@ class DictionaryPlan:
             f"{len(s.alphabet)}, {s.n} respondents, epsilon {s.epsilon:.6g}",
             f"recommended: {best['gram']}-grams by {best['gram_mechanism']}, strings by "
             f"{best['string_mechanism']}, split {shares} (string, gram, gram)",
-            f"strings are found with probability {s.power:g} from a frequency of {found:.2g}; "
-            f"what limits it is {STAGES[best['limit']]}",
+            f"strings are found with probability {s.power:g} from a frequency of {found:.2g}, "
+            f"limited by {STAGES[best['limit']]}",
         ]
         if found > 1.0:
             lines.append(
@@ -113,7 +113,7 @@ class DictionaryPlan:
                 f"{found**2:.2g} times as many would find one that all respondents hold"
             )
         lines += [
-            f"the paper's survey needs {self.gain:.2g} times as many respondents for the same",
+            f"the paper's survey needs {self.gain:.2g} times as many respondents to find the same",
             f"\n{_shown(self.comparison.drop(columns='sharing'))}",
             f"\nBest split of each:\n{_shown(self.table.head(6), index=False)}",
         ]
@@ -146,7 +146,7 @@ def plan_dictionary(
     most_grams: int = 1 << 24,
     pad: str = " ",
 ) -> DictionaryPlan:
-    """Compare surveys of strings that nobody listed, by the rarest strings that they find.
+    """Compare surveys of unknown strings by the rarest strings that they find.
 
     Parameters
     ----------
@@ -155,26 +155,26 @@ def plan_dictionary(
     alphabet : str
         Its characters.
     epsilon : float
-        Privacy of all that a respondent sends, in nats.
+        Privacy of everything that a respondent sends, in nats.
     n : int
         Respondents.
     grams : int or sequence of int, optional
-        Sizes of grams; by default all that divide `length`.
+        Sizes of grams. Default: all that divide `length`.
     shares : sequence of float, optional
-        Shares of epsilon for the string; by default from .05 to .9 in steps of .01.
+        Shares of epsilon for the string. Default: .05 to .9 in steps of .01.
     gram_mechanisms : sequence of {"krr", "oue", "orr", "rappor"}
         How grams are privatised, see `ldpstats.models.dictionary.mechanisms.gram_mechanism`.
     string_mechanisms : sequence of {"orr", "rappor"}
     alpha : float
-        Probability of accepting any string that nobody holds.
+        Probability of accepting even one string that nobody holds.
     power : float
         Probability in (0, 1) of finding a string.
     false_grams : float
-        Expected number of absent grams that are kept at a position, as in `DictionaryModel.fit`.
+        Expected number of absent grams kept at a position, as in `DictionaryModel.fit`.
     max_candidates : int
-        Strings that are tested.
+        Number of strings to test.
     most_grams : int
-        Grams that a position can be scanned for; sizes with more are left out.
+        Most grams to scan at a position; sizes with more are left out.
     pad : str
         The character that fills short strings.
 
@@ -185,29 +185,26 @@ def plan_dictionary(
     Raises
     ------
     InvalidArgument
-        For arguments out of their range, and where no survey is left to compare.
+        If an argument is out of range, or no survey is left to compare.
 
     Notes
     -----
-    A string of frequency f is found if all its grams are kept, if its pairs score above chance, and
-    if its own reports reject a frequency of zero (see `models.dictionary.search.detection`). With K
-    positions a gram has 2n/K reports and a pair n / (K (K - 1) / 2); the standard error of a pair
-    is the product of those of one report about its grams, over the root of its reports. The mean
-    over all pairs then has the standard error of n reports, whatever K is: long grams are better,
-    because fewer combinations compete, and what limits them is how many must be scanned. All
-    frequencies shrink as the root of n.
+    A string is found if all its grams are kept, its pairs score above chance, and its own reports
+    reject a frequency of zero (see `models.dictionary.search.detection`). With K positions a gram
+    has 2n/K reports and a pair n / (K (K - 1) / 2); the standard error of a pair is the product of
+    those of one report about its grams, over the root of its reports. The mean over all pairs then
+    has the standard error of n reports for every K. Long grams are better, because fewer
+    combinations compete; the number to scan limits them. All frequencies decrease as the root of n.
 
-    The string is one whose grams are as frequent as the average gram. Where other strings have them
-    too, they are kept sooner, but say less of it, because mixtures of frequent strings then look as
-    good as a rare one: with a hundred strings of 12 letters, single letters find a third less than
-    is said here. What shares its grams with more than one string as frequent as `found` is
-    therefore listed, but not recommended. Where a position has few frequent grams, its pairs are
-    known a little better than this. The kept grams are taken to be twice `false_grams` a position,
-    or all if these are fewer.
+    The grams of the string are taken to be of average frequency. Grams that other strings share are
+    kept sooner but are less informative, because mixtures of frequent strings look like a rare one:
+    with a hundred strings of 12 letters, single letters find a third fewer than stated. Sizes whose
+    grams more than one string as frequent as `found` would share are therefore listed but not
+    recommended. A position is taken to keep twice `false_grams` grams, or all if they are fewer.
 
-    Noise is that of privacy, and normal. Where epsilon is so large that `found` comes to a handful
-    of respondents, sampling adds to it; k-RR over many grams leaves so few reports to a pair of
-    grams that skewness does, and a third of what would be found may be missed.
+    Only normal noise from privacy is counted. At large epsilon, where `found` is a handful of
+    respondents, sampling error adds to it. k-RR over many grams leaves few reports to a pair, whose
+    skewness can cost a third of the strings.
 
     Examples
     --------
@@ -215,8 +212,8 @@ def plan_dictionary(
     >>> print(plan)
     Surveys of unknown strings of 6 characters, alphabet of 8, 50000 respondents, epsilon 6
     recommended: 3-grams by orr, strings by orr, split 0.41, 0.295, 0.295 (string, gram, gram)
-    strings are found with probability 0.8 from a frequency of 0.014; what limits it is the test
-    the paper's survey needs 5 times as many respondents for the same
+    strings are found with probability 0.8 from a frequency of 0.014, limited by the test
+    the paper's survey needs 5 times as many respondents to find the same
     <BLANKLINE>
                        gram      by string by  share  grams   pairs   test  found  limit  scan  bits
     paper                 2  rappor    rappor  0.333 0.0112  0.0299 0.0292 0.0324  pairs    73   404
@@ -246,7 +243,7 @@ def plan_dictionary(
         for string in strings_by
     ]
     if not designs:
-        remedy = f"would report more than {MOST_BITS} bits: compare 'orr' too, of like variance"
+        remedy = f"would report more than {MOST_BITS} bits: include 'orr', of similar variance"
         raise InvalidArgument("gram_mechanisms", gram_mechanisms, remedy)
     rows = [design.row(grid) for design in designs]
     order = sorted(range(len(rows)), key=lambda i: (rows[i]["found"], rows[i]["bits"]))
@@ -274,7 +271,7 @@ def _comparison(best: GramDesign, shares: Array) -> pd.DataFrame:
 
 
 def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout], dict[int, str]]:
-    """How strings are cut, for every size of grams; and why some sizes are left out."""
+    """The layout of each size of grams, and why some sizes are left out."""
     if grams is None:
         sizes = [size for size in range(1, s.length // 2 + 1) if s.length % size == 0]
     else:
@@ -288,7 +285,7 @@ def _layouts(s: Setting, grams: Any, most_grams: int) -> tuple[list[GramLayout],
             left_out[layout.gram] = layout.too_large
         else:
             scan = f"{len(s.alphabet)}^{layout.gram}"  # which may be beyond floats
-            left_out[layout.gram] = f"{scan} to scan are more than most_grams={most_grams}"
+            left_out[layout.gram] = f"{scan} to scan exceed most_grams={most_grams}"
     if not layouts:
         if any(s.layout(gram).n_grams > most_grams for gram in left_out):
             remedy = f"leaves no size of grams: the shortest are {min(left_out)} long"
@@ -309,7 +306,7 @@ def _listed(name: str, values: Any, remedy: str) -> list[Any]:
 
 
 def _shares(shares: Any, epsilon: float) -> Array:
-    """Shares of epsilon for the string, of which every part is an epsilon."""
+    """Shares of epsilon for the string, checked to leave a valid epsilon to every part."""
     if shares is None:
         grid = np.arange(5, 91) / 100.0
     else:
@@ -318,7 +315,7 @@ def _shares(shares: Any, epsilon: float) -> Array:
         grid = np.array(sorted(set(checked)))
     least = epsilon * min(float(grid[0]), (1.0 - float(grid[-1])) / 2.0)
     if least < EPSILON_RANGE[0]:
-        remedy = f"leaves {least:.3g} for one of the three reports: spend more, or name shares"
+        remedy = f"leaves {least:.3g} for one of the three reports: raise epsilon, or set shares"
         raise InvalidArgument("epsilon", epsilon, remedy)
     return np.asarray(grid)
 

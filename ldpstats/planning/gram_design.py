@@ -1,4 +1,4 @@
-"""A design of a survey of unknown strings: what it finds, in closed form."""
+"""The frequencies that a survey of unknown strings can detect, in closed form."""
 
 from __future__ import annotations
 
@@ -34,18 +34,12 @@ __all__ = ["GramDesign", "Setting"]
 
 Array = npt.NDArray[Any]
 
-_MOST_TESTED, _MOST_KEPT = 4000, 500  # fewer than cohorts, so that hashes tell them apart
+_MOST_TESTED, _MOST_KEPT = 4000, 500  # below the number of cohorts: hashes tell them apart
 
 
 @dataclass(frozen=True)
 class Setting:
-    """What all designs of a survey have in common; see `plan_dictionary`.
-
-    Raises
-    ------
-    InvalidArgument
-        For arguments out of their range.
-    """
+    """What all designs of a survey share; see `plan_dictionary`."""
 
     length: int
     alphabet: str
@@ -69,7 +63,7 @@ class Setting:
         for name, number in numbers.items():
             object.__setattr__(self, name, number)
         if positive_integer("max_candidates", self.max_candidates) > _MOST_TESTED:
-            remedy = f"must be at most {_MOST_TESTED}: few hashes tell more strings apart"
+            remedy = f"must be at most {_MOST_TESTED}: hashes do not tell more strings apart"
             raise InvalidArgument("max_candidates", self.max_candidates, remedy)
 
     def layout(self, gram: int) -> GramLayout:
@@ -79,15 +73,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class GramDesign:
-    """Grams of one size, and how they and whole strings are privatised.
-
-    Parameters
-    ----------
-    setting : Setting
-    layout : GramLayout
-    gram, string : str
-        Names of mechanisms, see `ldpstats.models.dictionary.mechanisms`.
-    """
+    """Grams of one size, and the names of the mechanisms for grams and whole strings."""
 
     setting: Setting
     layout: GramLayout
@@ -95,18 +81,18 @@ class GramDesign:
     string: str
 
     def stages(self, shares: Array) -> dict[str, Stage]:
-        """What a string must pass, for several shares of epsilon of the string, shape (s,)."""
+        """The stages of the search, for shares (s,) of epsilon given to the string."""
         s, layout = self.setting, self.layout
         K = layout.n_positions
         n_pairs = K * (K - 1) // 2
-        # as many that are there as that are not
+        # as many present grams as absent ones
         kept = max(min(2.0 * s.false_grams, layout.n_grams), 1.0)
         alone, jointly = self._gram_variances((1.0 - shares) / 2.0 * s.epsilon, kept)
         own = (shares * s.epsilon).tolist()
         strings: list[Any] = [string_mechanism(self.string, epsilon) for epsilon in own]
         whole = report_variances(hashed_rates(strings), 0.0, strings[0].n_owned)
         whole *= _together(strings, s.max_candidates)
-        # two grams a respondent, one pair, one string
+        # a respondent reports two grams, one pair and one string
         gram_se, pair_se = np.sqrt(alone * K / (2.0 * s.n)), jointly * np.sqrt(n_pairs / s.n)
         combinations = K * float(np.log(kept))
         return {
@@ -116,7 +102,7 @@ class GramDesign:
         }
 
     def _gram_variances(self, epsilon: Array, kept: float) -> tuple[Array, Array]:
-        """Of one report about the average gram: on its own, and with all that are kept."""
+        """Variance of one report about an average gram: alone, and with all kept grams."""
         size = self.layout.n_grams
         if self.gram in ("krr", "oue"):
             rates = krr_rates(size, epsilon) if self.gram == "krr" else krappor_rates(epsilon, 0.5)
@@ -132,7 +118,7 @@ class GramDesign:
         return gram_mechanism(self.gram, epsilon, self.layout)
 
     def curve(self, shares: Array) -> pd.DataFrame:
-        """Frequencies that pass each stage and all of them, a row a share."""
+        """Frequencies that pass each stage, and all stages, one row a share."""
         found = detectable(self.stages(shares), self.setting.power)
         return pd.DataFrame(found, index=pd.Index(shares, name="share"))
 
@@ -165,17 +151,13 @@ class GramDesign:
 
 
 def _together(mechanisms: list[Any], size: float) -> Array:
-    """What estimating so many answers together adds to the variance of each.
-
-    The mean diagonal of the inverse of a large random Gram matrix (Marchenko-Pastur), as in
-    `random_design_loss`.
-    """
+    """Variance inflation 1/(1 - size/cells) of joint estimates (Marchenko-Pastur)."""
     cells = np.array([mechanism.n_cohorts * (mechanism.n_cells - 1) for mechanism in mechanisms])
     return 1.0 / (1.0 - size / cells)
 
 
 def _width(size: int) -> int:
-    """Bits of a whole number below `size`."""
+    """Bits of an integer below `size`."""
     return (size - 1).bit_length()
 
 

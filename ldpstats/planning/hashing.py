@@ -1,17 +1,15 @@
-"""How many cells and cohorts keep hashed candidates apart (KBR16 appendix G).
+"""Numbers of cells and cohorts that keep hashed candidates apart (KBR16 appendix G).
 
 In each of C cohorts a string owns the cells that h hashes name among k: one of the k labels of
-O-RR, or a set of up to h of the k bits of a Bloom filter. Hashes are random here: independent and
-uniform. All probabilities are over them, so that they hold for any list of candidates before it is
-known; permutations of a closed alphabet collide less.
+O-RR, or up to h of the k bits of a Bloom filter. Probabilities are over independent, uniform
+hashes, and so hold for any list of candidates; permutations of a closed alphabet collide less.
 
-Two strings are *indistinguishable* if they own the same cells in every cohort. No decoder can then
-tell them apart. That no two candidates are is necessary for estimates, not sufficient: the
-equations of all candidates must also have full rank (`identification_rank`).
+Two strings are *indistinguishable* if they own the same cells in every cohort. Estimates need
+distinguishable candidates, and also equations of full rank (`identification_rank`).
 
 KBR16 prints k^-C as the probability that two strings are distinguishable; it is that of a
 collision. The paper counts k C independent equations; there are C (k - 1) + 1, because the
-frequencies of every cohort have the same sum. What else appendix G says is right for h = 1.
+frequencies of every cohort have the same sum. The rest of appendix G is right for h = 1.
 """
 
 from __future__ import annotations
@@ -43,9 +41,8 @@ _MOST_HASHES = (1 << 16) - 1
 def collision_probability(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
     """Probability that two strings own the same cells in every cohort.
 
-    ``k^-C`` for one hash. For more, strings share a cohort's cells if their sets are equal, however
-    the hashes are ordered: with P(s) the chance that h hashes name s distinct cells, and all sets
-    of a size alike, it is ``[sum over s of P(s)^2 / binomial(k, s)]^C``.
+    ``k^-C`` for one hash. For several it is ``[sum over s of P(s)^2 / binomial(k, s)]^C``, with
+    P(s) the probability that h hashes name s distinct cells.
 
     Parameters
     ----------
@@ -64,7 +61,7 @@ def collision_probability(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> fl
     Raises
     ------
     InvalidArgument
-        If a number is not a positive integer, or there are fewer than 2 cells.
+        If a number is not a positive integer, or `n_cells` is below 2.
 
     Examples
     --------
@@ -79,10 +76,10 @@ def collision_probability(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> fl
 
 
 def distinguishable_probability(S: int, n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
-    """Probability that a given one of S candidates is unlike all others.
+    """Probability that a given one of S candidates differs from all others.
 
-    ``(1 - k^-C)^(S-1)`` for one hash (KBR16 appendix G). For more it is averaged over the numbers
-    of cells that the candidate owns: the more they are, the rarer another filter like it.
+    ``(1 - k^-C)^(S-1)`` for one hash (KBR16 appendix G). For several hashes it is averaged over the
+    number of cells that the candidate owns.
 
     Parameters
     ----------
@@ -109,13 +106,11 @@ def distinguishable_probability(S: int, n_cells: int, n_cohorts: int, n_hashes: 
 
 
 def expected_recoverable_mass(S: int, n_cells: int, n_cohorts: int, n_hashes: int = 1) -> float:
-    """Expected share of answers whose candidate is unlike all others (KBR16 appendix G).
+    """Expected share of answers whose candidate differs from all others (KBR16 appendix G).
 
-    It is `distinguishable_probability` whatever the frequencies p are: every candidate is as likely
-    to be alone, so that ``sum_x p_x P(alone)`` does not depend on p. The share itself varies more
-    about this expectation the more uneven p is.
-
-    Parameters and errors are those of `distinguishable_probability`.
+    It equals `distinguishable_probability` for every p, because every candidate is alone with the
+    same probability. The more uneven p is, the more the share varies about it. See
+    `distinguishable_probability` for the parameters.
 
     Examples
     --------
@@ -128,8 +123,8 @@ def expected_recoverable_mass(S: int, n_cells: int, n_cohorts: int, n_hashes: in
 def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) -> int:
     """Fewest cells k for which `expected_recoverable_mass` is at least `mass`.
 
-    For one hash the least k with ``k^C >= 1 / (1 - mass^{1/(S-1)})`` (KBR16 appendix G). With more
-    hashes, a mass below 0.05 may be reached, lost and reached again as k grows.
+    For one hash, the least k with ``k^C >= 1 / (1 - mass^{1/(S-1)})`` (KBR16 appendix G). For
+    several hashes and a mass below 0.05, the share may not increase with k.
 
     Parameters
     ----------
@@ -145,7 +140,7 @@ def cells_needed(S: int, n_cohorts: int, mass: float = 0.99, n_hashes: int = 1) 
     Raises
     ------
     InvalidArgument
-        For arguments out of their range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -167,15 +162,8 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
         Number of candidates.
     n_cells : int
         Cells k of a cohort, at least 2.
-    mass : float
-        Share of the answers to recover on average, in (0, 1).
-    n_hashes : int
-        Hashes h of an answer.
-
-    Raises
-    ------
-    InvalidArgument
-        For arguments out of their range.
+    mass, n_hashes
+        As in `cells_needed`.
 
     Examples
     --------
@@ -189,13 +177,12 @@ def cohorts_needed(S: int, n_cells: int, mass: float = 0.99, n_hashes: int = 1) 
 def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
     """Largest rank of the design: the number of independent equations about the candidates.
 
-    ``C (k - 1) + 1`` for one hash: of the k frequencies of a cohort the last follows from the
-    others, because they have the same sum in every cohort (KBR16 has k C). Bloom filters of two or
-    more hashes differ in size where hashes name the same bit, and all ``k C`` bits count.
+    ``C (k - 1) + 1`` for one hash, because the k frequencies of every cohort have the same sum
+    (KBR16 has k C). With several hashes Bloom filters differ in size, and all ``k C`` bits count.
 
-    The frequencies of S candidates are determined only if S is at most this rank. Over an open
-    alphabet the share of the answers outside the list is one more unknown, and with one hash
-    it takes one equation: S + 1 must be at most the rank. Random hashes reach the rank or nearly.
+    The frequencies of S candidates are identified only if S is at most this rank; over an open
+    alphabet with one hash only if S + 1 is, because the share of all other answers is one more
+    unknown. Random hashes reach this rank, or nearly.
 
     Parameters
     ----------
@@ -213,33 +200,33 @@ def identification_rank(n_cells: int, n_cohorts: int, n_hashes: int = 1) -> int:
 
 def _design(n_cells: object, n_cohorts: object, n_hashes: object) -> tuple[int, int, int]:
     hashes = positive_integer("n_hashes", n_hashes)
-    if hashes > _MOST_HASHES:  # none of our mechanisms has more
+    if hashes > _MOST_HASHES:  # the most that a mechanism allows
         raise InvalidArgument("n_hashes", hashes, f"must be at most {_MOST_HASHES}")
     return positive_integer("n_cells", n_cells, 2), positive_integer("n_cohorts", n_cohorts), hashes
 
 
 def _filters(k: int, h: int) -> tuple[Array, Array]:
-    """P(h hashes name s cells), and the log chance that they name a given s: s = 1, 2, ..."""
+    """P(h hashes name s cells), and the log probability of a given set of s: s = 1, 2, ..."""
     sizes = np.zeros(min(h, k) + 1)
     sizes[0] = 1.0
     s = np.arange(sizes.size)
-    for _ in range(h):  # a hash names a cell anew, or one that is named already
+    for _ in range(h):  # a hash names a new cell, or one already named
         sizes[1:] = sizes[1:] * s[1:] / k + sizes[:-1] * (k - s[:-1]) / k
         sizes[0] = 0.0
     log_sets = np.cumsum(np.log(k - s[:-1]) - np.log(s[1:]))  # binomial(k, s)
-    with np.errstate(divide="ignore"):  # a size too rare for a float has no match either
+    with np.errstate(divide="ignore"):  # sizes may underflow to probability 0
         return sizes[1:], np.log(sizes[1:]) - log_sets
 
 
 def _profiles(sizes: Array, log_match: Array, C: int) -> tuple[Array, Array]:
-    """Law of the log chance that another string matches a string's cells in all C cohorts."""
+    """Law of ln P(another string owns the same cells in all C cohorts): values and weights."""
     sizes, log_match = sizes[sizes > _NEVER], log_match[sizes > _NEVER]
     values: Array = np.zeros(1)
     weights: Array = np.ones(1)
     for _ in range(C if sizes.size > 1 else 0):
         values = (values[:, None] + log_match).ravel()
         weights = (weights[:, None] * sizes).ravel()
-        # sums in another order are one and the same
+        # merge sums that differ only in the order of their terms
         _, first, group = np.unique(values.round(9), return_index=True, return_inverse=True)
         values, weights = values[first], np.bincount(group, weights)
         values, weights = values[weights > _NEVER], weights[weights > _NEVER]
@@ -247,7 +234,7 @@ def _profiles(sizes: Array, log_match: Array, C: int) -> tuple[Array, Array]:
 
 
 def _least(enough: Callable[[int], bool], start: int) -> int:
-    """The smallest number from `start` that is enough, where all above it are."""
+    """The smallest number from `start` that is enough, by doubling and bisection."""
     high = start
     while not enough(high):
         high *= 2

@@ -129,7 +129,8 @@ def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     Raises
     ------
     InvalidArgument
-        If `p` is no distribution over at least two categories, or `epsilon` or `n` not positive.
+        If `p` is not a distribution over at least two categories, or `epsilon` or `n` is not
+        positive.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def krr_l2(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
 def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss under k-RR (KBR16 Proposition 3).
 
-    Parameters, returned value and errors are those of `krr_l2`.
+    See `krr_l2` for the parameters.
 
     Examples
     --------
@@ -161,7 +162,7 @@ def krr_l1(p: npt.ArrayLike, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
 def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Largest `krr_l2` over the distributions of `k` categories: the uniform one (KBR16 eq. 8).
 
-    Other parameters, returned value and errors are those of `krr_l2`.
+    See `krr_l2` for `epsilon` and `n`.
 
     Examples
     --------
@@ -175,7 +176,7 @@ def krr_worst_l2(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
 def krr_worst_l1(k: int, epsilon: npt.ArrayLike, n: npt.ArrayLike) -> Loss:
     """Largest `krr_l1` over the distributions of `k` categories: the uniform one (KBR16 eq. 9).
 
-    Other parameters, returned value and errors are those of `krr_l2`.
+    See `krr_l2` for `epsilon` and `n`.
 
     Examples
     --------
@@ -211,7 +212,7 @@ def krappor_l2(
     Raises
     ------
     InvalidArgument
-        If `p` is no distribution over at least two categories, `epsilon` or `n` is not positive,
+        If `p` is not a distribution over at least two categories, `epsilon` or `n` is not positive,
         or `theta` is not in (0, 1).
 
     Examples
@@ -230,7 +231,7 @@ def krappor_l1(
 ) -> Loss:
     """Asymptotic expected l1 loss under k-RAPPOR (KBR16 Proposition 4).
 
-    Parameters, returned value and errors are those of `krappor_l2`.
+    See `krappor_l2` for the parameters.
 
     Examples
     --------
@@ -246,7 +247,7 @@ def krappor_worst_l2(
 ) -> Loss:
     """Largest `krappor_l2` over the distributions of `k` categories: the uniform (KBR16 eq. 12).
 
-    Other parameters, returned value and errors are those of `krappor_l2`.
+    See `krappor_l2` for `epsilon`, `n` and `theta`.
 
     Examples
     --------
@@ -262,7 +263,7 @@ def krappor_worst_l1(
 ) -> Loss:
     """Largest `krappor_l1` over the distributions of `k` categories: the uniform (KBR16 eq. 13).
 
-    Other parameters, returned value and errors are those of `krappor_l2`.
+    See `krappor_l2` for `epsilon`, `n` and `theta`.
 
     Examples
     --------

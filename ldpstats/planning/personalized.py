@@ -1,4 +1,4 @@
-"""How far a personalised estimate can be from the truth."""
+"""A bound on the l1 loss of a personalised estimate."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Array = npt.NDArray[Any]
 
 @dataclass(frozen=True)
 class PersonalizedBound:
-    """Upper bound of the l1 loss of a personalised estimate, by its two parts.
+    """Upper bound of the l1 loss of a personalised estimate, in two parts.
 
     Parameters
     ----------
     first : float
         l1 loss of the estimate of the intermediate distribution.
     second : float
-        What errors in the background knowledge add at most.
+        The most that errors in the background knowledge add.
     worst_second : float
-        Largest value that `second` can have whatever the true background, which takes the estimates
-        alone to compute: twice the share of the tags, if these are no negative estimates.
+        Maximum of `second` over all true backgrounds, computed from the estimates alone; twice the
+        share of the tags if no estimate is negative.
 
     Examples
     --------
@@ -58,12 +58,12 @@ def personalized_bound(
     Parameters
     ----------
     r_hat : array, shape (k + kappa,)
-        Estimated distribution of the intermediate data: k categories, then kappa tags. It may have
-        negative entries.
+        Estimated distribution of the intermediate data: k categories, then kappa tags. Entries may
+        be negative.
     r : array, shape (k + kappa,)
         The true one.
     pi_hat : array, shape (kappa, k)
-        Assumed distributions of the category given each tag; also with negative entries.
+        Assumed distributions of the category given each tag. Entries may be negative.
     pi : array, shape (kappa, k)
         The true ones.
 
@@ -74,13 +74,13 @@ def personalized_bound(
     Raises
     ------
     InvalidArgument
-        If shapes do not match, an entry is not finite, or `r` or a row of `pi` is no distribution.
+        If shapes differ, an entry is not finite, or `r` or a row of `pi` is not a distribution.
 
     Notes
     -----
-    MK19 prints the second part without the absolute value, which may be wrong where an estimate is
-    negative, as those by inversion can be. At worst it is ``sum_t |r_hat(t)| (1 + |pi_hat_t|_1)``
-    and so ``2 sum_t |r_hat(t)|`` when each pi_hat_t is a distribution.
+    MK19 prints the second part without the absolute value, which may fail where an estimate is
+    negative. Its maximum is ``sum_t |r_hat(t)| (1 + |pi_hat_t|_1)``, which is ``2 sum_t
+    |r_hat(t)|`` when each pi_hat_t is a distribution.
 
     Examples
     --------

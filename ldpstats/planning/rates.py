@@ -1,4 +1,4 @@
-"""How often a category is reported, and what that makes of the two losses."""
+"""Probabilities that a category is reported, and the two losses that follow."""
 
 from __future__ import annotations
 
@@ -24,11 +24,10 @@ Loss = Any  # np.float64, or an array of float64 where epsilon or n is one
 
 @dataclass(frozen=True)
 class Rates:
-    """Chances that a category is reported: by its own respondents, and by others.
+    """P(a category is reported), by its own respondents and by others, shape (..., k) or (..., 1).
 
-    ``miss`` is 1 - own and ``slope`` is own - other; they are kept because a subtraction would
-    lose them to rounding at large epsilon. The last axis is that of the categories, of length one
-    where all are alike.
+    ``miss`` is 1 - own and ``slope`` is own - other, kept because subtraction would lose them to
+    rounding at large epsilon.
     """
 
     own: Array
@@ -43,7 +42,7 @@ class Rates:
         return np.asarray(np.sqrt(m * not_m / n[..., None]) / self.slope)
 
     def l2(self, p: Array, n: Array, copies: Array | int = 1) -> Loss:
-        """Squared l2 loss; `copies` says how many categories there are of each kind."""
+        """Squared l2 loss, with `copies` categories of each kind."""
         return np.sum(copies * self.deviations(p, n) ** 2, axis=-1)
 
     def l1(self, p: Array, n: Array, copies: Array | int = 1) -> Loss:
@@ -82,10 +81,7 @@ def krappor_rates(epsilon: Array, theta: float | None) -> Rates:
 
 
 def urr_rates(odds: Array, copies: Array | int = 1) -> Rates:
-    """MK19 Definition 3, given 1 / (e^epsilon - 1) of each sensitive category, and 0 of others.
-
-    Epsilon may differ between categories; `copies` says how many there are of each kind.
-    """
+    """MK19 Definition 3, from 1 / (e^epsilon - 1) of each sensitive category and 0 of others."""
     sensitive = np.sum(copies * odds, axis=-1, keepdims=True)
     total = 1.0 + sensitive
     return Rates(
@@ -97,7 +93,7 @@ def urr_rates(odds: Array, copies: Array | int = 1) -> Rates:
 
 
 def urap_rates(mask: Array, epsilon: Array, theta: float | None) -> Rates:
-    """MK19 Definition 4 for sensitive (True) and other categories; if none is, without noise."""
+    """MK19 Definition 4 for sensitive (True) and other categories; no noise if all are other."""
     if not mask.any():
         return urr_rates(np.zeros((*epsilon.shape, 1)))
     bit = krappor_rates(epsilon, theta)
@@ -114,7 +110,7 @@ def rectangular(name: str, value: object) -> Array:
 
 
 def each(name: str, value: object, check: Callable[[str, object], float]) -> Array:
-    """Every number of `value`, checked, as float64 of the same shape."""
+    """The numbers of `value`, each checked, as float64 of the same shape."""
     array = rectangular(name, value)
     checked = [check(name, number) for number in array.ravel().tolist()]
     return np.asarray(checked, dtype=np.float64).reshape(array.shape)

@@ -36,8 +36,8 @@ _LARGE = 256  # cohorts from which the closed form is as good as a draw
 _MOST_COHORTS = 4096
 _FEW = 16  # respondents of the smallest cohorts
 _ENOUGH = 256  # cells per candidate beyond which cohorts gain less than half a per cent
-_CLOSE = 1.01  # ratio of losses that is within the differences between draws of the hashes
-_RARE = 1e-3  # expected number of candidates that share all cells, which is as good as none
+_CLOSE = 1.01  # losses differ by as much between draws of the hashes
+_RARE = 1e-3  # expected number of candidates that share all cells, negligible
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,12 +47,12 @@ class Recommendation:
     Parameters
     ----------
     best : ORR or ORAPPOR
-        The design with the shortest reports among those within 1 per cent of the least expected
-        loss, ready to use.
+        Of the designs within 1 per cent of the least expected loss, the one with the shortest
+        reports.
     table : DataFrame
-        One row per design, by rising loss; see `recommend_design`.
+        One row per design, by increasing loss; see `recommend_design`.
     row : int
-        Where the best design stands in the table.
+        Row of the best design in the table.
     S : int
         Number of candidates.
     n : int
@@ -60,7 +60,7 @@ class Recommendation:
     epsilon : float
         Privacy of a report, in nats.
     loss : {"l1", "l2"}
-        What is compared.
+        The loss that was compared.
 
     Examples
     --------
@@ -108,24 +108,22 @@ def recommend_design(
     Parameters
     ----------
     S : int
-        Number of candidates that will be looked for, or of labels of a closed alphabet.
+        Number of candidates, or of labels of a closed alphabet.
     n : int
         Respondents.
     epsilon : float
         Privacy of a report, in nats.
     p : array-like, shape (S,), optional
-        Distribution to expect. Default: that of KBR16's experiments, geometric on 0, 1, ... with
-        mean S/5, truncated.
+        Expected distribution. Default: geometric with mean S/5, truncated, as in KBR16.
     closed : bool
-        Whether all answers are known in advance, so that permutations take the place of hashes. The
-        alphabet of `best` is then 0 .. S-1; put yours with ``dataclasses.replace(best,
-        alphabet=labels)``.
+        Whether all answers are known in advance; permutations then replace hashes. The alphabet of
+        `best` is 0 .. S-1; set yours by ``dataclasses.replace(best, alphabet=labels)``.
     mechanisms : sequence of {"orr", "orappor"}
     n_outputs : int or sequence of int, optional
         Labels of O-RR, and bits of O-RAPPOR. Default: powers of two to 4096, 3, and S if closed.
     n_cohorts : int or sequence of int, optional
-        Default: powers of four to 4096, as long as cohorts have 16 respondents, and there are no
-        more than 256 cells per candidate, beyond which cohorts gain less than half a per cent.
+        Default: powers of four to 4096, with at least 16 respondents a cohort and at most 256 cells
+        a candidate.
     n_hashes : int or sequence of int, optional
         Hashes of O-RAPPOR. Default: 1, which is best (KBR16 section 5.3).
     loss : {"l1", "l2"}
@@ -135,28 +133,28 @@ def recommend_design(
     -------
     Recommendation
         Its `table` has the columns `mechanism`, `n_outputs`, `n_cohorts`, `n_hashes`; `loss`, nan
-        where the design is not identified; `identified`; `distinguishable`, over an open alphabet
-        the probability that a candidate is unlike all others, over a closed one the share of labels
-        that are; `bits`, to send the cohort and the report; and `exact`.
+        where the design is not identified; `identified`; `distinguishable`, the probability that a
+        candidate differs from all others (open alphabet) or the share of labels that do (closed);
+        `bits` to send the cohort and the report; and `exact`, whether hashes were drawn.
 
     Raises
     ------
     NotIdentified
-        Where no design of the grid tells the candidates apart.
+        If no design of the grid tells the candidates apart.
     InvalidArgument
-        For arguments out of their range, or several hashes for more than 512 candidates.
+        If an argument is out of range, or more than 512 candidates have several hashes.
 
     Notes
     -----
-    Up to 512 candidates, losses and ranks are exact (`expected_loss`) for one draw of the hashes: a
-    list named "0" .. "S-1" stands for any other. For more, and for 256 cohorts or more, losses are
-    those of `random_design_loss`. These are given only where a design is identified beyond doubt:
-    with at least 4 cohorts, twice the equations that are needed, and candidates that share all
-    their cells expected in less than one list in a thousand (or with permutations that do not
-    collide). More than 512 candidates count as not identified elsewhere.
+    Up to 512 candidates, losses and ranks are exact (`expected_loss`) for one draw of the hashes,
+    with candidates "0" .. "S-1". For more candidates, and from 256 cohorts, losses are those of
+    `random_design_loss`, given only where a design is almost surely identified: with permutations
+    that do not collide, or with at least 4 cohorts, twice the equations needed, and fewer than one
+    list in a thousand expected to hold candidates that share all cells. Otherwise more than 512
+    candidates count as not identified.
 
-    Projecting the estimate onto the simplex lowers the loss where noise dominates, for every
-    design; the ranking is that of the linear estimate.
+    Losses are those of the linear estimate; projection onto the simplex lowers them where noise
+    dominates.
 
     Examples
     --------
@@ -183,7 +181,7 @@ def recommend_design(
         _designs(S, n, epsilon, closed, _names(mechanisms), n_outputs, n_cohorts, n_hashes)
     )
     rows = [_row(design, law, n, loss) for design in designs]
-    # equal but for rounding: the one with the shorter report first
+    # ties, up to rounding: the shorter report first
     order = sorted(
         range(len(rows)),
         key=lambda i: (not rows[i]["identified"], float(f"{rows[i]['loss']:.9g}"), rows[i]["bits"]),
@@ -209,7 +207,7 @@ def _names(mechanisms: object) -> list[str]:
     given = [mechanisms] if isinstance(mechanisms, str) else mechanisms
     names = listed("mechanisms", given, remedy)
     if not names:
-        raise InvalidArgument("mechanisms", mechanisms, "must name one at least")
+        raise InvalidArgument("mechanisms", mechanisms, "must name at least one")
     return list(dict.fromkeys(one_of("mechanisms", name, _MECHANISMS) for name in names))
 
 
@@ -223,7 +221,7 @@ def _designs(
     n_cohorts: object,
     n_hashes: object,
 ) -> Iterator[Hashing]:
-    """The grid, cells and hashes and cohorts in this order."""
+    """All designs of the grid."""
     cells = _grid("n_outputs", n_outputs, sorted({3, *(1 << np.arange(1, 13)), *([S] * closed)}), 2)
     hashes = _grid("n_hashes", n_hashes, [1])
     if S > _EXACT and max(hashes) > 1:
@@ -248,7 +246,7 @@ def _grid(name: str, values: Any, default: list[int], least: int = 1) -> list[in
     remedy = "must be a positive integer or a list of them"
     given = [values] if isinstance(values, Integral) else listed(name, values, remedy)
     if not given:
-        raise InvalidArgument(name, values, "must hold one number at least")
+        raise InvalidArgument(name, values, "must hold at least one number")
     return list(dict.fromkeys(positive_integer(name, value, least) for value in given))
 
 
@@ -269,7 +267,7 @@ def _row(design: Hashing, p: Array, n: int, loss: str) -> dict[str, Any]:
     identified = bool(np.isfinite(value))
     if design.is_open:
         apart = distinguishable_probability(S, k, C, h)
-    else:  # the permutations are known; ranks of many labels are not looked into
+    else:  # the permutations are known; ranks of many labels are not computed
         apart = 1.0 if identified else _share_apart(design) if exact else np.nan
     return {
         "mechanism": "orappor" if design.n_bits else "orr",
@@ -297,7 +295,7 @@ def _exact_loss(design: Hashing, p: Array, n: int, loss: str) -> float:
 
 
 def _beyond_doubt(design: Hashing, S: int) -> bool:
-    """Whether nearly all draws of the hashes identify S candidates, with one hash."""
+    """Whether nearly all draws of one hash identify S candidates."""
     k, C = design.n_cells, design.n_cohorts
     if not design.is_open and k >= S:
         return True

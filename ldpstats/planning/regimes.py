@@ -1,4 +1,4 @@
-"""How the worst-case losses of uRR and uRAP grow at either end of epsilon, and what none beats."""
+"""Worst-case losses of uRR and uRAP at small and large epsilon, and a lower bound (MK19)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def uldp_high_privacy_loss(
     """MK19's form of the worst-case loss for epsilon near 0 (eqs. 15 and 18, and Table 4).
 
     With S sensitive categories the squared l2 loss is S (S - 1) / (n epsilon^2) for uRR and
-    4 S / (n epsilon^2) for uRAP, which is of the order of `uldp_lower_bound`. The l1 loss is the
-    root of 2 S / pi times that. The other categories add to terms of lower order only.
+    4 S / (n epsilon^2) for uRAP, the order of `uldp_lower_bound`. The l1 loss is the root of
+    2 S / pi times that. The other categories add only terms of lower order.
 
     Parameters
     ----------
@@ -45,12 +45,12 @@ def uldp_high_privacy_loss(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Notes
     -----
-    For RAPPOR, which is uRAP with S = k, MK19 Table 4 prints 4 k / (n epsilon^2) (1 - 1/k); there
-    is no such factor.
+    For RAPPOR, which is uRAP with S = k, MK19 Table 4 prints 4 k / (n epsilon^2) (1 - 1/k); the
+    factor 1 - 1/k is wrong.
 
     Examples
     --------
@@ -72,10 +72,9 @@ def uldp_low_privacy_loss(
 ) -> Loss:
     """MK19's form of the worst-case loss at epsilon = ln k (sections D.1.3, D.2.3, E.1.3, E.2.3).
 
-    For uRR the l1 loss is 1 + S / (k - 1) times the non-private one, and the squared l2 loss the
-    square of that, which is exact. For uRAP they are about 1 + S / k^(3/4) times the non-private l1
-    loss and (1 + (S + 1) / sqrt(k)) / n, if S is far below k. All are near the non-private level
-    when S is small, that of uRAP only when S is small against k^(3/4) or sqrt(k).
+    For uRR the l1 loss is exactly 1 + S / (k - 1) times the non-private one, and the squared l2
+    loss the square of that factor. For uRAP, if S is far below k, they are about 1 + S / k^(3/4)
+    times the non-private l1 loss, and (1 + (S + 1) / sqrt(k)) / n.
 
     Parameters
     ----------
@@ -97,13 +96,13 @@ def uldp_low_privacy_loss(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Notes
     -----
-    With S = k, against the non-private worst case, k-RR has about twice the l1 loss and four times
-    the squared l2 loss, and RAPPOR k^(1/4) and sqrt(k) times. MK19 sections 4.3, D.2.3 and E.1.3
-    state sqrt(k) for the l1 loss of RAPPOR, and four times for the l1 loss of RR.
+    With S = k, the l1 and squared l2 losses are about 2 and 4 times the non-private ones for k-RR,
+    and k^(1/4) and sqrt(k) times for RAPPOR. MK19 sections 4.3, D.2.3 and E.1.3 state factors of
+    sqrt(k) for the l1 loss of RAPPOR and 4 for that of RR.
 
     Examples
     --------
@@ -129,9 +128,8 @@ def uldp_lower_bound(
     """Order of the smallest worst-case loss of any mechanism, for epsilon up to 1 (MK19 3.2).
 
     S / sqrt(n epsilon^2) for the l1 and S / (n epsilon^2) for the squared l2 loss, with S sensitive
-    categories: up to a constant factor, which is not known, no mechanism that protects them by
-    epsilon has a smaller worst-case loss under any estimator. A number to set against the growth
-    of a loss, not against its size.
+    categories: up to an unknown constant factor, no mechanism that protects them has a smaller
+    worst-case loss under any estimator. Compare rates of growth with it, not sizes.
 
     Parameters
     ----------
@@ -152,7 +150,7 @@ def uldp_lower_bound(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -161,7 +159,7 @@ def uldp_lower_bound(
     """
     S, (eps, respondents) = positive_integer("n_sensitive", n_sensitive, 2), setting(epsilon, n)
     if np.any(eps > 1.0):
-        remedy = "must be at most 1: the order holds up to there"
+        remedy = "must be at most 1, up to which the bound holds"
         raise InvalidArgument("epsilon", float(eps.max()), remedy)
     root = np.sqrt(respondents) * eps
     return S / root if one_of("loss", loss, LOSSES) == "l1" else S / root**2

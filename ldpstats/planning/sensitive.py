@@ -1,8 +1,6 @@
-"""Expected losses of uRR and uRAP, which protect the sensitive categories only (MK19 section 4.3).
+"""Expected losses of uRR and uRAP, which protect only the sensitive categories (MK19 section 4.3).
 
-Category x is reported with chance m(x) = q p(x) + r (1 - p(x)), as under k-RR and k-RAPPOR, where
-q and r depend on whether x is sensitive. So the losses are the sums of the package's docstring. A
-distribution comes with the positions of its sensitive categories, in the order of p, or a mask.
+They are the sums of the package's docstring, with q and r that depend on whether x is sensitive.
 """
 
 from __future__ import annotations
@@ -43,7 +41,7 @@ def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> 
         Positions of the sensitive categories in p, in any order, or a mask. With none there is no
         privacy and no noise; with all, uRR is k-RR.
     epsilon : float or array, or dict from int to float
-        Privacy of a report, in nats; of each sensitive position its own if a dict.
+        Privacy of a report, in nats; a dict gives each sensitive position its own.
     n : int or array of int
         Respondents.
 
@@ -55,11 +53,11 @@ def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> 
     Raises
     ------
     InvalidArgument
-        If `p` is no distribution over at least two categories, `sensitive` names a position twice
-        or is a mask of another length, `epsilon` or `n` is not positive, or a dict does not give an
-        epsilon for exactly the sensitive positions.
+        If `p` is not a distribution over at least two categories, `sensitive` repeats a position or
+        is a mask of another length, `epsilon` or `n` is not positive, or the keys of a dict are not
+        the sensitive positions.
     UnknownCategory
-        If `sensitive` names a position that p does not have.
+        If `sensitive` names a position outside p.
 
     Examples
     --------
@@ -77,7 +75,7 @@ def urr_l2(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> 
 def urr_l1(p: npt.ArrayLike, sensitive: Any, epsilon: Any, n: npt.ArrayLike) -> Loss:
     """Asymptotic expected l1 loss under uRR (MK19 Proposition 4).
 
-    Parameters, returned value and errors are those of `urr_l2`.
+    See `urr_l2` for the parameters.
 
     Examples
     --------
@@ -101,7 +99,7 @@ def urap_l2(
     Parameters
     ----------
     p, sensitive, n
-        As in `urr_l2`. With no sensitive category uRAP adds no noise; with all, it is k-RAPPOR.
+        As in `urr_l2`. With no sensitive category there is no noise; with all, uRAP is k-RAPPOR.
     epsilon : float or array
         Privacy of a report, in nats.
     theta : float, optional
@@ -140,7 +138,7 @@ def urap_l1(
 ) -> Loss:
     """Asymptotic expected l1 loss under uRAP (MK19 Proposition 7 for any theta).
 
-    Parameters, returned value and errors are those of `urap_l2`.
+    See `urap_l2` for the parameters.
 
     Examples
     --------
@@ -153,10 +151,11 @@ def urap_l1(
 
 
 def _mask(sensitive: Any, k: int) -> Array:
+    """Which of k categories are sensitive, (k,)."""
     given = rectangular("sensitive", sensitive)
     if given.dtype == bool:
         if given.shape != (k,):
-            remedy = f"must say True or False of each of the {k} categories of p"
+            remedy = f"must have one entry, True or False, for each of the {k} categories of p"
             raise InvalidArgument("sensitive", f"mask of shape {given.shape}", remedy)
         return given
     mask = np.zeros(k, dtype=bool)
@@ -171,7 +170,7 @@ def _odds(mask: Array, epsilon: Any, n: npt.ArrayLike) -> tuple[Array, Array]:
         return mask / np.expm1(eps)[..., None], respondents
     positions = np.flatnonzero(mask).tolist()
     if set(epsilon) != set(positions):
-        raise InvalidArgument("epsilon", epsilon, f"must give one to each of positions {positions}")
+        raise InvalidArgument("epsilon", epsilon, f"must have exactly the keys {positions}")
     odds = np.zeros(mask.size)
     odds[positions] = [
         1.0 / np.expm1(positive_epsilon(f"epsilon[{x}]", epsilon[x])) for x in positions

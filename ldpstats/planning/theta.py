@@ -1,4 +1,4 @@
-"""The best chance of a respondent's own bit under uRAP."""
+"""The theta at which uRAP has the smallest expected loss."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _LARGEST = 36.0  # logit of the largest theta below 1 in double precision
 
 @dataclass(frozen=True)
 class BestTheta:
-    """The theta that is best, and what it gains.
+    """The best theta of uRAP, and its loss beside that of the default.
 
     Parameters
     ----------
     theta : float
-        To be passed to `URAP`; also ``float(...)`` of this object.
+        Argument of `URAP`; also ``float(...)`` of this object.
     loss : float
-        Expected loss at `theta` of one respondent: n times the squared l2 loss of n respondents, or
+        Expected loss of one respondent at `theta`: n times the squared l2 loss of n respondents, or
         sqrt(n) times their l1 loss.
     default_theta, default_loss : float
-        The same at theta = e^(epsilon/2) / (1 + e^(epsilon/2)), which is MK19's.
+        The same at MK19's theta, e^(epsilon/2) / (1 + e^(epsilon/2)).
 
     Examples
     --------
@@ -49,9 +49,9 @@ class BestTheta:
     def gain(self) -> float:
         """Loss at the default theta over that at the best one, at least 1.
 
-        For the l2 loss it is the number of respondents that the default needs for one.
+        For the l2 loss, the default needs this many times as many respondents.
         """
-        return max(self.default_loss / self.loss, 1.0)  # but for rounding it is
+        return max(self.default_loss / self.loss, 1.0)  # below 1 only by rounding
 
     def __float__(self) -> float:
         return self.theta
@@ -72,22 +72,20 @@ def best_theta(
 ) -> BestTheta:
     """Find the theta at which uRAP has the smallest expected loss, at the same epsilon.
 
-    MK19 (section 4.2) leaves it open. For the l2 loss it is near 1/2, as for optimised unary
-    encoding, as long as e^epsilon is far below the number of sensitive categories, and beyond that
-    rises to 1, so that answers that are not sensitive are reported as they are. It does not depend
-    on the number of respondents.
+    MK19 (section 4.2) leaves theta open. For the l2 loss the best theta is near 1/2, as in
+    optimised unary encoding, while e^epsilon is far below the number of sensitive categories; it
+    then rises to 1, where other answers are reported as they are. It does not depend on n.
 
     Parameters
     ----------
     k : int
         Number of categories.
     n_sensitive : int
-        How many of them are sensitive, from 1 to k.
+        Number of sensitive categories, from 1 to k.
     epsilon : float
         Privacy of a report, in nats.
     p : array, shape (k,), optional
-        Distribution to expect, sensitive categories first. Default: whichever is worst for theta,
-        so that the largest loss over all distributions is made as small as can be.
+        Expected distribution, sensitive categories first. Default: the worst case (minimax theta).
     loss : {"l2", "l1"}
         Expected squared l2 loss, or (asymptotic) expected l1 loss, of the inversion estimator.
 
@@ -98,7 +96,7 @@ def best_theta(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Notes
     -----
@@ -107,14 +105,14 @@ def best_theta(
 
         A = e (1 + p_x (e - 1)) / (e - 1)^2,    B = (e - p_x (e - 1)) / (e - 1)^2
 
-    for sensitive x, and ``A = e p_x / (e - 1)``, B = 0 for others. As A + B >= p_x^2, all are sums
-    of exponentials of logit(theta) with coefficients that are not negative. So their roots, the
-    losses, and the largest of these over p are convex in logit(theta), and the search finds the
-    only minimum. For the l2 loss at a given p this is at
+    for sensitive x, and ``A = e p_x / (e - 1)``, B = 0 for others. As A + B >= p_x^2, these are
+    sums of exponentials of logit(theta) with nonnegative coefficients. Hence the losses, and their
+    maxima over p, are convex in logit(theta), and the search finds the only minimum. For the l2
+    loss at a given p it is at
 
         theta = 1 / (1 + sqrt(c)),    c = (S - (1 - 1/e) p(X_S)) / (S + e - 1),
 
-    which depends on p by the total p(X_S) of the S sensitive categories only.
+    which depends on p only by the total p(X_S) of the S sensitive categories.
 
     Examples
     --------
@@ -147,7 +145,7 @@ def best_theta(
 
 
 def _loss(copies: Array, epsilon: float, p: Array | None, loss: str, theta: float | None) -> float:
-    """Loss of one respondent at p, or the largest over p."""
+    """Loss of one respondent at p, or its maximum over p."""
     eps, one = np.array(epsilon), np.array(1.0)
     if p is None:
         return float(worst_loss(urap_kinds(copies, eps, theta), copies, one, loss))

@@ -1,12 +1,11 @@
-"""The distributions at which uRR and uRAP lose most, and how much (MK19 section 4.3, Appendix E).
+"""Worst-case distributions and losses of uRR and uRAP (MK19 section 4.3, Appendix E).
 
-For any numbers S and N of sensitive and other categories: each loss is concave in p and treats all
-categories of a kind alike, so the worst p is constant on the sensitive and on the other categories,
-and what remains are their shares w and 1 - w. With chances m of being reported, and q and r as in
-the package's docstring, the derivative of ``sqrt(m (1 - m)) / (q - r)`` in p falls with m and
-depends on nothing else. So the l1 loss is largest where all m are equal or, if sensitive categories
-are reported more often than others even at w = 0, there. The l2 loss is quadratic in w. Hence
-closed forms at every epsilon, where MK19's propositions cover part of the range.
+Let S categories be sensitive and N not. Each loss is concave in p and symmetric within the two
+kinds, so the worst p is constant on each, with total shares w and 1 - w. In the notation of the
+package's docstring, the derivative of ``sqrt(m (1 - m)) / (q - r)`` in p decreases in m and depends
+on nothing else. So the l1 loss is largest where all m are equal or, if sensitive categories are
+reported more often even at w = 0, at w = 0. The l2 loss is quadratic in w. This gives closed forms
+at every epsilon; MK19's propositions cover part of the range.
 """
 
 from __future__ import annotations
@@ -47,16 +46,16 @@ LOSSES = ("l1", "l2")
 def urr_worst_distribution(k: int, n_sensitive: int, epsilon: npt.ArrayLike) -> Array:
     """The p at which `urr_l1` and `urr_l2` are largest (MK19 Propositions 5, 6, 16 and 17).
 
-    It is uniform on the categories that are not sensitive up to epsilon = ln(N + 1), with N of
-    them, and beyond makes all reports equally likely. MK19 Proposition 5 asks for at least as many
-    other as sensitive categories, which is not needed.
+    With N categories that are not sensitive, it is uniform on these up to epsilon = ln(N + 1), and
+    makes all reports equally likely beyond. The condition of MK19 Proposition 5, N >= S, is not
+    needed.
 
     Parameters
     ----------
     k : int
         Number of categories, at least 2.
     n_sensitive : int
-        How many of them are sensitive, from 0 to k.
+        Number of sensitive categories, from 0 to k.
     epsilon : float or array
         Privacy of a report, in nats.
 
@@ -68,7 +67,7 @@ def urr_worst_distribution(k: int, n_sensitive: int, epsilon: npt.ArrayLike) -> 
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -98,7 +97,7 @@ def urr_worst_l2(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayL
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -112,10 +111,8 @@ def urr_worst_l1(k: int, n_sensitive: int, epsilon: npt.ArrayLike, n: npt.ArrayL
     """Largest `urr_l1` over the distributions of `k` categories (MK19 eqs. 12 and 14).
 
     From epsilon = ln(N + 1) on, with N categories that are not sensitive, it is
-    ``1 + n_sensitive / (e^epsilon - 1)`` times `nonprivate_worst_l1`. So privacy costs next to
-    nothing at epsilon = ln k when few categories are sensitive.
-
-    Parameters, returned value and errors are those of `urr_worst_l2`.
+    ``1 + n_sensitive / (e^epsilon - 1)`` times `nonprivate_worst_l1`: at epsilon = ln k, privacy
+    costs little when few categories are sensitive. See `urr_worst_l2` for the parameters.
 
     Examples
     --------
@@ -136,17 +133,17 @@ def urap_worst_distribution(
 ) -> Array:
     """The p at which `urap_l1` or `urap_l2` is largest (MK19 Propositions 8 and 19).
 
-    It is uniform on the N categories that are not sensitive, at the default theta, up to
-    epsilon = 2 ln(N/2 + 1) for the l2 and up to 2 arsinh(N/2), which is more, for the l1 loss.
-    Beyond, a case that MK19 leaves out, it gives the sensitive categories a share. Proposition
-    8 asks for at least as many other as sensitive categories, which is not needed.
+    At the default theta it is uniform on the N categories that are not sensitive, up to epsilon =
+    2 ln(N/2 + 1) for the l2 loss and 2 arsinh(N/2) for the l1 loss; beyond, which MK19 does not
+    treat, sensitive categories have a share too. The condition of Proposition 8, N >= S, is not
+    needed.
 
     Parameters
     ----------
     k, n_sensitive, epsilon
         As in `urr_worst_distribution`.
     loss : {"l1", "l2"}
-        The loss that is to be largest.
+        The loss to maximise.
     theta : float, optional
         As in `urap_l2`.
 
@@ -158,7 +155,7 @@ def urap_worst_distribution(
     Raises
     ------
     InvalidArgument
-        If an argument is out of its range.
+        If an argument is out of range.
 
     Examples
     --------
@@ -180,8 +177,7 @@ def urap_worst_l2(
 ) -> Loss:
     """Largest `urap_l2` over the distributions of `k` categories (MK19 Proposition 19).
 
-    Other parameters, returned value and errors are those of `urr_worst_l2`; `theta` is that of
-    `urap_l2`.
+    See `urr_worst_l2` for the parameters, and `urap_l2` for `theta`.
 
     Examples
     --------
@@ -200,8 +196,7 @@ def urap_worst_l1(
 ) -> Loss:
     """Largest `urap_l1` over the distributions of `k` categories (MK19 eq. 17).
 
-    Other parameters, returned value and errors are those of `urr_worst_l2`; `theta` is that of
-    `urap_l2`.
+    See `urr_worst_l2` for the parameters, and `urap_l2` for `theta`.
 
     Examples
     --------
@@ -224,7 +219,7 @@ def _urap_worst(k: Any, n_sensitive: Any, epsilon: Any, n: Any, theta: Any, loss
 
 
 def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:
-    """How many categories are sensitive, and how many are not."""
+    """Numbers of sensitive and of other categories, (2,)."""
     k, S = categories(k), positive_integer("n_sensitive", n_sensitive, least)
     if S > k:
         raise InvalidArgument("n_sensitive", n_sensitive, f"must be at most k, which is {k}")
@@ -232,10 +227,10 @@ def kinds(k: int, n_sensitive: int, least: int = 0) -> Array:
 
 
 def _listed_kinds(k: int, n_sensitive: int) -> npt.NDArray[np.int64]:
-    """See `kinds`; refuses more categories than can be listed."""
+    """`kinds`, for few enough categories to list their probabilities."""
     copies = kinds(k, n_sensitive)
     if copies.sum() > _MOST_LISTED:
-        raise InvalidArgument("k", k, f"must be at most {_MOST_LISTED}: all are listed")
+        raise InvalidArgument("k", k, f"must be at most {_MOST_LISTED}, because all are listed")
     return copies
 
 

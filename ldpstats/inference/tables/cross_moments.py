@@ -1,13 +1,11 @@
-"""Moments of the features of pairs of reports, and coordinates in which these are white.
+"""Moments of the features of pairs of reports, and coordinates that whiten them.
 
-A feature is a function of one report: a(x') of that of X, b(y') of that of Y. A stratum is what the
-reports of both variables share, a cohort or a group with its own mechanisms; where nothing is
-shared, all respondents are one stratum.
+A feature is a function of one report, a(x') or b(y'). A stratum is what the reports of both
+variables share, a cohort or a group with its own mechanisms; otherwise all respondents are one.
 
-Generalised inverses rest on a rank: features are divided by their standard deviations; one whose
-variance is below 1e-10 of its mean square is a constant; eigenvalues of the correlation matrix
-below max(1e-9, k 1e-14 g) of the largest count as 0, with g the largest ratio of mean square to
-variance, which is by how much rounding grew. (Likelihood ratios minus one have g near 1.)
+Rank of generalised inverses: a feature whose variance is below 1e-10 of its mean square is
+constant; eigenvalues of the correlation matrix below max(1e-9, k 1e-14 g) of the largest count as
+0, with g the largest ratio of mean square to variance, by which rounding errors grow.
 """
 
 from __future__ import annotations
@@ -28,10 +26,10 @@ __all__ = ["CrossMoments", "Whitening", "count_table", "unvarying", "weighted"]
 
 Array = npt.NDArray[Any]
 
-_CONSTANT = 1e-10  # variance over mean square below which a feature is a constant
+_CONSTANT = 1e-10  # variance over mean square below which a feature is constant
 _RANK = 1e-9  # eigenvalue of a correlation matrix, relative to the largest, that counts as 0
 _ROUNDING = 1e-14  # relative rounding error of a mean of products
-_LARGEST = 5000  # order of the largest matrix to decompose, where there are several strata
+_LARGEST = 5000  # order of the largest matrix to decompose with several strata
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +41,7 @@ class CrossMoments:
     n : int
         Number of respondents.
     cross : ndarray, shape (k1, k2)
-        Mean of a b' over respondents.
+        Mean of a b'.
     mean_x, mean_y : ndarray, shapes (k1,) and (k2,)
         Means of a and of b.
     gram_x, gram_y : ndarray, shapes (k1, k1) and (k2, k2)
@@ -52,7 +50,7 @@ class CrossMoments:
     Raises
     ------
     InvalidArgument
-        Where shapes disagree, an entry is not finite, or n < 1.
+        If shapes disagree, an entry is not finite, or n < 1.
 
     Examples
     --------
@@ -143,17 +141,17 @@ class CrossMoments:
 
 @dataclass(frozen=True, eq=False)
 class Whitening:
-    """Coordinates in which the features are uncorrelated with variance one under independence.
+    """Coordinates in which features are uncorrelated with unit variance under independence.
 
     Parameters
     ----------
     n : int
         Number of respondents in all strata.
     x, y : ndarray, shapes (r1, k1) and (r2, k2)
-        Coordinates of the features of either variable.
+        Maps from the features of either variable to its coordinates.
     joint : ndarray of shape (df, r1 r2), or None
-        What whitens the products of coordinates, vectorised row-major; None in one stratum, where
-        they are white already.
+        Whitens the products of coordinates, vectorised row-major; None in one stratum, where they
+        are white already.
     """
 
     n: int
@@ -163,10 +161,10 @@ class Whitening:
 
     @classmethod
     def of(cls, parts: Sequence[CrossMoments]) -> Whitening:
-        """The coordinates for strata `parts`; errors are those of `association.score`."""
+        """The coordinates for strata `parts`; errors are those of `independence.score`."""
         if not parts or any(part.cross.shape != parts[0].cross.shape for part in parts):
             shapes = [part.cross.shape for part in parts]
-            raise InvalidArgument("parts", shapes, "must be strata that have the same features")
+            raise InvalidArgument("parts", shapes, "must be strata with the same features")
         n, weights = _weights(parts)
         x = _whiten(
             weighted([part.covariance_x() for part in parts], weights),
@@ -202,7 +200,7 @@ class Whitening:
         return len(self.x) * len(self.y) if self.joint is None else len(self.joint)
 
     def statistic(self, cross: Array) -> Array:
-        """T of mean cross-products, shape (..., r1, r2), of centred coordinates."""
+        """T from mean cross-products of centred coordinates, shape (..., r1, r2)."""
         flat = cross.reshape(*cross.shape[:-2], -1)
         if self.joint is not None:
             flat = flat @ self.joint.T
@@ -210,19 +208,13 @@ class Whitening:
 
 
 def count_table(table: npt.ArrayLike) -> Array:
-    """A two-way table of counts as float64, after checking that there are some.
-
-    Examples
-    --------
-    >>> count_table([[3, 1]])
-    array([[3., 1.]])
-    """
+    """A two-way table of counts as float64, after a check that it is not empty."""
     counts = finite_array("table", table, 2)
     return count_array("table", counts.ravel()).reshape(counts.shape)
 
 
 def _weights(parts: Sequence[CrossMoments]) -> tuple[int, Array]:
-    """N, and w_c: a single respondent says nothing within a stratum, and weighs nothing."""
+    """N, and the weights w_c of `independence.score`; strata of one respondent have weight 0."""
     sizes = np.array([part.n for part in parts], dtype=np.float64)
     n = int(sizes.sum())
     if len(parts) == 1:
@@ -233,22 +225,12 @@ def _weights(parts: Sequence[CrossMoments]) -> tuple[int, Array]:
 
 
 def weighted(arrays: Sequence[Array], weights: Array) -> Array:
-    """Weighted sum of arrays of one shape.
-
-    Examples
-    --------
-    >>> weighted([np.array([1.0, 2.0]), np.array([3.0, 4.0])], np.array([0.5, 0.5]))
-    array([2., 3.])
-    """
+    """Weighted sum of arrays of one shape."""
     return np.asarray(sum(w * array for w, array in zip(weights, arrays, strict=True)))
 
 
 def _whiten(S: Array, squares: Array) -> Array:
-    """W of shape (rank, k) with W S W' = I and W'W a generalised inverse of S.
-
-    `squares` has the mean squares that the diagonal of S was computed from. The rule for the rank
-    is in the module's docstring.
-    """
+    """W of shape (rank, k) with W S W' = I and W'W = S^-; rank as in the module's docstring."""
     variances = np.diagonal(S)
     varies = variances > _CONSTANT * squares
     W = np.zeros((int(varies.sum()), len(S)))
@@ -263,14 +245,8 @@ def _whiten(S: Array, squares: Array) -> Array:
 
 
 def unvarying(which: str) -> NotIdentified:
-    """The error of a test in which the reports of one variable, or of both, are constant.
-
-    Examples
-    --------
-    >>> print(str(unvarying("first"))[:52])
-    the reports of the first variable do not vary, so th
-    """
+    """The error of a test in which the reports of one variable, or of both, are constant."""
     return NotIdentified(
-        f"the reports of the {which} variable do not vary, so that they say nothing of association;"
+        f"the reports of the {which} variable do not vary, so association cannot be tested;"
         " use variables with at least two categories that occur, and epsilon > 0"
     )

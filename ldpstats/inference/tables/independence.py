@@ -1,15 +1,14 @@
-"""Are two privatised variables associated? Tests from the reports themselves.
+"""Tests of association of two privatised variables, from their reports.
 
-If X and Y are independent and their mechanisms act independently, then the reports of X and Y are
-independent too: so their features, functions a(x') and b(y') of a report each, are uncorrelated.
-The score test takes a_i = Q(x'|i)/(p Q)(x'), the likelihood of each category over that of the
-marginal fit. For k-RR it is Pearson's X^2 of the table of reports. No joint distribution is fitted,
-so that no boundary matters.
+If X and Y are independent and their mechanisms act independently, the reports are independent too,
+so features a(x') and b(y') of a report each are uncorrelated. The score test uses a_i =
+Q(x'|i)/(p Q)(x'), the likelihood of category i over that of the marginal fit; for k-RR it is
+Pearson's X^2 of the table of reports. No joint distribution is fitted, so no boundary matters.
 
-Where both variables of a respondent share a cohort, or a group with its own mechanisms, reports
-are independent within each of these strata only, and the tests centre within strata.
-`permutation_moments` gives p-values that hold on sparse tables too, and `permutation` exact ones
-where n is small; `wald` has the tests that start from an estimated table.
+If both reports of a respondent share a cohort, or a group with its own mechanisms, they are
+independent only within these strata, and the tests centre within strata. `permutation_moments`
+gives p-values for sparse tables, `permutation` exact ones for small n, and `wald` tests from an
+estimated table.
 """
 
 from __future__ import annotations
@@ -58,9 +57,9 @@ class ScoreTest:
     pvalue : float
         Of the chi-square law.
     ranks : tuple of int
-        In how many directions the features of either variable vary.
+        Ranks of the features of the two variables.
     note : str
-        Says so where `df` is not what was expected.
+        A warning if `df` is not as expected.
     """
 
     statistic: float
@@ -75,7 +74,7 @@ def score(
     expected_ranks: tuple[int, int] | None = None,
     space: Whitening | None = None,
 ) -> ScoreTest:
-    """Score test of independence: are the features of two reports uncorrelated within strata?
+    """Score test of independence: that features of the two reports are uncorrelated within strata.
 
     One stratum: T = N tr(Sa^+ S Sb^+ S'), df = rank(Sa) rank(Sb), with S the covariance of a and b.
     Several: T = N vec(S)' [sum_c w_c Sa_c (x) Sb_c]^+ vec(S), df = the rank of the matrix in
@@ -86,31 +85,30 @@ def score(
     parts : sequence of CrossMoments
         One per stratum, with the same features.
     expected_ranks : (int, int), optional
-        In how many directions the features would vary if every output were seen; a difference is
-        noted.
+        Ranks of the features if every output were seen; `note` reports a difference.
     space : Whitening, optional
-        Of the parts, where it is known.
+        Of the parts, if already known.
 
     Returns
     -------
     ScoreTest
-        With the p-value of the chi-square law, which is doubtful on sparse tables;
-        `ldpstats.inference.tables.permutation_moments` has one that is not.
+        With a chi-square p-value, unreliable on sparse tables; use
+        `ldpstats.inference.tables.permutation_moments` there.
 
     Raises
     ------
     NotIdentified
-        Where the features of one variable do not vary in any stratum in which the other's do.
+        If the features of both variables vary together in no stratum.
     NotAvailable
-        Where several strata would need a matrix of order above 5000.
+        If several strata need a matrix of order above 5000.
     InvalidArgument
-        Where there are no parts, or their features differ in number.
+        If there are no parts, or their numbers of features differ.
 
     Notes
     -----
-    w_c differs from pi_c by the factor that makes E[T] = df (1 + O(1/N)) exactly when the reports
-    are permuted within strata; T (N - 1)/N is the generalised Cochran-Mantel-Haenszel statistic.
-    With 64 strata of 10, 3 x 4 categories, the size at .05 is .045 with and .065 without it.
+    The weights w_c give E[T] = df (1 + O(1/N)) exactly under permutations within strata;
+    T (N - 1)/N is the generalised Cochran-Mantel-Haenszel statistic. With 64 strata of 10 and 3 x 4
+    categories, the size at .05 is .045, and .065 with the weights pi_c.
 
     References
     ----------
@@ -132,8 +130,8 @@ def score(
     df, ranks, note = space.df, (len(space.x), len(space.y)), ""
     if expected_ranks is not None and df != math.prod(expected_ranks):
         note = (
-            f"the reports vary in {ranks[0]} and {ranks[1]} directions instead of "
-            f"{expected_ranks[0]} and {expected_ranks[1]} (as where an output was never seen): "
+            f"the features have ranks {ranks[0]} and {ranks[1]} instead of "
+            f"{expected_ranks[0]} and {expected_ranks[1]} (for example, an output was never seen): "
             f"df {df} instead of {math.prod(expected_ranks)}"
         )
     return ScoreTest(statistic, df, float(chi2_pvalue(statistic, df)), ranks, note)
@@ -144,35 +142,32 @@ def linear_trend(
 ) -> tuple[float, float, float]:
     """Linear-by-linear association of scores u(X) and v(Y) of ordered categories.
 
-    z = N u'Sv / sqrt(N sum_c w_c (u'Sa_c u)(v'Sb_c v)), with the notation of `score`. It has one
-    degree of freedom, and so more power than `score` where a trend is what there is.
+    z = N u'Sv / sqrt(N sum_c w_c (u'Sa_c u)(v'Sb_c v)), in the notation of `score`. With one degree
+    of freedom it has more power than `score` against a trend.
 
     Parameters
     ----------
     parts : sequence of CrossMoments
-        One per stratum, with features that are unbiased: E[a | X = i] = e_i, such as the rows of
-        Q^-1.
+        One per stratum, with unbiased features, E[a | X = i] = e_i, such as the rows of Q^-1.
     u, v : array_like, shapes (k1,) and (k2,)
-        Scores of the categories, such as 1, 2, 3. They are centred at their estimated means, so
-        that where they start does not matter even if features do not sum to one.
+        Scores of the categories, such as 1, 2, 3, which are centred at their estimated means.
 
     Returns
     -------
     z : float
-        Near standard normal if X and Y are independent and reports are many.
+        Approximately standard normal under independence.
     covariance : float
-        Estimate of the covariance of u(X) and v(Y) in the population, u'Sv.
+        Estimated population covariance of u(X) and v(Y), u'Sv.
     correlation : float
-        The same over the estimated standard deviations of u(X) and v(Y). It is no correlation of
-        observed values, so that noise may take it beyond 1; NaN where an estimated variance is
-        not positive.
+        The same over the estimated standard deviations of u(X) and v(Y). Noise may take it beyond
+        1; NaN if an estimated variance is not positive.
 
     Raises
     ------
     NotIdentified
-        Where u'a does not vary in any stratum in which v'b does.
+        If u'a and v'b vary together in no stratum.
     InvalidArgument
-        Where there are no parts, or scores are all the same, or not as many as features.
+        If there are no parts, or scores are constant or not as many as features.
 
     References
     ----------
@@ -201,19 +196,7 @@ def linear_trend(
 def centred_scores(
     parts: Sequence[CrossMoments], u: npt.ArrayLike, v: npt.ArrayLike
 ) -> tuple[Array, Array]:
-    """Scores u and v less their estimated means, for `linear_trend`.
-
-    Raises
-    ------
-    InvalidArgument
-        As `linear_trend`.
-
-    Examples
-    --------
-    >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
-    >>> centred_scores([part], [0, 1], [0, 1])
-    (array([-0.5,  0.5]), array([-0.4,  0.6]))
-    """
+    """Scores u and v less their estimated means, for `linear_trend`."""
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one stratum")
     shares = _shares(parts)
@@ -223,14 +206,7 @@ def centred_scores(
 
 
 def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
-    """Moments of the single features u'a and v'b.
-
-    Examples
-    --------
-    >>> part = CrossMoments.of_table([[8, 2], [4, 6]], np.eye(2), np.eye(2))
-    >>> trend_moments(part, np.array([0.0, 1.0]), np.array([0.0, 1.0])).covariance().round(4)
-    array([[0.1]])
-    """
+    """Moments of the single features u'a and v'b."""
     return CrossMoments(
         part.n,
         np.reshape(u @ part.cross @ v, (1, 1)),
@@ -244,14 +220,13 @@ def trend_moments(part: CrossMoments, u: Array, v: Array) -> CrossMoments:
 def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
     """Pearson's X^2 of independence on the table of reports.
 
-    It is valid for any mechanisms whose outputs can be tabulated, if they act independently and no
-    cohort is shared: reports of independent variables are independent. For k-RR it is the score
-    test. The counts are those of reports, never n times an estimate.
+    It is valid for all mechanisms with tabulated outputs that act independently and share no
+    cohort. For k-RR it is the score test. Use counts of reports, never n times an estimate.
 
     Parameters
     ----------
     table : array_like of integers, shape (l1, l2)
-        Respondents with each pair of outputs. Outputs that were never seen are left out.
+        Respondents with each pair of outputs. Outputs never seen are left out.
 
     Returns
     -------
@@ -259,14 +234,14 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
     df : int
         (outputs of X seen - 1) (outputs of Y seen - 1).
     note : str
-        Names what was left out; empty where nothing was.
+        The outputs left out; empty if there are none.
 
     Raises
     ------
     NotIdentified
-        Where all reports of a variable are the same.
+        If all reports of a variable are the same.
     InvalidArgument
-        Where the table does not hold counts.
+        If the table does not hold counts.
 
     Examples
     --------
@@ -287,8 +262,7 @@ def pearson(table: npt.ArrayLike) -> tuple[float, int, str]:
 def smallest_expected(table: npt.ArrayLike) -> float:
     """Smallest expected count under independence, over the outputs that were seen.
 
-    Below about 5 the chi-square law of a test of independence is doubtful. Outputs never seen take
-    no part in the test, so none here either.
+    Below about 5 the chi-square law of a test of independence is unreliable.
 
     Examples
     --------
@@ -307,7 +281,7 @@ def _shares(parts: Sequence[CrossMoments]) -> Array:
 
 
 def _centred(name: str, scores: npt.ArrayLike, p: Array) -> Array:
-    """Scores less their mean under the estimate p, whose sum may differ from one."""
+    """Scores less their mean under the estimate p, which need not sum to one."""
     array = finite_array(name, scores, 1)
     if array.size != p.size:
         raise InvalidArgument(name, array, f"must hold {p.size} scores, one per category")

@@ -1,8 +1,7 @@
 """Permutation tests of independence of privatised variables, exact at any number of reports.
 
-Under independence the reports of Y could have come with those of X in any order (within a stratum,
-see `independence`). Permutations change the mean cross-product of features alone, so each costs a
-gather and a small matrix product in coordinates that are computed once.
+Under independence every order of the reports of Y, within strata, is equally likely. A permutation
+changes only the mean cross-product of features, at the cost of a small matrix product.
 """
 
 from __future__ import annotations
@@ -30,28 +29,28 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
-_TIE = 1e-9  # relative difference below which two statistics are the same up to rounding
-_CELLS = 2**22  # cells of the random tables that are held at a time
-_FREE = 4  # degrees of freedom of a table up to which those with its margins may be few
+_TIE = 1e-9  # relative difference below which two statistics are tied
+_CELLS = 2**22  # cells of random tables held at a time
+_FREE = 4  # degrees of freedom up to which tables with the same margins may be few
 _ORDERS = 6  # respondents up to which they are few
 
 
 def permutation_pvalue(statistic: float, draws: npt.ArrayLike) -> float:
     """Share of permutations with a statistic at least as large, the observed order among them.
 
-    (1 + #{draws >= statistic})/(B + 1) is at most alpha with probability at most alpha, whatever B.
+    (1 + #{draws >= statistic})/(B + 1), a valid p-value for every B.
 
     Parameters
     ----------
     statistic : float
-        Of the reports as they came.
+        Of the observed reports.
     draws : array_like, shape (B,)
-        Of permuted reports. Differences of 1e-9 relative are ties.
+        Of permuted reports. Relative differences below 1e-9 are ties.
 
     Raises
     ------
     InvalidArgument
-        Where there are no draws, or anything is NaN.
+        If there are no draws, or an argument is NaN.
 
     Examples
     --------
@@ -65,18 +64,12 @@ def permutation_pvalue(statistic: float, draws: npt.ArrayLike) -> float:
 
 
 def exact_pvalue(statistic: float, statistics: Array, probabilities: Array) -> float:
-    """Probability of a statistic at least as large, from all that there are.
-
-    Examples
-    --------
-    >>> exact_pvalue(6.0, np.array([6.0, 0.7, 6.0]), np.array([0.05, 0.9, 0.05]))
-    0.1
-    """
+    """Probability of a statistic at least as large, from the complete null distribution."""
     return float(min(probabilities[statistics >= _bar(statistic)].sum(), 1.0))
 
 
 def _bar(statistic: float) -> float:
-    """What is at least as large as `statistic` but for rounding."""
+    """`statistic` less a tolerance for ties."""
     return statistic - _TIE * max(abs(statistic), 1.0)
 
 
@@ -91,7 +84,7 @@ def permuted_scores(
     Parameters
     ----------
     x, y : sequence of array_like, shapes (n_c, k1) and (n_c, k2)
-        Features of the reports, one array a stratum, one respondent a row.
+        Features of the reports, one array per stratum, one row per respondent.
     n_perm : int
         B, the number of permutations.
     rng : numpy.random.Generator
@@ -99,7 +92,7 @@ def permuted_scores(
     Returns
     -------
     ndarray, shape (B,)
-        To be compared with ``score([CrossMoments.of_reports(a, b) for a, b in zip(x, y)])``.
+        Compare with ``score([CrossMoments.of_reports(a, b) for a, b in zip(x, y)])``.
 
     Raises
     ------
@@ -135,12 +128,12 @@ def permuted_table_scores(
 ) -> Array:
     """Score statistics of random tables with the margins of `tables`.
 
-    The same law as `permuted_scores`, at a cost that does not grow with the number of reports.
+    The law of `permuted_scores`, at a cost that does not depend on the number of reports.
 
     Parameters
     ----------
     tables : sequence of array_like of integers, shape (l1, l2)
-        Respondents with each pair of outputs, one table a stratum.
+        Respondents with each pair of outputs, one table per stratum.
     ax, by : sequence of array_like, shapes (l1, k1) and (l2, k2)
         Features of each output, in each stratum.
     n_perm : int
@@ -203,13 +196,13 @@ def all_table_scores(
     tables, ax, by
         As in `permuted_table_scores`.
     most : int
-        How many combinations of tables to go through.
+        Most combinations of tables to enumerate.
 
     Returns
     -------
     statistics, probabilities : ndarray, shape (m,)
-        Of each combination of tables, one table a stratum, if reports are permuted within strata;
-        None where there are more than `most`.
+        Of each combination of tables, under permutations within strata; None if there are more than
+        `most`.
 
     Raises
     ------
@@ -248,10 +241,7 @@ def all_table_scores(
 
 
 def log_probability(tables: npt.ArrayLike) -> Array:
-    """Log-probability of two-way tables, shape (..., l1, l2), given their margins.
-
-    That is if the reports of one variable are permuted against those of the other: the law is the
-    multivariate hypergeometric one.
+    """Multivariate hypergeometric log-probability of tables, (..., l1, l2), given their margins.
 
     Examples
     --------
@@ -280,7 +270,7 @@ def _tables(r: tuple[int, ...], c: tuple[int, ...]) -> Iterator[list[tuple[int, 
 
 
 def _rows(total: int, most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
-    """All rows of counts with this sum and at most so many in each cell."""
+    """All rows of counts with this sum and at most `most` in each cell."""
     if len(most) == 1:
         yield (total,)
         return
@@ -291,7 +281,7 @@ def _rows(total: int, most: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
 
 
 def _centred(features: npt.ArrayLike, counts: Array) -> Array:
-    """Features of outputs, centred at their mean over the reports."""
+    """Features of outputs, centred at their mean over reports."""
     array = finite_array("features", features, 2)
     return np.asarray(array - (counts @ array) / counts.sum())
 

@@ -18,14 +18,14 @@ __all__ = ["FiellerInterval", "fieller", "fieller_within", "odds_profile"]
 Array = npt.NDArray[Any]
 Within = tuple[float, float, Literal["bounded", "unbounded", "complement"], str]
 
-_LEAST = 1e-300  # alpha
-_RIDGE = 1e-9  # variance, over the mean one, that stands for none: cells may sum to one
+_LEAST = 1e-300  # smallest alpha
+_RIDGE = 1e-9  # relative variance added to a singular covariance
 _DECADES = 8.0  # of an odds ratio on either side of 1
-_CELLS = 18.0  # of the ratio of two cells
-_PER_DECADE = 10, 5
+_CELLS = 18.0  # decades of the ratio of two cells
+_PER_DECADE = 10, 5  # grid points
 _GOLDEN = (math.sqrt(5.0) - 1.0) / 2.0
 _REFINE = 20  # steps of a golden section
-_CUTS, _ROUNDS = 9, 8  # an end is looked for among so many points, so many times
+_CUTS, _ROUNDS = 9, 8  # points and rounds of the search for an end
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,9 +37,9 @@ class FiellerInterval:
     low, high : float
         Ends of the set, in the units of numerator over denominator.
     kind : {"bounded", "unbounded", "complement"}
-        "bounded": [low, high]. "unbounded": [low, high] where at least one end is infinite.
-        "complement": everything outside the open interval (low, high); it occurs where the
-        denominator is not distinguishable from 0, but the numerator is.
+        "bounded": [low, high]. "unbounded": [low, high] with an infinite end. "complement":
+        everything outside the open interval (low, high), if the denominator does not differ
+        significantly from 0 but the numerator does.
 
     Examples
     --------
@@ -70,8 +70,8 @@ def fieller(
 ) -> FiellerInterval:
     """Fieller's confidence set of a ratio of two normal means.
 
-    It holds every r for which num - r den is not significantly different from 0, and is exact for
-    normal estimates with known covariance, however small the denominator.
+    All r for which num - r den does not differ significantly from 0; exact for normal estimates of
+    known covariance.
 
     Parameters
     ----------
@@ -85,8 +85,8 @@ def fieller(
     Raises
     ------
     InvalidArgument
-        Where an argument is not finite, the three do not form a covariance matrix, or numerator and
-        denominator are both 0 without variance.
+        If an argument is not finite, the variances and covariance are inconsistent, or numerator
+        and denominator are both 0 without variance.
 
     References
     ----------
@@ -104,21 +104,21 @@ def fieller(
     z2 = normal_critical(alpha) ** 2
     if not np.all(np.isfinite([num, den, var_num, var_den, cov])):
         raise InvalidArgument("num, den", (num, den), "and their covariances must be finite")
-    # rounding leaves values that do not vary a variance of either sign, and a covariance
+    # rounding can give constants a variance of either sign
     tiny = 1e-12 * max(var_num, var_den, 0.0)
     if -tiny <= min(var_num, var_den) < 0:
         var_num, var_den = max(var_num, 0.0), max(var_den, 0.0)
     if var_num < 0 or var_den < 0 or cov**2 > var_num * var_den * (1 + 1e-9) + tiny**2:
         raise InvalidArgument("cov", cov, "with var_num and var_den must be a covariance matrix")
-    # The set is A r^2 - 2 B r + C <= 0.
+    # the set is A r^2 - 2 B r + C <= 0
     A, B, C = den**2 - z2 * var_den, num * den - z2 * cov, num**2 - z2 * var_num
     if A == 0:
         return _fieller_half_line(B, C)
     discriminant = B**2 - A * C
     if discriminant <= 0 and A < 0:
         return FiellerInterval(-np.inf, np.inf, "unbounded")
-    # With A > 0 the set holds num/den, so that a negative discriminant is rounding. The root of
-    # larger size first, then the other from the product of roots C/A: no cancellation.
+    # If A > 0 the set holds num/den, so a negative discriminant is rounding. The larger root comes
+    # first and the other from the product C/A, without cancellation.
     far = B + np.copysign(np.sqrt(max(discriminant, 0.0)), B)
     roots = (far / A, C / far) if far != 0 else (0.0, 0.0)
     kind: Literal["bounded", "complement"] = "bounded" if A > 0 else "complement"
@@ -126,7 +126,7 @@ def fieller(
 
 
 def _fieller_half_line(B: float, C: float) -> FiellerInterval:
-    """The set C <= 2 B r, where the quadratic term is exactly zero."""
+    """The set C <= 2 B r, for a quadratic term of exactly zero."""
     if B == 0:
         if C > 0:
             raise InvalidArgument("den", 0.0, "is 0 without variance: the ratio is undefined")
@@ -145,11 +145,10 @@ def fieller_within(
     possible: tuple[float, float],
     alpha: float = 0.05,
 ) -> Within:
-    """Fieller's set, cut to what is possible: lower, upper, kind and a message.
+    """Fieller's set within the possible ratios: lower, upper, kind and a message.
 
-    Where nothing of a bounded set is left, the estimate lies so far outside that it contradicts
-    every possible ratio. The set then goes from the nearest possible one, f, to the ratio at which
-    so far an estimate is alpha/2 times as probable as at f (a limit of the CLs kind).
+    If a bounded set contains no possible ratio, the result goes from the nearest possible one, f,
+    to the ratio at which an estimate so far out is alpha/2 times as probable as at f (a CLs limit).
 
     Parameters
     ----------
@@ -176,7 +175,7 @@ def fieller_within(
     if inside:
         kind: Literal["bounded", "unbounded"] = "bounded" if not message else "unbounded"
         return *inside[0], kind, message
-    if message or den <= 0.0:  # whatever is possible is contradicted: it says nothing
+    if message or den <= 0.0:  # every possible ratio is contradicted: uninformative
         return floor, ceiling, "unbounded", message or "the denominator is not positive"
     below = found.high <= floor
     end, side = (floor, 1.0) if below else (ceiling, -1.0)
@@ -204,13 +203,12 @@ def _least_width(
 def odds_profile(
     cells: npt.ArrayLike, covariance: npt.ArrayLike, alpha: float = 0.05
 ) -> tuple[float, float, float]:
-    """Profile set of the odds ratio a d / (b c) of four cells that cannot be negative.
+    """Profile likelihood set of the odds ratio a d / (b c) of four nonnegative cells.
 
-    It holds every odds ratio that some cells >= 0 have which are not significantly farther from the
-    estimate than the nearest cells >= 0 are, in the metric of its covariance: the profile of the
-    likelihood of a normal estimate. So it always holds the odds ratio of the latter, has the end 0
-    or infinity where a cell may be 0, and is the Wald interval of the logarithm where all cells are
-    clear of 0.
+    It holds the odds ratios of all cells >= 0 that are not significantly farther from the normal
+    estimate, in the metric of its covariance, than the nearest cells >= 0. It always holds the odds
+    ratio of the nearest cells, ends at 0 or infinity if a cell may be 0, and is close to the Wald
+    interval of the logarithm if all cells are far from 0.
 
     Parameters
     ----------
@@ -223,7 +221,7 @@ def odds_profile(
     Returns
     -------
     (float, float, float)
-        The odds ratio of the nearest cells >= 0, nan where these leave it open, and both ends.
+        The odds ratio of the nearest cells >= 0 (nan if undefined), and both ends.
 
     Examples
     --------
@@ -238,7 +236,7 @@ def odds_profile(
         raise InvalidArgument("cells", x.shape, "must be four, with a covariance of (4, 4)")
     critical = normal_critical(alpha) ** 2
     spread = float(np.trace(V)) / 4.0
-    if spread <= 0.0:  # cells that are known
+    if spread <= 0.0:  # the cells are known
         estimate = _odds(*np.maximum(x, 0.0).tolist())
         return (estimate, 0.0, math.inf) if math.isnan(estimate) else (estimate,) * 3
     white = np.linalg.inv(np.linalg.cholesky(V + _RIDGE * spread * np.eye(4)))
@@ -263,7 +261,7 @@ def odds_profile(
             continue
         at = kept[-1] if side else kept[0]
         if at in (0, grid.size - 1):
-            ends.append(limit)  # farther than the grid reaches
+            ends.append(limit)  # beyond the grid
             continue
         inside, outside = grid[at], grid[at + (1 if side else -1)]
         for _ in range(_ROUNDS):
@@ -283,8 +281,8 @@ def _odds(a: float, d: float, b: float, c: float) -> float:
 def _distances(white: Array, target: Array, log_odds: Array) -> Array:
     """Squared distance of the estimate from the cells >= 0 of each odds ratio, shape (m,).
 
-    Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 is
-    known for each rho, and the best rho is looked for on a grid, then by golden sections.
+    Cells (a, d, b, c) = (v1, psi rho v2, v2, rho v1) have the odds ratio psi. The best v >= 0 has a
+    closed form for each rho; a grid and golden sections find the best rho.
     """
     reach = _CELLS * math.log(10.0)
     grid = np.linspace(-reach, reach, 2 * int(_CELLS) * _PER_DECADE[1] + 1)
@@ -301,9 +299,9 @@ def _distances(white: Array, target: Array, log_odds: Array) -> Array:
 
 
 def _least_squares(white: Array, target: Array, log_odds: Array, log_rho: Array) -> Array:
-    """Squared distances with the best v1, v2 >= 0; the arguments broadcast."""
+    """Squared distances at the best v1, v2 >= 0; arguments broadcast."""
     log_odds, log_rho = np.broadcast_arrays(log_odds, log_rho)
-    # either column in units of its larger cell: exponents stay in range
+    # each column in units of its larger cell, so exponents stay in range
     first = np.maximum(log_rho, 0.0)
     second = np.maximum(log_odds + log_rho, 0.0)
     one = np.exp(-first)[..., None] * white[:, 0] + np.exp(log_rho - first)[..., None] * white[:, 3]

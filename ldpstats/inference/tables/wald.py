@@ -1,8 +1,7 @@
 """Tests of association from an estimated joint table and its covariance.
 
-Tables are vectorised row-major, the last variable fastest: cell (i, j) of a k1 x k2 table is entry
-i k2 + j of a vector and of its covariance. The Wald tests rest on the unconstrained estimate, which
-may have negative cells: on it no boundary matters.
+Tables are vectorised row-major: cell (i, j) of a k1 x k2 table is entry i k2 + j of a vector and of
+its covariance. The tests use the unconstrained estimate, which may have negative cells.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _ZERO = 1e-9  # a cell of a fit below this is on the boundary
-_RELIABLE = 4.0  # standard errors that a probability must exceed to stand in a denominator
+_RELIABLE = 4.0  # standard errors that a denominator must exceed
 
 
 def wald_nonlinear(g: npt.ArrayLike, G: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
@@ -37,9 +36,9 @@ def wald_nonlinear(g: npt.ArrayLike, G: npt.ArrayLike, covariance: Covariance) -
     Parameters
     ----------
     g : array_like, shape (q,)
-        Values of the functions at the estimate.
+        The functions at the estimate.
     G : array_like, shape (q, k)
-        Their exact Jacobian at the estimate.
+        Their Jacobian at the estimate.
     covariance : Covariance
         V, of the estimate; it may be singular.
 
@@ -53,9 +52,9 @@ def wald_nonlinear(g: npt.ArrayLike, G: npt.ArrayLike, covariance: Covariance) -
     Raises
     ------
     NotIdentified
-        Where G V G' is singular, by the rule of `ldpstats.inference.information`.
+        If G V G' is singular, by the rule of `ldpstats.inference.information`.
     InvalidArgument
-        Where shapes disagree.
+        If shapes disagree.
 
     Examples
     --------
@@ -80,8 +79,7 @@ def wald_nonlinear(g: npt.ArrayLike, G: npt.ArrayLike, covariance: Covariance) -
 def wald_independence(P: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
     """Wald test of independence from an unconstrained estimate of a two-way table.
 
-    d = t P - r c', with r and c the margins of P and t its sum, which need not be one: d is zero
-    exactly where P is proportional to a product.
+    It tests d = t P - r c' = 0, with r and c the margins of P and t its sum, which need not be one.
 
     Parameters
     ----------
@@ -99,15 +97,15 @@ def wald_independence(P: npt.ArrayLike, covariance: Covariance) -> tuple[float, 
     Raises
     ------
     NotIdentified
-        Where the covariance of d has a lower rank.
+        If the covariance of d has rank below df.
     InvalidArgument
-        Where shapes disagree, or a variable has one category.
+        If shapes disagree, or a variable has one category.
 
     Notes
     -----
-    The rows and columns of d sum to zero identically, so the last of each are left out; the
-    statistic is the same whichever they are. With a covariance estimated at P the test is liberal
-    in small samples: .15 for 5 x 5 categories and 200 reports, where the score test keeps its size.
+    The rows and columns of d sum to zero, so the last of each are left out. With a covariance
+    estimated at P the test is liberal in small samples: its size at .05 is .15 for 5 x 5 categories
+    and 200 reports, where the score test keeps its level.
 
     Examples
     --------
@@ -124,9 +122,9 @@ def wald_independence(P: npt.ArrayLike, covariance: Covariance) -> tuple[float, 
 def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
     """The statistic of FPE16 (section III-D): T = (p - mu)' J (p - mu), mu the product of margins.
 
-    It is offered for comparison with that paper. Its chi-square law holds while every cell of the
-    MLE is positive. Zero cells, frequent at small epsilon, take its size and its power to 0; in
-    small samples at large epsilon it rejects too often. The score test does neither.
+    For comparison with that paper only. Its chi-square law needs positive cells of the MLE. Zero
+    cells, frequent at small epsilon, take its size and power to 0; in small samples at large
+    epsilon it rejects too often. The score test has neither fault.
 
     Parameters
     ----------
@@ -144,14 +142,14 @@ def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
     Warns
     -----
     BoundaryWarning
-        Where a cell of p is below 1e-9.
+        If a cell of p is below 1e-9.
 
     Raises
     ------
     NotIdentified
-        Where J is singular, so that the statistic is undefined.
+        If J is singular.
     InvalidArgument
-        Where shapes disagree.
+        If shapes disagree.
 
     Examples
     --------
@@ -166,8 +164,8 @@ def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
     zeros = int(np.sum(table <= _ZERO))
     if zeros:
         warnings.warn(
-            f"{zeros} of {table.size} cells are zero, where the statistic of FPE16 has neither its "
-            "size nor power; use the score test",
+            f"{zeros} of {table.size} cells are zero, where the test of FPE16 loses its level and "
+            "its power; use the score test",
             BoundaryWarning,
             stacklevel=2,
         )
@@ -178,15 +176,15 @@ def fpe16(p: npt.ArrayLike, J: npt.ArrayLike) -> tuple[float, int]:
 def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int, str]:
     """Wald test that X and Y are independent at every level of Z, the third axis.
 
-    The functions tested are p_ijk p_..k - p_i.k p_.jk. (Reports of X and Y are in general dependent
-    given the report of Z, so that no test on the table of reports is valid.)
+    It tests p_ijk p_..k - p_i.k p_.jk = 0. (Given the report of Z, reports of X and Y are in
+    general dependent, so no test on the table of reports is valid.)
 
     Parameters
     ----------
     p : array_like, shape (k1, k2, k3)
         Unconstrained estimate.
     covariance : Covariance
-        Of p, vectorised row-major; under the hypothesis, where it can be had.
+        Of p, vectorised row-major; preferably under the null.
 
     Returns
     -------
@@ -194,23 +192,22 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
     df : int
         (k1 - 1)(k2 - 1) k3.
     note : str
-        Names the number of levels of Z with a mass below 4 standard errors; empty where there are
-        none.
+        Number of levels of Z with a mass below 4 standard errors; empty if there are none.
 
     Raises
     ------
     NotIdentified
-        Where the covariance of the functions has a lower rank than df.
+        If the covariance of the functions has rank below df.
     InvalidArgument
-        Where shapes disagree, or X or Y has one category.
+        If shapes disagree, or X or Y has one category.
 
     Notes
     -----
-    In simulated k-RR surveys the size at .05 is .04 to .06 while levels of Z have their mass. The
-    functions of a level without it are products of noise: the size then falls, to .002 where all
-    levels are weak. With a covariance of the reports as seen, small counts make the test liberal:
-    3 x 3 x 2 cells, epsilon 8, 1,000 respondents and a smallest expected count of 1 give .41; with
-    that under the hypothesis .05, and .056, .019, .007 at .05, .01, .001 where it is .3.
+    In simulated k-RR surveys the size at .05 is .04 to .06 if no level of Z is weak, and falls to
+    .002 if all are, because the functions of a weak level are products of noise. With the
+    covariance at the estimate, small counts make the test liberal: 3 x 3 x 2 cells, epsilon 8,
+    1,000 respondents and a smallest expected count of 1 give .41. The covariance under the null
+    gives .05; at a smallest expected count of .3, sizes of .056, .019, .007 at .05, .01, .001.
 
     Examples
     --------
@@ -236,7 +233,7 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
     weak = int(np.sum(mass < _RELIABLE * se))
     note = (
         f"{weak} of {k3} levels of the third variable have an estimated mass below {_RELIABLE:g} "
-        "standard errors, so that the test rejects too seldom; merge levels"
+        "standard errors, so the test is conservative; merge levels"
     )
     return statistic, df, note if weak else ""
 
@@ -244,8 +241,8 @@ def conditional_independence(p: npt.ArrayLike, covariance: Covariance) -> tuple[
 def homogeneity(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
     """Wald test that the odds ratios of X and Y are the same at every level of Z.
 
-    The functions tested are differences of log odds ratios between levels of Z, the third axis: no
-    three-way interaction.
+    It tests differences of log odds ratios between levels of Z, the third axis: no three-way
+    interaction.
 
     Parameters
     ----------
@@ -263,18 +260,17 @@ def homogeneity(p: npt.ArrayLike, covariance: Covariance) -> tuple[float, int]:
     Raises
     ------
     NotAvailable
-        Where a cell is below 4 standard errors: its logarithm is then not near normal.
+        If a cell is below 4 standard errors, so that its logarithm is far from normal.
     NotIdentified
-        Where the covariance of the contrasts has a lower rank than df.
+        If the covariance of the contrasts has rank below df.
     InvalidArgument
-        Where shapes disagree, or a variable has one category.
+        If shapes disagree, or a variable has one category.
 
     Notes
     -----
-    Cross-multiplied odds ratios need no logarithm, but are no way around weak cells: in simulated
-    k-RR surveys their size at .05 goes from .000 to .084 there, and depends on the categories that
-    the ratios refer to. Where all cells pass, in most surveys of a design, both forms have sizes
-    of .02 to .06.
+    Cross-multiplied odds ratios need no logarithm but do not help with weak cells: their size at
+    .05 is then .000 to .084 in simulated k-RR surveys, and depends on the reference categories. If
+    all cells pass, both forms have sizes of .02 to .06.
 
     Examples
     --------
@@ -312,7 +308,7 @@ def _dependence(P: Array) -> tuple[Array, Array]:
 
 
 def _table(name: str, value: npt.ArrayLike, ndim: int, covariance: Covariance) -> Array:
-    """A table of `ndim` axes, the first two of at least two categories, with this covariance."""
+    """A checked table of `ndim` axes, with at least two rows and columns."""
     table = finite_array(name, value, ndim)
     if table.shape[0] < 2 or table.shape[1] < 2:
         raise InvalidArgument(name, table.shape, "must have at least two rows and two columns")

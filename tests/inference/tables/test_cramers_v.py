@@ -7,11 +7,7 @@ import pytest
 from scipy import stats
 from shared.effect_surveys import Setting, Z, jacobian, joint, survey, z_of
 
-from ldpstats.inference.tables import effects
-from ldpstats.inference.tables.effects import (
-    cramers_v,
-    departures,
-)
+from ldpstats.inference.tables.cramer import cramers_v, departures, standardised
 from ldpstats.problems.covariance import multinomial
 
 
@@ -19,7 +15,7 @@ from ldpstats.problems.covariance import multinomial
 def test_covariances_of_departures_by_numerical_derivatives(scale: float) -> None:
     P, V = survey()
     P, V = P * scale, V.scaled(scale**2)
-    z, S = effects._standardised(P, V)
+    z, S = standardised(P, V)
     np.testing.assert_allclose(z, z_of(P).ravel(), rtol=1e-12)
     np.testing.assert_allclose(S, V.transform(jacobian(z_of, P)), rtol=1e-6, atol=1e-12)
     departure, se = departures(P, V)
@@ -50,7 +46,7 @@ def test_cramers_v_ignores_the_scale_and_the_orientation() -> None:
 
 def test_ends_of_cramers_v_solve_their_equation() -> None:
     P, V = survey()
-    z, S = effects._standardised(P, V)
+    z, S = standardised(P, V)
     unbiased, w = z @ z - np.trace(S), z @ S @ z / (z @ z)
     effect = cramers_v(P, V)
     for end in (effect.lower, effect.upper):
@@ -118,7 +114,7 @@ def test_cramers_v_takes_off_what_the_noise_adds() -> None:
     surveys = setting.surveys(1000, 13)
     phi2 = np.sum(z_of(setting.P) ** 2)
     naive = np.array([np.sum(z_of(P) ** 2) for P, _ in surveys])
-    bias = np.array([np.trace(effects._standardised(P, V)[1]) for P, V in surveys])
+    bias = np.array([np.trace(standardised(P, V)[1]) for P, V in surveys])
     se = np.std(naive - bias) / np.sqrt(1000)
     assert np.mean(naive) > phi2 + 10 * se
     assert abs(np.mean(naive - bias) - phi2) < 4 * se
