@@ -66,7 +66,7 @@ class Lasso(SelectingEstimator):
     Raises
     ------
     InvalidArgument
-        For an unknown `penalty`, and `false_selections` that is no positive finite number.
+        If `penalty` is unknown, or if `false_selections` is not a positive finite number.
 
     Examples
     --------

@@ -154,6 +154,13 @@ class Moments(ABC):
         By default p is `plug_in`.
         """
 
+    def null_standard_errors(self) -> Array:
+        """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
+
+        By default that at `plug_in`: among many candidates one absent more or less changes nothing.
+        """
+        return np.sqrt(self.covariance().variances())
+
     def plug_in(self) -> Array:
         """The linear estimate projected onto the simplex.
 
@@ -277,7 +284,7 @@ class Moments(ABC):
         return self
 
     def unexplained(self, linear: Uncertain) -> Unexplained | None:
-        """Share of the answers that are not among the candidates; None where there are none."""
+        """Share of the answers that are not among the candidates; None over a closed list."""
         return None
 
     def caution(self, others: bool) -> str:

@@ -1,6 +1,6 @@
 """Non-negative least squares and the non-negative Lasso on a hashed design.
 
-EPK14 first select the candidates that the reports speak for with a Lasso. Here it is solved to a
+EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
 certificate, by coordinate descent on the candidates that are, or want to be, above zero: a
 coordinate reads one cell per cohort and hash, and the dense background of the design is carried by
 two sums. Where coordinates are too correlated for that, conjugate gradients on the positive

@@ -39,7 +39,7 @@ _GUARD = 0.12  # share of the variance that residuals show, where that is the la
 _KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
-_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
+_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
 
 
 @dataclass(frozen=True, eq=False)

@@ -260,7 +260,7 @@ class UniformRows(Rows):
         return replace(self, codes=self.codes[keep])
 
     def closed_form(self, n: Array) -> Array | None:
-        """By water-filling (KBR16 Proposition 6), unless reports speak against their label."""
+        """By water-filling (KBR16 Proposition 6), unless reports contradict their label."""
         if not self.a > 0.0:
             return None
         return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
