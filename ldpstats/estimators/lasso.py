@@ -99,9 +99,9 @@ class Lasso(SelectingEstimator):
         Raises
         ------
         NotAvailable
-            For categories that are not hashed, or reports of several mechanisms.
+            If categories are not hashed, or reports come from several mechanisms.
         NotIdentified
-            Where the selected candidates cannot be told apart.
+            If the selected candidates cannot be distinguished.
         """
         from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso
 

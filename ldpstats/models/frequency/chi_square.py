@@ -76,7 +76,7 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
 
 
 def _noise(side: Sequence[Moments], p: Array) -> Array:
-    """Variances of an estimate that is no affine function of binomial counts: it has many terms."""
+    """Variances of an estimate that is not an affine function of binomial counts."""
     try:
         return joined(side).covariance(p).variances()
     except NotIdentified:  # a source that tells sums of categories only

@@ -334,7 +334,7 @@ class FrequencyModel:
         linear: Uncertain,
         cov_type: str,
     ) -> tuple[Solution, Uncertain, str]:
-        """What the estimator finds, with its covariance and the kind of that."""
+        """The solution, the estimate with its covariance, and the kind of covariance."""
         if selection is not None:
             p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
             return replace(selection, p=p), Uncertain(p, linear.covariance, linear.at), "linear"
@@ -449,7 +449,7 @@ class FrequencyModel:
 
 
 def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
-    """The counts of each mechanism: their sum over groups says as much, and more exactly."""
+    """The counts of each mechanism, summed over its groups."""
     groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
     if not groups:
         raise InvalidArgument("data", data, "is empty: pass reports or counts")
@@ -470,7 +470,7 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
 
 
 def settings_of(estimator: Estimator[Any]) -> str:
-    """What of an estimator its name does not say."""
+    """The settings of an estimator that its name leaves out."""
     if estimator.constraints is not None:
         return "constrained"
     return "" if estimator == type(estimator)() else "tuned"

@@ -136,7 +136,7 @@ class CohortMoments(Moments):
         NotAvailable
             For more candidates than the matrix has room for.
         NotIdentified
-            Where candidates cannot be told apart.
+            If candidates cannot be distinguished.
         """
         from scipy.linalg import lapack
 
@@ -165,7 +165,7 @@ class CohortMoments(Moments):
         return np.asarray(inverse)
 
     def require_identified(self) -> None:
-        """Raise `NotIdentified` where candidates cannot be told apart."""
+        """Raise `NotIdentified` if candidates cannot be distinguished."""
         if self.k <= LARGEST_DENSE:
             _ = self.inverse
             return
