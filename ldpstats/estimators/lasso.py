@@ -66,7 +66,7 @@ class Lasso(SelectingEstimator):
     Raises
     ------
     InvalidArgument
-        For an unknown `penalty`, and `false_selections` that is no positive finite number.
+        If `penalty` is unknown, or if `false_selections` is not a positive finite number.
 
     Examples
     --------
@@ -99,9 +99,9 @@ class Lasso(SelectingEstimator):
         Raises
         ------
         NotAvailable
-            For categories that are not hashed, or reports of several mechanisms.
+            If categories are not hashed, or reports come from several mechanisms.
         NotIdentified
-            Where the selected candidates cannot be told apart.
+            If the selected candidates cannot be distinguished.
         """
         from ldpstats.estimators.solvers.nonnegative import nonnegative_lasso
 

@@ -41,7 +41,7 @@ class MomentsGLS(MomentsEstimator):
         Raises
         ------
         NotAvailable
-            For other moments, and categories that are not all listed.
+            If the moments are not of a joint table, or some categories are not listed.
         """
         p, how = _adjusted(problem).estimate()
         return Solution(p, np.nan, 0, True, f"{how}; margins sum to one by least squares")

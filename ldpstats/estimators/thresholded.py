@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import level
 from ldpstats.estimators.base import MomentsEstimator
-from ldpstats.problems.equations import Equations, Moments
+from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Solution
 
 __all__ = ["Thresholded", "null_standard_errors"]
@@ -19,37 +19,8 @@ Array = npt.NDArray[Any]
 
 
 def null_standard_errors(problem: Moments) -> Array:
-    """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
-
-    With one equation per category the variance of equation j depends on p_j alone. Otherwise the
-    remaining mass is taken from the projected estimate without category j.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> krr = ldp.KRR(3, epsilon=np.log(4.0))   # m_j = 1/6 where p_j = 0
-    >>> null_standard_errors(krr.moments(krr.counts([60, 30, 10]))).round(4)
-    array([0.0745, 0.0745, 0.0745])
-    """
-    if not isinstance(problem, Equations):  # one absent candidate more or less changes nothing
-        return np.sqrt(problem.covariance().variances())
-    G, k = problem.inverse, problem.k
-    if np.ndim(G) < 2:
-        vertex = np.eye(1, k)[0]
-        variances = problem.V(vertex).variances()
-        variances[0] = problem.V(np.roll(vertex, 1)).variances()[0]
-        return np.asarray(np.sqrt(variances) * np.abs(G))
-    p, G = problem.plug_in(), np.asarray(G)
-    found = np.empty(k)
-    for j in range(k):
-        others = np.where(np.arange(k) == j, 0.0, p)
-        if others.sum() == 0.0:
-            others = np.where(np.arange(k) == j, 0.0, 1.0)
-        V = problem.V(others / others.sum())
-        without_cancellation = float(np.abs(G[j]) @ np.sqrt(V.variances())) ** 2
-        variance = V.transform(G[j : j + 1])[0, 0]
-        found[j] = variance if variance > 1e-13 * without_cancellation else 0.0  # rounding
-    return np.sqrt(found)
+    """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,)."""
+    return problem.null_standard_errors()
 
 
 @dataclass(frozen=True)

@@ -82,13 +82,7 @@ class Covariance:
 
     @classmethod
     def dense(cls, matrix: npt.ArrayLike) -> Covariance:
-        """Wrap a symmetric (k, k) matrix.
-
-        Examples
-        --------
-        >>> Covariance.dense([[2.0, 1.0], [1.0, 3.0]]).variances()
-        array([2., 3.])
-        """
+        """Wrap a symmetric (k, k) matrix."""
         core = finite_array("matrix", matrix, 2)
         return cls(np.zeros(core.shape[0]), core)
 
@@ -125,13 +119,7 @@ class Covariance:
         return np.where(np.abs(v) <= 1e-13 * magnitude, 0.0, v)
 
     def matrix(self) -> Array:
-        """V as a dense (k, k) array.
-
-        Raises
-        ------
-        NotAvailable
-            Where it would take more than 2 GB.
-        """
+        """V as a dense (k, k) array."""
         gigabytes = self.size**2 * 8 / 1e9
         if gigabytes * 1e9 > _MAX_BYTES:
             raise NotAvailable(
@@ -186,14 +174,7 @@ class Covariance:
         )
 
     def without_excess(self, u: npt.ArrayLike) -> Covariance:
-        """Covariance of p - u (sum p - 1), where p has this one: A V A' with A = I - u 1'.
-
-        Parameters
-        ----------
-        u : array_like, shape (k,)
-            How an excess of the sum over one is taken from the entries. If u sums to one, every
-            row of the result sums to zero.
-        """
+        """Covariance of p - u (sum p - 1), where p has this one: A V A' with A = I - u 1'."""
         share = finite_array("u", u, 1)
         if share.size != self.size:
             raise InvalidArgument("u", share.shape, f"must have {self.size} entries")
@@ -209,14 +190,7 @@ class Covariance:
         return Covariance(self.diagonal, core, np.column_stack([self.factors, share, w]))
 
     def merged(self, group: npt.NDArray[np.int64]) -> Covariance:
-        """Covariance of the sums of the entries of each group 0 .. g - 1; `group` has shape (k,).
-
-        Examples
-        --------
-        >>> multinomial([0.5, 0.3, 0.2], n=100).merged(np.array([0, 1, 1])).matrix()
-        array([[ 0.0025, -0.0025],
-               [-0.0025,  0.0025]])
-        """
+        """Covariance of the sums over groups 0 .. g - 1 of the entries; `group` has shape (k,)."""
         size = int(group.max()) + 1
 
         def sums(rows: Array) -> Array:
@@ -238,19 +212,7 @@ class Covariance:
 
 
 def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
-    """Joint covariance of independent estimates, stacked in order.
-
-    Parameters
-    ----------
-    parts : sequence of Covariance
-        At least one. Structured parts give a structured result.
-
-    Examples
-    --------
-    >>> V = multinomial([0.5, 0.5], n=4)
-    >>> block_diagonal([V, V.scaled(2.0)]).variances()
-    array([0.0625, 0.0625, 0.125 , 0.125 ])
-    """
+    """Joint covariance of independent estimates, stacked in order."""
     if not parts:
         raise InvalidArgument("parts", parts, "must hold at least one covariance")
     factors = [part.factors for part in parts]
@@ -264,56 +226,14 @@ def block_diagonal(parts: Sequence[Covariance]) -> Covariance:
 
 
 def multinomial(m: npt.ArrayLike, n: float) -> Covariance:
-    """Covariance (diag(m) - m m')/n of multinomial frequencies; diagonal plus rank one.
-
-    Parameters
-    ----------
-    m : array_like, shape (l,)
-        Probabilities of the l outputs, on the simplex.
-    n : float
-        Number of reports.
-
-    Raises
-    ------
-    InvalidArgument
-        Where m is not on the simplex (its sum is checked to 1e-8) or n is not positive.
-
-    Examples
-    --------
-    >>> multinomial([0.5, 0.5], n=4).matrix()
-    array([[ 0.0625, -0.0625],
-           [-0.0625,  0.0625]])
-    """
+    """Covariance (diag(m) - m m')/n of multinomial frequencies; diagonal plus rank one."""
     m = probabilities("m", m)
     n = positive("n", n)
     return Covariance(m / n, np.array([[-1.0 / n]]), m[:, None])
 
 
 def variances_multinomial(m: npt.ArrayLike, n: npt.ArrayLike) -> Array:
-    """Variances m (1 - m)/n of frequencies, or of bit means, for many surveys at once.
-
-    Parameters
-    ----------
-    m : array_like, shape (..., l)
-        Probabilities in [0, 1]. They need not sum to one: a bit mean has this variance too.
-    n : array_like
-        Number of reports; it broadcasts against m.
-
-    Returns
-    -------
-    ndarray, shape (..., l)
-
-    Raises
-    ------
-    InvalidArgument
-        Where an entry of m lies outside [0, 1] or n is not positive.
-
-    Examples
-    --------
-    >>> variances_multinomial([[0.5, 0.5], [0.2, 0.8]], n=100)
-    array([[0.0025, 0.0025],
-           [0.0016, 0.0016]])
-    """
+    """Variances m (1 - m)/n of frequencies, or of bit means, for many surveys at once."""
     m = np.asarray(m, dtype=np.float64)
     n = np.asarray(n, dtype=np.float64)
     if not np.all((m >= 0) & (m <= 1)):
@@ -331,33 +251,6 @@ def independent_bits(
     Bit j of a report is 1 with probability p1 if j is the value, p0 if it is not, independently
     given the value. Then m_j = p0 + (p1 - p0) p_j, the variance of mean j is m_j (1 - m_j)/n, and
     two means have covariance -(p1 - p0)^2 p_i p_j / n, because only the values vary together.
-
-    Parameters
-    ----------
-    p : array_like, shape (k,)
-        Where to evaluate it; normally on the simplex.
-    p1, p0 : float or array_like of shape (k,)
-        P(bit 1 | it is the value) and P(bit 1 | it is not).
-    n : float
-        Number of reports.
-
-    Returns
-    -------
-    Covariance
-        Diagonal plus rank one, of the bit means; divide by (p1 - p0)^2, with `scaled`, for the
-        linear estimate.
-
-    Raises
-    ------
-    InvalidArgument
-        Where some m_j lies outside [0, 1], or where p is so far from the simplex that the matrix
-        has a negative eigenvalue.
-
-    Examples
-    --------
-    >>> independent_bits([0.7, 0.3], p1=0.75, p0=0.25, n=100).matrix().round(6)
-    array([[ 0.0024  , -0.000525],
-           [-0.000525,  0.0024  ]])
     """
     p = finite_array("p", p, 1)
     n = positive("n", n)
@@ -386,30 +279,6 @@ def uniformised(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) -> Covar
 
     With m = b + a p it equals (diag(m) - m m')/(n a^2) = J^-1 - p p'/n. For k-RR (KBR16 eq. 4)
     a = (e^eps - 1)/(e^eps + k - 1) and b = 1/(e^eps + k - 1).
-
-    Parameters
-    ----------
-    p : array_like, shape (k,)
-        Where to evaluate it; m must lie on the simplex, p itself may have negative entries.
-    a : float
-        Weight of the identity.
-    b : float or array_like of shape (k,)
-        Probability of each wrong report; a + sum(b) = 1.
-    n : float
-        Number of reports.
-
-    Raises
-    ------
-    NotIdentified
-        Where a = 0: every category then gives the same reports.
-    InvalidArgument
-        Where m is not on the simplex, for example because a + sum(b) is not 1.
-
-    Examples
-    --------
-    >>> uniformised([0.5, 0.5], a=0.5, b=0.25, n=100).matrix()
-    array([[ 0.01, -0.01],
-           [-0.01,  0.01]])
     """
     return multinomial(_uniformised_law(p, a, b), n).scaled(1.0 / a**2)
 
@@ -419,12 +288,6 @@ def uniformised_fpe16(p: npt.ArrayLike, a: float, b: npt.ArrayLike, n: float) ->
 
     J^-1 = [diag(m) - b m' - m b' + b b'] / (n a^2) with m = b + a p. Arguments and errors are those
     of `uniformised`.
-
-    Examples
-    --------
-    >>> uniformised_fpe16([0.5, 0.5], a=0.5, b=0.25, n=100).matrix()
-    array([[ 0.0125, -0.0075],
-           [-0.0075,  0.0125]])
     """
     m = _uniformised_law(p, a, b)
     scale = 1.0 / (positive("n", n) * a**2)

@@ -136,6 +136,33 @@ class Equations(Moments):
         found[known] = found[:, known] = 0.0  # what is left of them is rounding
         return Covariance.dense(found)
 
+    def null_standard_errors(self) -> Array:
+        """With one equation a category, variance j depends on p_j alone, so a vertex gives it.
+
+        Otherwise the remaining mass is taken from the projected estimate without category j.
+        """
+        G, k = self.inverse, self.k
+        if np.ndim(G) < 2:
+            vertex = np.eye(1, k)[0]
+            variances = self.V(vertex).variances()
+            variances[0] = self.V(np.roll(vertex, 1)).variances()[0]
+            return np.asarray(np.sqrt(variances) * np.abs(G))
+        p, found = self.plug_in(), np.empty(k)
+        for j in range(k):
+            absent = np.arange(k) == j
+            others = np.where(absent, 0.0, p)
+            if others.sum() == 0.0:
+                others = np.where(absent, 0.0, 1.0)
+            found[j] = self._null_variance(np.asarray(G)[j], others / others.sum())
+        return np.sqrt(found)
+
+    def _null_variance(self, g: Array, p: Array) -> float:
+        """Variance of ``g t`` at p; zero where only rounding is left."""
+        V = self.V(p)
+        without_cancellation = float(np.abs(g) @ np.sqrt(V.variances())) ** 2
+        variance = float(V.transform(g[None])[0, 0])
+        return variance if variance > 1e-13 * without_cancellation else 0.0
+
     @cached_property
     def inverse(self) -> float | Array:
         """The G of the linear estimate ``p = G (t - offset)``, whose covariance is G V(p) G'.
@@ -143,18 +170,6 @@ class Equations(Moments):
         Weighted least squares: ``G = (A' D A)^-1 A' D`` with D the diagonal of `weights`, which is
         A^-1 for a square A. Equations of weight zero are left out. A float g stands for g times the
         identity and shape (k,) for a diagonal, as in `A`; else the shape is (k, d).
-
-        Raises
-        ------
-        NotIdentified
-            Where the rank of A is below k, so that different p give the same reports.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> warner = ldp.Warner(epsilon=np.log(3.0))   # Q = [[.75, .25], [.25, .75]] = I/2 + 11'/4
-        >>> round(warner.moments(warner.counts([60, 40])).inverse, 12)
-        2.0
         """
         if np.ndim(self.A) < 2:
             if not np.all(self.A):

@@ -171,13 +171,7 @@ class Unexplained:
         return (min(max(ends[0], 0.0), 1.0), min(max(ends[1], 0.0), 1.0)) if clip else ends
 
     def is_positive(self, alpha: float) -> bool:
-        """Whether a one-sided test of level `alpha` rejects that all answers are listed.
-
-        Examples
-        --------
-        >>> Unexplained(0.2, 0.01).is_positive(0.001), Unexplained(0.02, 0.01).is_positive(0.001)
-        (True, False)
-        """
+        """Whether a one-sided test of level `alpha` rejects that all answers are listed."""
         from scipy.special import ndtri
 
         return bool(self.estimate > -ndtri(level(alpha)) * self.bse)  # False where that is nan

@@ -223,13 +223,7 @@ class HashDesign:
         return self.slope * (self.incidence(c) - self.background)
 
     def matrix(self) -> Array:
-        """A as a dense array, shape (C m, S).
-
-        Raises
-        ------
-        NotAvailable
-            Where it would take more than 1 GB.
-        """
+        """A as a dense array, shape (C m, S)."""
         d, S = self.shape
         if d * S > _LARGEST_MATRIX:
             raise NotAvailable(
@@ -257,14 +251,7 @@ class HashDesign:
 
 
 def mirrored(lower: Array) -> Array:
-    """The symmetric matrix with this lower triangle, in place.
-
-    Examples
-    --------
-    >>> mirrored(np.array([[1.0, 0.0], [2.0, 3.0]]))
-    array([[1., 2.],
-           [2., 3.]])
-    """
+    """The symmetric matrix with this lower triangle, in place."""
     n, tile = len(lower), 128
     for i in range(0, n, tile):
         for j in range(0, i, tile):
@@ -305,27 +292,6 @@ def least_squares(
     Conjugate gradients on the normal equations, scaled by their diagonal. They run again from the
     true gradient as long as rounding in the first run has left more than `tol`. Where candidates
     cannot be told apart one of the minimisers is found; see `undetermined`.
-
-    Parameters
-    ----------
-    design : HashDesign
-        A, of shape (C m, S).
-    weights : array, shape (C m,)
-        Not negative.
-    rhs : array, shape (C m,)
-    tol : float
-        Relative length of the gradient to reach.
-    max_iter : int
-        Largest number of steps.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
-    >>> design = HashDesign(cells, n_cells=2)
-    >>> t = np.array([0.5, 0.5, 0.75, 0.25])
-    >>> fit = least_squares(design, np.ones(4), t)
-    >>> fit.p.round(12), fit.converged
-    (array([0.5 , 0.25, 0.25]), True)
     """
     diagonal = design.normal_diagonal(weights)
     scale = np.divide(1.0, diagonal, out=np.zeros(diagonal.shape), where=diagonal > 0.0)
@@ -384,12 +350,6 @@ def undetermined(
     A fixed vector g is recovered from A g by `least_squares`. What differs lies in the null space
     of the equations, and an entry that it moves is not determined. No matrix is formed, so that
     this is for candidates too many for a factorisation of the normal equations.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [1], [1]]], dtype=np.uint16)
-    >>> undetermined(HashDesign(cells, n_cells=2), np.ones(4))   # 1 and 2 share all their cells
-    array([1, 2])
     """
     golden = np.arange(design.shape[1]) * (np.sqrt(5.0) - 1.0) / 2.0 % 1.0
     probe = golden * (1.0 + golden) - 5.0 / 6.0  # no two alike, no differences alike, mean zero
@@ -398,12 +358,5 @@ def undetermined(
 
 
 def is_identified(design: HashDesign, weights: Array) -> bool:
-    """Whether the equations determine every candidate; see `undetermined`.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
-    >>> is_identified(HashDesign(cells, n_cells=2), np.ones(4))
-    True
-    """
+    """Whether the equations determine every candidate; see `undetermined`."""
     return undetermined(design, weights).size == 0

@@ -139,13 +139,7 @@ class Moments(ABC):
 
     @abstractmethod
     def estimate(self) -> tuple[Array, str]:
-        """The linear estimate, shape (k,), and how well it fits, in words.
-
-        Raises
-        ------
-        NotIdentified
-            Where different p give the same reports.
-        """
+        """The linear estimate, shape (k,), and how well it fits, in words."""
 
     @abstractmethod
     def covariance(self, p: Array | None = None) -> Covariance:
@@ -153,6 +147,13 @@ class Moments(ABC):
 
         By default p is `plug_in`.
         """
+
+    def null_standard_errors(self) -> Array:
+        """Standard error of each entry of the linear estimate if its own p_j were zero, shape (k,).
+
+        By default that at `plug_in`: among many candidates one absent more or less changes nothing.
+        """
+        return np.sqrt(self.covariance().variances())
 
     def plug_in(self) -> Array:
         """The linear estimate projected onto the simplex.
@@ -277,7 +278,7 @@ class Moments(ABC):
         return self
 
     def unexplained(self, linear: Uncertain) -> Unexplained | None:
-        """Share of the answers that are not among the candidates; None where there are none."""
+        """Share of the answers that are not among the candidates; None over a closed list."""
         return None
 
     def caution(self, others: bool) -> str:

@@ -27,11 +27,6 @@ def nats_to_gain(nobs: int, gap: float) -> float:
 
     A gap is computed from numbers near one, with an error of a few times the machine epsilon. From
     1e12 reports on that may be a thousandth of a nat in all or more, so it is added.
-
-    Examples
-    --------
-    >>> round(nats_to_gain(10**6, 1e-9), 6), round(nats_to_gain(10**15, 0.0), 6)
-    (0.001, 0.888178)
     """
     return nobs * (gap + _ROUNDING)
 

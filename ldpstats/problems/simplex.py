@@ -20,13 +20,6 @@ def project_simplex(v: Array, variances: Array | None = None) -> Array:
     It is ``max(v - mu, 0)`` with mu such that it sums to one, found by one sort (Wang and
     Carreira-Perpinan 2013). With `variances` the distance is ``sum (p - v)^2 / variances``, and the
     point ``max(v - mu variances, 0)``; an entry of variance zero stays where it is, or at zero.
-
-    Examples
-    --------
-    >>> project_simplex(np.array([0.75, 0.5, -0.25]))
-    array([0.625, 0.375, 0.   ])
-    >>> project_simplex(np.array([0.75, 0.5, -0.25]), variances=np.array([0.1, 0.4, 0.4]))
-    array([0.7, 0.3, 0. ])
     """
     if variances is not None:
         return _project_weighted(v, variances)
@@ -49,13 +42,7 @@ def _project_weighted(v: Array, variances: Array) -> Array:
 
 
 def project_subsimplex(v: Array) -> Array:
-    """Point with entries of at least zero and a sum of at most one that is nearest to v, (k,).
-
-    Examples
-    --------
-    >>> project_subsimplex(np.array([0.5, 0.25, -0.25]))
-    array([0.5 , 0.25, 0.  ])
-    """
+    """Point with entries of at least zero and a sum of at most one that is nearest to v, (k,)."""
     positive = np.maximum(v, 0.0)
     return positive if positive.sum() <= 1.0 else project_simplex(v)
 
@@ -68,11 +55,6 @@ def water_filling(counts: Array, a: float, b: float | Array) -> Array:
     entries at once. The channel is ``Q[x, y] = b_y + a [x == y]``: for k-RR b = 1 / (e^eps + k -
     1), a number, and a = (e^eps - 1) b > 0. Categories that are not sensitive have b_y = 0 under
     uRR, and come first.
-
-    Examples
-    --------
-    >>> water_filling(np.array([50, 30, 15]), a=0.5, b=0.5 / 3).round(4)
-    array([0.7083, 0.2917, 0.    ])
     """
     if not a > 0.0:
         raise InvalidArgument("a", a, "must be positive; other channels need `MLE`")

@@ -48,13 +48,7 @@ class Ascent:
 
 
 def gap_target(nobs: int, tol: float | None) -> float:
-    """Gap per report to reach: `tol`, or 1e-3 nats over all `nobs` reports where it is None.
-
-    Examples
-    --------
-    >>> gap_target(1000, None), gap_target(1000, 1e-9)
-    (1e-06, 1e-09)
-    """
+    """Gap per report to reach: `tol`, or 1e-3 nats over all `nobs` reports where it is None."""
     return max(GAP_NATS / nobs, _FLOOR) if tol is None else tol
 
 

@@ -1,6 +1,6 @@
 """Non-negative least squares and the non-negative Lasso on a hashed design.
 
-EPK14 first select the candidates that the reports speak for with a Lasso. Here it is solved to a
+EPK14 first select the candidates that the reports support with a Lasso. Here it is solved to a
 certificate, by coordinate descent on the candidates that are, or want to be, above zero: a
 coordinate reads one cell per cohort and hash, and the dense background of the design is carried by
 two sums. Where coordinates are too correlated for that, conjugate gradients on the positive
@@ -64,14 +64,6 @@ def nonnegative_lasso(
     takes away lifts every cell, and so presses all absent candidates to join. Coordinate descent:
     Friedman, Hastie and Tibshirani (2010), J. Stat. Softw. 33(1); conjugate gradients on a face:
     More and Toraldo (1991), SIAM J. Optim. 1.
-
-    Examples
-    --------
-    >>> cells = np.array([[[0], [1], [1]], [[0], [0], [1]]], dtype=np.uint16)
-    >>> design = HashDesign(cells, n_cells=2, slope=0.5, background=0.0)
-    >>> rhs = design.times(np.array([0.6, 0.4, 0.0])) + np.array([0.0, 0.0, 0.0, 0.01])
-    >>> nonnegative_lasso(design, np.ones(2), rhs, penalty=0.01).p.round(4)
-    array([0.5867, 0.3867, 0.    ])
     """
     problem = _problem(design, weights, rhs, penalty)
     p = _started(problem, start)

@@ -81,11 +81,6 @@ def spread_out(weights: Array, m: int) -> Array:
     """m positions, ascending, each drawn about ``m weights / sum(weights)`` times.
 
     One of each of m equal parts of the total, at a place within it that has no period.
-
-    Examples
-    --------
-    >>> spread_out(np.array([1.0, 5.0, 1.0]), 4)
-    array([0, 1, 1, 2])
     """
     ends = np.cumsum(weights)
     place = np.arange(m) + np.modf(np.arange(m) * _GOLDEN)[0]

@@ -86,14 +86,7 @@ class JointGroup:
         return found
 
     def distinct(self, v: int, part: slice) -> tuple[Array, Array]:
-        """Which of its distinct reports on variable v each combination in `part` has.
-
-        Returns
-        -------
-        code : array of intp, shape (u,)
-        where : array of intp
-            A row of the variable's likelihood for each code.
-        """
+        """Which of its distinct reports on variable v each combination in `part` has."""
         index = self.index[v]
         if index is not None:
             where, code = np.unique(index[part], return_inverse=True)

@@ -75,19 +75,7 @@ def test_independence(
     n_permutations: int | None = None,
     n_boot: int | None = None,
 ) -> TestResult:
-    """The test of this name, with checked options (see `AssociationResults.test_independence`).
-
-    Parameters
-    ----------
-    evidence : Evidence
-    method : str
-    fitted : array, shape (k,), or None
-        The maximum of the likelihood, where it is known.
-    on_boundary : bool
-        Whether the joint estimate has a cell of zero.
-    rng, n_permutations, n_boot
-        Checked by `check_options`.
-    """
+    """The test of this name, with checked options (see `AssociationResults.test_independence`)."""
     if method == "score":
         return score_test(evidence, rng, n_permutations)
     if method == "lr":

@@ -47,40 +47,7 @@ def plot_heat_map(
     title: str = "",
     independence: pd.DataFrame | npt.ArrayLike | None = None,
 ) -> Axes:
-    """Draw a joint table as a heat map, with the estimate and the interval of each cell.
-
-    Parameters
-    ----------
-    table : DataFrame, shape (k1, k2)
-        Estimated cell frequencies, with labels; the names of index and columns are the variables.
-    lower, upper : DataFrame or array_like, shape (k1, k2)
-        Ends of the interval of each cell.
-    ax : matplotlib Axes, optional
-        A new figure where it is None.
-    title : str
-    independence : DataFrame or array_like, shape (k1, k2), optional
-        z values of the departure from independence. They give the colours then, grey within 1.96;
-        otherwise the frequencies do, and cells whose interval contains 0 are hatched.
-
-    Returns
-    -------
-    Axes
-        Text is left out of cells in which it does not fit: first the intervals, then all.
-
-    Raises
-    ------
-    InvalidArgument
-        Where shapes disagree, a number is not finite, lower exceeds upper or `ax` is no Axes.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame([[0.3, 0.2], [0.1, 0.4]], ["a", "b"], ["c", "d"])
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> ax = plot_heat_map(table, table - 0.02, table + 0.02)
-    >>> [text.get_text() for text in ax.texts][:1]
-    ['0.300\\n[0.280, 0.320]']
-    """
+    """Draw a joint table as a heat map, with the estimate and the interval of each cell."""
     p, low, high = _intervals(table, lower, upper)
     k1, k2 = p.shape
     cell = np.clip(9.0 / k2, 0.36, 1.25), np.clip(9.0 / k1, 0.32, 0.5)
@@ -120,44 +87,7 @@ def plot_mosaic(
     cum_lower: npt.ArrayLike | None = None,
     cum_upper: npt.ArrayLike | None = None,
 ) -> Axes:
-    """Draw a joint table as a mosaic: widths P(X), heights P(Y | X), the first category on top.
-
-    Parameters
-    ----------
-    table : DataFrame, shape (k1, k2)
-        Estimated cell frequencies on the simplex, with labels; X in the rows. A row of zeros has no
-        width, and is named below the plot.
-    lower, upper : DataFrame or array_like, shape (k1, k2)
-        Ends of the interval of each cell frequency. Tiles whose interval contains 0 are hatched.
-    ax : matplotlib Axes, optional
-        A new figure where it is None.
-    title : str
-    z : DataFrame or array_like, shape (k1, k2), optional
-        z values of the departure from independence, for the colours: grey within 1.96. Otherwise
-        colours tell the categories of Y apart.
-    cum_lower, cum_upper : array_like, shape (k1, k2 - 1), optional
-        Ends of the intervals of P(Y <= j | X), in the order of the columns of the table. They are
-        drawn as bars at the boundaries of the tiles, side by side.
-
-    Returns
-    -------
-    Axes
-
-    Raises
-    ------
-    InvalidArgument
-        Where the table is not on the simplex, shapes disagree, a number is not finite, lower
-        exceeds upper or `ax` is no Axes.
-
-    Examples
-    --------
-    >>> table = pd.DataFrame([[0.3, 0.2], [0.1, 0.4]], ["a", "b"], ["c", "d"])
-    >>> import matplotlib
-    >>> matplotlib.use("Agg")
-    >>> ax = plot_mosaic(table, table - 0.02, table + 0.02)
-    >>> [round(float(tile.get_height()), 3) for tile in ax.patches]
-    [0.6, 0.4, 0.2, 0.8]
-    """
+    """Draw a joint table as a mosaic: widths P(X), heights P(Y | X), the first category on top."""
     p, low, _ = _intervals(table, lower, upper)
     if p.min() < 0 or abs(p.sum() - 1.0) > 1e-6:
         raise InvalidArgument(

@@ -152,22 +152,7 @@ def per_variable(
 def prepared(
     parts: Sequence[Reports], candidates: Any, other: Any, name: str
 ) -> tuple[list[Reports], VariableSpec]:
-    """The reports of one variable, lumped where that is asked for, and what is estimated of it.
-
-    Parameters
-    ----------
-    parts : sequence of Reports
-        One element per group.
-    candidates, other : object
-        As `AssociationModel` takes them, for this variable.
-    name : str
-        Name of the variable, for errors.
-
-    Warns
-    -----
-    IncompleteListWarning
-        Where categories of a closed alphabet are left out.
-    """
+    """The reports of one variable, lumped where that is asked for, and what is estimated of it."""
     mechanism = parts[0].mechanism
     wanted = _wanted_other(other, mechanism, candidates, name)
     if mechanism.is_open:

@@ -94,8 +94,8 @@ def _reading_notes(survey: DictionarySurvey, tested: Tested, alpha: float) -> li
     others = f", characters outside the alphabet as {replace!r}" if replace else ""
     return [
         "Accepted: strings whose own reports reject a frequency of zero; the probability that "
-        f"even one of them is held by nobody is at most about {tested.alpha:g} (Bonferroni over all "
-        "tested, with larger shares for higher scores).",
+        f"even one of them is held by nobody is at most about {tested.alpha:g} (Bonferroni over "
+        "all tested, with larger shares for higher scores).",
         f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
         "edges: pairs of its grams whose joint frequency is above the threshold.",
         f"Strings are as the survey reads them: cut to {survey.layout.length} characters{others}.",

@@ -48,13 +48,6 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     the normal law's. One over it is the expected count where that is all there is, and large where
     other noise prevails. Where p is estimated, what it may well be counts too: categories must not
     be chosen by an error that is part of the difference. See `goodness.rare_groups`.
-
-    Parameters
-    ----------
-    sides : sequence of sequences of Moments
-        The sources of each estimate that takes part in the difference; of one, if the other is p.
-    p : array, shape (k,)
-        Frequencies under the null, given or estimated from all sources.
     """
     counted: list[list[OwnCounts]] = []
     noise = np.zeros(p.shape)
@@ -76,7 +69,7 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
 
 
 def _noise(side: Sequence[Moments], p: Array) -> Array:
-    """Variances of an estimate that is no affine function of binomial counts: it has many terms."""
+    """Variances of an estimate that is not an affine function of binomial counts."""
     try:
         return joined(side).covariance(p).variances()
     except NotIdentified:  # a source that tells sums of categories only

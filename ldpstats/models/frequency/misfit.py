@@ -37,17 +37,6 @@ def misfit(
     Over an open alphabet answers that are not listed are no misfit, where the list is known to be
     incomplete or `unexplained` leaves room for as many as it takes, unless the estimate takes the
     list for complete. Reports that no answers could make are always one.
-
-    Parameters
-    ----------
-    results : FrequencyResults
-    problems : sequence of Moments
-        Of each source.
-    incomplete : bool
-        Whether the candidates are known not to be all answers.
-    complete : str
-        What to do about answers that are not listed, where the estimate takes the list for
-        complete; "" where it does not.
     """
     pvalue = impossible(problems)
     if pvalue < MISFIT:

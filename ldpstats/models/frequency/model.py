@@ -61,17 +61,17 @@ class FrequencyModel:
     candidates : sequence of str or CandidateMap, optional
         Values to look for; for mechanisms with an open alphabet only.
     incomplete : bool
-        Whether others than the candidates are known to be held, as where these are the beginning
-        of a long list. Standard errors then always allow for the chance collisions of the others;
-        if not, only where the reports show that there are others, or could not show it. The linear
-        estimate then weighs cohorts by what noise and collisions leave each to say (random-effects
-        least squares, `CohortMoments.open_ended`).
+        Whether other answers than the candidates are known to exist, as when the candidates are
+        the beginning of a long list. Standard errors then always allow for chance collisions with
+        them; otherwise only if the reports show other answers, or could not show them. The linear
+        estimate then weights cohorts by the inverse variance of noise and collisions
+        (random-effects least squares, `CohortMoments.open_ended`).
 
     Raises
     ------
     InvalidArgument
-        For data that are none of these, that hold no report, an empty list, and incomplete
-        candidates where all categories are known.
+        If `data` is of another type, is empty or holds no report, or if `incomplete` is set
+        although the mechanism knows all categories.
     MechanismMismatch
         For groups over different categories.
 
@@ -228,21 +228,26 @@ class FrequencyModel:
         constraints: Any = None,
         cov_type: str = "default",
     ) -> FrequencyResults:
-        """`fit` without a word on how well the reports fit, for models that rest on this one."""
+        """`fit` without warnings, for models that rest on this one."""
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
         estimator = self._estimator(method, constraints, cov_type)
         listed, selection = self._listed(estimator)
         problem = self._inference(estimator, listed, selection)
         linear = self._linear(problem, selection)
         solution, fitted, kind = self._solve(estimator, problem, selection, linear, cov_type)
-        fit, unexplained = goodness_of_fit(self.sources, listed.parts), problem.unexplained(linear)
+        record = self._record(estimator, solution, fitted, linear, kind)
+        return self._results(record, problem, goodness_of_fit(self.sources, listed.parts))
+
+    def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
+        """All that was found, without the data."""
+        unexplained = problem.unexplained(record.linear)
         return FrequencyResults(
-            self._record(estimator, solution, fitted, linear, kind),
+            record,
             self.categories,
             tuple(counts.mechanism.to_dict() for counts in self.sources),
             Laws(
                 exact=self.moments().exact_form(),
-                tally=problem.tally(linear, self.evidence.reference),
+                tally=problem.tally(record.linear, self.evidence.reference),
                 law=problem.report_law(self.evidence.reference),
                 linear_method=problem.linear_method,
             ),
@@ -289,7 +294,7 @@ class FrequencyModel:
         if method is None:
             linear = self.candidates is not None or not self.evidence.has_patterns
             method = "inversion" if linear and constraints is None else "mle"
-        if isinstance(method, Estimator):
+        if isinstance(method, Estimator):  # the user passes a name or an object
             estimator = method
         else:
             estimator = ESTIMATORS[one_of("method", method, tuple(ESTIMATORS))]()
@@ -297,6 +302,7 @@ class FrequencyModel:
             if estimator.name != "mle":
                 raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
             estimator = replace(estimator, constraints=constraints)  # type: ignore[type-var]
+        # here and below, the kind of estimator says which of the two problems it solves
         if isinstance(estimator, MomentsEstimator) and cov_type == "fpe16":
             raise InvalidArgument("cov_type", cov_type, "goes with likelihood estimates only")
         return estimator
@@ -339,7 +345,7 @@ class FrequencyModel:
         linear: Uncertain,
         cov_type: str,
     ) -> tuple[Solution, Uncertain, str]:
-        """What the estimator finds, with its covariance and the kind of that."""
+        """The solution, the estimate with its covariance, and the kind of covariance."""
         if selection is not None:
             p = np.where(np.isnan(linear.estimate), 0.0, linear.estimate)
             return replace(selection, p=p), Uncertain(p, linear.covariance, linear.at), "linear"
@@ -384,7 +390,7 @@ class FrequencyModel:
         Raises
         ------
         InvalidArgument
-            For p0 that is no distribution over the categories.
+            If `p0` is not a distribution over the categories.
 
         Examples
         --------
@@ -454,7 +460,7 @@ class FrequencyModel:
 
 
 def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
-    """The counts of each mechanism: their sum over groups says as much, and more exactly."""
+    """The counts of each mechanism, summed over its groups."""
     groups: list[Any] = list(data) if isinstance(data, list | tuple) else [data]
     if not groups:
         raise InvalidArgument("data", data, "is empty: pass reports or counts")
@@ -475,7 +481,7 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
 
 
 def settings_of(estimator: Estimator[Any]) -> str:
-    """What of an estimator its name does not say."""
+    """The settings of an estimator that its name leaves out."""
     if estimator.constraints is not None:
         return "constrained"
     return "" if estimator == type(estimator)() else "tuned"

@@ -102,15 +102,7 @@ class OneStep(Moments):
 
 
 def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
-    """Mean of the Poisson count that is as skewed as the sum, or difference, of the estimates.
-
-    Parameters
-    ----------
-    problems : sequence of OneStep
-        One, or the two sides of a comparison.
-    p : array, shape (k,)
-        Frequencies under the null.
-    """
+    """Mean of the Poisson count that is as skewed as the sum, or difference, of the estimates."""
     variance, cumulant = np.zeros(p.shape), np.zeros(p.shape)
     for problem in problems:
         se, skewness, _ = problem.law().law(p)

@@ -55,7 +55,7 @@ def two_sample_test(
     Raises
     ------
     InvalidArgument
-        For a group of nobody, and an unknown method.
+        If a group is empty or the method unknown.
     MechanismMismatch
         For groups over different categories.
 

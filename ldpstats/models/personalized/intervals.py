@@ -95,32 +95,7 @@ class Mixture:
 
 
 def mixture(r: Array, given: Array, others: npt.NDArray[np.bool_]) -> Mixture:
-    """How p rests on the intermediate frequencies (MK19 eq. 21 and the end of section 5.3).
-
-    Parameters
-    ----------
-    r : array, shape (k + kappa,)
-        Intermediate frequencies, categories first, then bots.
-    given : array, shape (kappa, k)
-        Distribution of the category behind each bot; a row of nan for a bot without one, which is
-        spread in proportion to r over `others`.
-    others : array of bool, shape (k,)
-        Categories that are not sensitive for all respondents.
-
-    Raises
-    ------
-    NotAvailable
-        Where a bot is to be spread and r has nothing there to spread it over.
-
-    Examples
-    --------
-    >>> r = np.array([0.1, 0.2, 0.3, 0.4])   # three categories, the first sensitive, and a bot
-    >>> others = np.array([False, True, True])
-    >>> mixture(r, np.array([[0.5, 0.25, 0.25]]), others).estimate(r)
-    array([0.3, 0.3, 0.4])
-    >>> mixture(r, np.full((1, 3), np.nan), others).estimate(r)
-    array([0.1 , 0.36, 0.54])
-    """
+    """How p rests on the intermediate frequencies (MK19 eq. 21 and the end of section 5.3)."""
     kappa, k = given.shape
     spread = np.asarray(np.isnan(given).any(axis=1))
     at = k + np.flatnonzero(~spread)
@@ -156,28 +131,6 @@ def mover(
     of the parts have. Of two parts that are negatively correlated the shorter sides count in the
     product: what one loses the other need not make up for where a few reports decide, and there the
     product of like sides covers too seldom (.87 in the worst case found).
-
-    Parameters
-    ----------
-    below, above : array_like, shape (..., q)
-        From the estimate of each part down to the lower end of its interval, and up to the upper
-        one; not negative.
-    correlation : array_like, shape (..., q, q)
-        Of the parts.
-
-    Returns
-    -------
-    below, above : ndarray, shape (...)
-
-    References
-    ----------
-    Zou, G. Y. and Donner, A. (2008), Statistics in Medicine 27, 1693-1702.
-
-    Examples
-    --------
-    >>> below, above = mover([0.3, 0.4], [0.4, 0.3], [[1.0, -0.5], [-0.5, 1.0]])
-    >>> below.round(4), above.round(4)
-    (np.float64(0.4), np.float64(0.4))
     """
     low, high = np.asarray(below, dtype=np.float64), np.asarray(above, dtype=np.float64)
     rho = np.asarray(correlation, dtype=np.float64)
@@ -190,36 +143,7 @@ def mover(
 
 
 def intervals(r: Array, ends: Array, mix: Mixture, V: Covariance, alpha: float) -> Array:
-    """Confidence intervals of p from those of the intermediate frequencies, by `mover`.
-
-    Parameters
-    ----------
-    r : array, shape (k + kappa,)
-        The linear estimate.
-    ends : array, shape (k + kappa, 2)
-        Intervals of its entries, exact where they are.
-    mix : Mixture
-        At r.
-    V : Covariance
-        Of r.
-    alpha : float
-        One minus the coverage of each interval.
-
-    Returns
-    -------
-    array, shape (k, 2)
-        Uncut. A category that no bot has a share in keeps its own interval.
-
-    Examples
-    --------
-    >>> from ldpstats.problems.covariance import multinomial
-    >>> from ldpstats.inference.intervals import exact_binomial
-    >>> r, given = np.array([0.5, 0.1, 0.4]), np.array([[0.0, 1.0]])   # 20 reports: 10, 2, 8
-    >>> mix = mixture(r, given, np.array([True, True]))
-    >>> intervals(r, exact_binomial(20 * r, 20), mix, multinomial(r, n=20), 0.05).round(3)
-    array([[0.272, 0.728],
-           [0.297, 0.807]])
-    """
+    """Confidence intervals of p from those of the intermediate frequencies, by `mover`."""
     k, q = mix.loads.shape
     cross, inner = mix.blocks(V)
     values = mix.rows @ r
@@ -263,30 +187,6 @@ def presence(
     Where all parts are zero the law of their counts is known. A sum with one part that noise can
     imitate has an exact binomial p-value; with several, that of the weighted sum with its mean,
     variance and skewness under the null. A report that is impossible under the null settles it.
-
-    Parameters
-    ----------
-    tally : array_like of int, shape (..., k, q)
-        Counts of the q parts of k sums: ``tally ~ Bin(nobs, offset + scale f)``.
-    nobs : int
-        Number of reports.
-    offset, scale : array_like, shape (k, q)
-        See `tally`; an offset of zero says that noise never makes such a report.
-    weights : array_like, shape (k, q)
-        Of the parts in the sum, not negative; zero for a part that does not enter.
-    exclusive : bool
-        Whether a report counts for one part at most (labels), or independently for each (bits).
-
-    Returns
-    -------
-    larger, smaller : ndarray, shape (..., k)
-        Against a sum above zero, and against estimates that are too negative for one of zero.
-
-    Examples
-    --------
-    >>> larger, _ = presence([[0, 280], [1, 280]], 1000, [[0.0, 0.25]], 0.5, [[1, 0.3]], True)
-    >>> larger.round(4)   # one report that noise cannot make settles it
-    array([0.0164, 0.    ])
     """
     shape = np.broadcast_shapes(*(np.shape(a) for a in (tally, offset, scale, weights)))
     t, o, s, w = (np.broadcast_to(a, shape) for a in (tally, offset, scale, weights))

@@ -40,16 +40,16 @@ class PersonalizedModel:
         people live (MK19's case II); a Series is matched by label. A tag without one is spread in
         proportion to the estimates of the categories that are not sensitive for all (case I).
     exact : bool
-        Whether the background is no guess but the truth (case III), so that intervals and tests are
-        about the frequencies. Every tag needs one then.
+        Whether the background is known exactly (case III), so that intervals and tests are about
+        the frequencies. Every tag then needs one.
 
     Raises
     ------
     InvalidArgument
-        For an unknown tag, a background that is no distribution over the categories, or one that is
-        lacking where ``exact=True`` or where all categories are sensitive.
+        If a tag is unknown, a background is not a distribution over the categories, or a background
+        is missing although ``exact=True`` or all categories are sensitive.
     MechanismMismatch
-        For data over other categories than those of ``pum.common``.
+        If the data are over other categories than those of ``pum.common``.
 
     Notes
     -----
@@ -153,7 +153,7 @@ class PersonalizedModel:
         Raises
         ------
         NotAvailable
-            For a tag without a background where nothing was reported that it could be spread over.
+            If a tag has no background and no report was made that it could be spread over.
 
         Warns
         -----

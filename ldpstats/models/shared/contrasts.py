@@ -56,20 +56,7 @@ class ContrastLaw:
 def contrast_results(
     effect: Array, sd: Array, value: Array, laws: Sequence[ContrastLaw | None]
 ) -> ContrastResults:
-    """Tests of contrasts, two-sided, one by one.
-
-    Parameters
-    ----------
-    effect, sd, value : array, shape (q,)
-        Estimates, their standard errors, and what they are under the null.
-    laws : sequence of ContrastLaw or None, length q
-        Where they are known, statistic, p-value and interval are those of a score test; else
-        Wald's.
-
-    Returns
-    -------
-    statsmodels ContrastResults
-    """
+    """Tests of contrasts, two-sided, one by one."""
     se, skewness, step = np.array(sd, dtype=np.float64), np.zeros(len(sd)), np.zeros(len(sd))
     for row, law in enumerate(laws):
         if law is not None:

@@ -27,28 +27,7 @@ _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 
 
 def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array, Array]:
-    """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value.
-
-    Parameters
-    ----------
-    hypothesis : str, list of str, array or pair of arrays
-        Text in the labels, either all as ``p[label]`` or all as they are; or R; or (R, value).
-    categories : Index, shape (k,)
-        The labels.
-
-    Raises
-    ------
-    InvalidArgument
-        For text that cannot be read, or that can be read in two ways because a label looks like a
-        number or a sum of other labels; and for arrays of the wrong shape or that are not finite.
-
-    Examples
-    --------
-    >>> linear_hypothesis("b = a", pd.Index(["a", "b"]))
-    (array([[-1.,  1.]]), array([0.]))
-    >>> linear_hypothesis("p[18-24] = p[25+]", pd.Index(["18-24", "25+"]))
-    (array([[ 1., -1.]]), array([0.]))
-    """
+    """Return R, shape (q, k), and value, shape (q,), of the hypothesis R p = value."""
     if not len(categories):
         raise InvalidArgument("hypothesis", hypothesis, "is about nothing: there is no frequency")
     if isinstance(hypothesis, str) or (

@@ -39,7 +39,7 @@ _GUARD = 0.12  # share of the variance that residuals show, where that is the la
 _KEPT = ("inverse", "_estimate", "_plug_in_noise", "_collision_spread", "_noise_squares", "_misfit")
 _DOUBT = 0.01  # p-value below which candidates do not fit, and the equations allow for others
 _FEWEST_COHORTS = 8  # from which tests over incomplete lists keep their level
-_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not told apart
+_RANK = 1e-10  # pivots of the scaled normal equations below which candidates are not separated
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +129,7 @@ class CohortMoments(Moments):
 
     @cached_property
     def inverse(self) -> Array:
-        """``(A' D A)^-1``, shape (S, S), by Cholesky; the rank is checked.
-
-        Raises
-        ------
-        NotAvailable
-            For more candidates than the matrix has room for.
-        NotIdentified
-            Where candidates cannot be told apart.
-        """
+        """``(A' D A)^-1``, shape (S, S), by Cholesky; the rank is checked."""
         from scipy.linalg import lapack
 
         if self.k > LARGEST_DENSE:
@@ -165,7 +157,7 @@ class CohortMoments(Moments):
         return np.asarray(inverse)
 
     def require_identified(self) -> None:
-        """Raise `NotIdentified` where candidates cannot be told apart."""
+        """Raise `NotIdentified` if candidates cannot be distinguished."""
         if self.k <= LARGEST_DENSE:
             _ = self.inverse
             return

@@ -53,18 +53,7 @@ class FeatureMap:
 def linear_features(
     counts: Counts, moments: Equations | CohortMoments, rest: bool = False
 ) -> FeatureMap:
-    """The linear estimate of each single report, times its precision.
-
-    Parameters
-    ----------
-    counts : Counts
-        Distinct reports, u of them.
-    moments : Equations or CohortMoments
-        The equations of this mechanism, of one source.
-    rest : bool
-        Whether the last category is all answers that are not among the candidates of a hashed
-        mechanism; they hash to any cell alike.
-    """
+    """The linear estimate of each single report, times its precision."""
     if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
         found = _cohort_features(counts, moments)
         return _with_rest(found) if rest else found

@@ -114,11 +114,6 @@ class JointMoments(Moments):
 
         What a feature x has too much is taken off along a = S 1 / 1'S 1, with S the covariance of
         the features: ``x - a (1'x - 1)`` is as unbiased and varies least.
-
-        Raises
-        ------
-        NotIdentified
-            Where the reports of one stratum do not determine the frequencies of a variable.
         """
         strata = list(self.strata)
         for v in range(len(self.sizes)):
@@ -170,13 +165,7 @@ class JointMoments(Moments):
         return found
 
     def variances(self) -> Array:
-        """Variances of the estimate, shape (k,), without their covariances; one stratum.
-
-        Raises
-        ------
-        NotAvailable
-            Over several strata, whose equations are solved together.
-        """
+        """Variances of the estimate, shape (k,), without their covariances; one stratum."""
         if len(self.strata) > 1:
             raise NotAvailable("variances alone are of one stratum: use fewer cells, or groups")
         stratum = self.strata[0]

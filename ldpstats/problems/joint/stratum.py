@@ -293,19 +293,7 @@ def apply_along(values: Array, matrices: Sequence[Array]) -> Array:
 
 
 def unbiased_map(response: Array, name: str) -> Array:
-    """Inverse of a response, shape (k, k), which makes features unbiased for the categories.
-
-    Raises
-    ------
-    NotIdentified
-        Where reports of the variable `name` do not determine the frequencies.
-
-    Examples
-    --------
-    >>> unbiased_map(np.array([[0.75, 0.25], [0.25, 0.75]]), "x")
-    array([[ 1.5, -0.5],
-           [-0.5,  1.5]])
-    """
+    """Inverse of a response, shape (k, k), which makes features unbiased for the categories."""
     scale = np.sqrt(np.outer(np.abs(response).max(axis=1), np.abs(response).max(axis=0)))
     ok = bool(np.all(scale > 0.0))
     if ok:

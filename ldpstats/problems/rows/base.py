@@ -260,7 +260,7 @@ class UniformRows(Rows):
         return replace(self, codes=self.codes[keep])
 
     def closed_form(self, n: Array) -> Array | None:
-        """By water-filling (KBR16 Proposition 6), unless reports speak against their label."""
+        """By water-filling (KBR16 Proposition 6), unless reports contradict their label."""
         if not self.a > 0.0:
             return None
         return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
@@ -284,13 +284,7 @@ def dense_if_small(W: Rows) -> Rows:
 
 
 def log_noise(packed: npt.NDArray[np.uint8], p0: float, n_bits: int) -> Array:
-    """Log-probability, shape (u,), of packed reports all of whose bits are 1 with probability p0.
-
-    Examples
-    --------
-    >>> log_noise(np.array([[0b101]], dtype=np.uint8), 0.5, 3).round(6)   # 3 ln(1/2)
-    array([-2.079442])
-    """
+    """Log-probability, shape (u,), of packed reports whose bits are all 1 with probability p0."""
     parts = np.array_split(packed, 1 + packed.size // _BLOCK)
     ones = np.concatenate([np.bitwise_count(part).sum(axis=1, dtype=np.int64) for part in parts])
     return np.asarray(ones * np.log(p0) + (n_bits - ones) * np.log1p(-p0))

@@ -36,61 +36,6 @@ def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "pro
     Bits: as if they were independent in reports of "Other", each with the probability that is left
     over once the candidates' part is taken off (FPE16 section III-B). Labels (O-RR) have a law that
     is left over in the same way, and need no such assumption.
-
-    Parameters
-    ----------
-    data : Reports or Counts
-        Of `RAPPOR`, `ORAPPOR` or `ORR`; bit sums do not do.
-    candidates : sequence of str, CandidateMap, or None
-        What "Other" is not. Over a known alphabet: some of its labels, or None for all.
-    p : array-like, shape (k,)
-        Frequencies of the candidates, not negative, with a sum that leaves something over: those
-        of a marginal fit on the same reports, projected onto the sub-simplex.
-    form : {"product", "fpe16"}
-        "product" is right on average: the law of `other_law`, from all other reports than the one
-        whose likelihood it is. "fpe16" is the formula as printed, see the notes; with it "Other"
-        gets no weight and is as good as ignored.
-
-    Returns
-    -------
-    array, shape (u,)
-        Likelihoods in the order of `data`, in the scale of the candidates' own rows: of bits, they
-        are divided by ``prod_j p0^y_j (1 - p0)^(1 - y_j)``. They are the `other` of `WithOther`.
-
-    Raises
-    ------
-    InvalidArgument
-        Where p is no such vector, or for an unknown form.
-    NotAvailable
-        Where p leaves less than 1e-6 over; for mechanisms that hash nothing, for which
-        `ldpstats.mechanisms.lumped.lump` is exact; for bits without noise.
-
-    Notes
-    -----
-    With p^o_s = (c_s - c_s^m) / (N (1 - sum p)) and T_s = N sum of p_i over the owners of bit s,
-    FPE16 prints c_s^m = q* T_s + p* (N - T_s), which takes the noise p* of the "Other" reports away
-    as well. What the candidates set is ``q* T_s + p* (N sum p - T_s)``.
-
-    Where cohorts have few reports, what is left over is mostly noise, and the noise of a report
-    speaks for itself: taken as it is, "Other" draws reports away from the candidates, at 80 reports
-    a cohort by five standard errors of a joint frequency. Hence the other reports, and the
-    shrinkage of `other_law`.
-
-    Two assumptions are left, and neither is checked: that bits are independent within "Other",
-    which is a mixture of answers (nearly so if they are many and none is frequent), and, in a joint
-    table, that within "Other" the variables are independent.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> rappor = ldp.RAPPOR(n_bits=8, n_hashes=1, n_cohorts=1, f=0.0, p=0.25, q=0.75)
-    >>> words = ["apple"] * 600 + ["pear"] * 200 + ["plum"] * 200
-    >>> counts = rappor.privatize(words, np.random.default_rng(1)).tally()
-    >>> from ldpstats.problems.rows.combined import WithOther
-    >>> column = other_rows(counts, ["apple"], [0.6])
-    >>> rows = WithOther(rappor.likelihood(counts, ["apple"]).W, column)
-    >>> rows.shape == (counts.n.size, 2)
-    True
     """
     left = _LeftOver.of(data, candidates, p, form)
     if form == "fpe16":
@@ -133,16 +78,6 @@ def other_law(data: Reports | Counts, candidates: Any, p: Any, form: str = "prod
     the variance over all cells, less that of privacy). Bits: P(bit = 1), kept between p* and q*,
     which are what an answer can give. Labels: probabilities that sum to one, each at least that of
     a label that is not the answer's own; the nearest such law.
-
-    Examples
-    --------
-    >>> import ldpstats as ldp
-    >>> orr = ldp.ORR(n_outputs=3, n_cohorts=1, epsilon=np.log(2))   # own label .5, others .25
-    >>> orr.cells(["pear"]).tolist()
-    [[[1]]]
-    >>> counts = orr.counts([[35000, 37500, 27500]])    # .35 = .5 * .25 + .5 * .45
-    >>> other_law(counts, ["pear"], [0.5]).round(3)
-    array([[0.45, 0.25, 0.3 ]])
     """
     left = _LeftOver.of(data, candidates, p, form)
     return left.printed() if form == "fpe16" else left.law()

@@ -158,7 +158,7 @@ def test_sizes_of_bits(name: str, shape: Any, n: int, replications: Callable[...
 def size_of_wald(setting: Setting, R: int) -> float:
     rng = setting.rng(9)
     models = (setting.survey(setting.independent, rng) for _ in range(R))
-    return size([m.fit("inversion").test_independence("wald").pvalue for m in models])
+    return size([m.test_independence(m.fit("inversion"), "wald").pvalue for m in models])
 
 
 @pytest.mark.parametrize("name", ["unary", "bloom"])
