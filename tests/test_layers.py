@@ -13,10 +13,11 @@ import pytest
 PACKAGE = Path(__file__).parents[1] / "ldpstats"
 
 # The rooms of a folder, files and folders alike, lowest floor first. A room may import what stands
-# on a lower floor; rooms on one floor do not know each other. Folders without a plan here have no
-# order but that their rooms import one another in no circle. An import for annotations alone, or
-# inside a function, counts like any other. "ldpstats" is the package's own __init__: the names that
-# a user sees.
+# on a lower floor; rooms on one floor do not know each other. Rooms that are not named stand on the
+# floor above those that are: one more mechanism or estimator needs no line here. In folders without
+# a plan rooms import one another in no circle. An import for annotations alone, or inside a
+# function, counts like any other. "ldpstats" is the package's own __init__: the names that a user
+# sees.
 FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats": (
         "errors",
@@ -45,20 +46,15 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "pooled",
         "joint",
     ),
-    "ldpstats.problems.rows": ("base kronecker", "combined hashed joint other sensitive unary"),
-    "ldpstats.estimators": (
-        "base constraints solvers",
-        "inversion mle",
-        "composite cvxpy_mle em lasso moments_gls nnls normalized one_step projected thresholded",
-    ),
+    "ldpstats.problems.rows": ("base kronecker",),
+    "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
     "ldpstats.mechanisms": (
         "base bits",
         "enumerated",
         "custom krr unary",
-        "binary hashed",
-        "lumped sensitive",
+        "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency", "association dictionary personalized"),
+    "ldpstats.models": ("shared", "frequency"),
 }
 HEAVY = {
     "cvxpy",
@@ -136,10 +132,8 @@ def violation(module: str, target: str) -> str:
     if not floors:
         return ""
     height = {room: i for i, floor in enumerate(floors) for room in floor}
-    for room in (own, other):
-        if room not in height:
-            return f"but {room} has no floor in {folder}"
-    return "" if height[other] < height[own] else "which is not below it"
+    top = len(floors)
+    return "" if height.get(other, top) < height.get(own, top) else "which is not below it"
 
 
 def violations(source: str, module: str) -> list[str]:
@@ -188,10 +182,11 @@ def test_no_rooms_of_a_folder_import_in_a_circle() -> None:
 
 
 @pytest.mark.parametrize("folder", FLOORS)
-def test_every_room_has_one_floor(folder: str) -> None:
+def test_rooms_have_one_floor(folder: str) -> None:
     inside = {m.removeprefix(f"{folder}.").split(".")[0] for m in MODULES if f"{folder}." in m}
     planned = [room for floor in FLOORS[folder] for room in floor.split() if room != "ldpstats"]
-    assert sorted(planned) == sorted(inside)
+    assert len(planned) == len(set(planned)) and inside >= set(planned)
+    assert inside == set(planned) or folder != "ldpstats"
 
 
 @pytest.mark.parametrize(

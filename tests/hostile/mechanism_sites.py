@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from functools import partial
 from itertools import count
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from grid import MECHANISMS
 from hostile.examples import JOBS, RNG, Examples, Fresh, Site, rng, taken
 
 import ldpstats as ldp
@@ -89,6 +91,14 @@ def constructors(e: Examples) -> Iterator[Site]:
     found = e.strings
     whole = {name: getattr(found, name) for name in ("survey", "pair", "first", "second", "string")}
     yield Site("DictionaryReports", ldp.DictionaryReports, whole | {"n_missing": 0})
+
+
+def constructors_of_grid(named: set[str]) -> Iterator[Site]:
+    """Mechanisms without a line above, with the arguments that they have in the grid."""
+    kinds = {type(made).__name__: made for made in MECHANISMS.values()}
+    for name in sorted({*kinds} & {*ldp.__all__} - named):
+        made: Any = kinds[name]
+        yield Site(name, type(made), {f.name: getattr(made, f.name) for f in fields(made)})
 
 
 _FILE = {"state": ("file", "path")}

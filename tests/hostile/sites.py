@@ -6,15 +6,23 @@ from dataclasses import replace
 
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
-from hostile.mechanism_sites import channel_sites, constructors, count_sites, mechanism_sites
+from hostile.mechanism_sites import (
+    channel_sites,
+    constructors,
+    constructors_of_grid,
+    count_sites,
+    mechanism_sites,
+)
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
 
 
 def sites(e: Examples) -> list[Site]:
     """Every public callable."""
+    made = list(constructors(e))
     found = [
-        *constructors(e),
+        *made,
+        *constructors_of_grid({site.name for site in made}),
         *channel_sites(e),
         *mechanism_sites(e),
         *count_sites(e),
