@@ -98,6 +98,8 @@ _ELSEWHERE = {  # names that the field uses, and ours
     "OUE": "optimised unary encoding is KRAPPOR(categories, epsilon, theta=0.5)",
     "OLH": "optimised local hashing is ORR(n_outputs, n_cohorts, epsilon) with n_outputs near "
     "exp(epsilon) + 1",
+    "plots": "results draw themselves: results.plot()",
+    "utility": "it is called planning: ldpstats.planning",
     "BLH": "binary local hashing is ORR(2, n_cohorts, epsilon)",
     **{
         name: f"channels are in ldpstats.channels: ldpstats.channels.{name}"
@@ -109,7 +111,8 @@ _ELSEWHERE = {  # names that the field uses, and ours
 def __getattr__(name: str) -> ModuleType:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
-    hint = f": {_ELSEWHERE[name]}" if name in _ELSEWHERE else ""
+    known = name if name in _ELSEWHERE else name.upper()
+    hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
     raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
 
 

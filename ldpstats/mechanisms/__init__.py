@@ -70,5 +70,6 @@ def mechanism_from_dict(document: dict[str, Any]) -> Mechanism:
     """
     name = check_document(document)["mechanism"]
     if name not in MECHANISMS:
-        raise InvalidArgument("mechanism", name, f"this release knows {sorted(MECHANISMS)}")
+        remedy = f"must be one of {', '.join(MECHANISMS)}; from_dict of its own class reads another"
+        raise InvalidArgument("mechanism", name, remedy)
     return MECHANISMS[name].from_dict(document)

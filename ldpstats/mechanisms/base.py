@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -267,12 +267,15 @@ class Mechanism(Instrument[Client, Collector]):
         return self.channel().protected_epsilon(sensitive_codes(self.sensitive, self.categories))
 
     def _specification(self) -> dict[str, Any]:
+        if not is_dataclass(self):
+            own = type(self).__name__
+            raise InvalidArgument("class", own, "must be a frozen dataclass: its fields specify it")
         document: dict[str, Any] = {
             "format": _FORMAT,
             "version": _VERSION,
             "mechanism": type(self).__name__,
         }
-        for item in fields(self):  # type: ignore[arg-type]
+        for item in fields(self):
             value = getattr(self, item.name)
             if isinstance(value, pd.Index):
                 value = labels_to_json(value)

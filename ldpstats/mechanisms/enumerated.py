@@ -8,8 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import counts_vector
-from ldpstats.arguments.labels import align
+from ldpstats.arguments.checks import counts_vector, real_number
+from ldpstats.arguments.labels import align, as_labels
+from ldpstats.channels.base import Channel
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.base import _ALIKE, Array, Mechanism
 from ldpstats.problems.covariance import multinomial
@@ -18,6 +19,8 @@ from ldpstats.reports.formats import LabelFormat
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling import realised, samplers
 from ldpstats.sampling.words import Words
+
+_OWN_EPSILON = "must be a number in nats, as a field or a property: channel().epsilon() is right"
 
 __all__ = ["Enumerated", "identity_plus_rank_one", "label_moments"]
 
@@ -30,7 +33,14 @@ class Enumerated(Mechanism):
     `channel`, which returns Q. Sampling with integer thresholds, clients, estimates and the audit
     follow from Q. Reports are named like the categories unless the subclass has `outputs`.
 
-    For a fixed Q, `CustomMechanism` is enough.
+    `to_dict` writes the fields, so they must determine Q; `from_dict` of the subclass reads them. A
+    subclass with a ``__post_init__`` calls that of `Enumerated`, which checks all of this. For a
+    fixed Q, `CustomMechanism` is enough.
+
+    Raises
+    ------
+    InvalidArgument
+        If `categories`, `outputs`, `epsilon` and `channel()` do not fit together.
 
     Examples
     --------
@@ -58,6 +68,21 @@ class Enumerated(Mechanism):
 
     n_bits = 0
     n_cohorts = 0
+
+    def __post_init__(self) -> None:
+        """Check a mechanism of one's own; the package's have checks of their own."""
+        if not isinstance(self.categories, pd.Index):
+            object.__setattr__(self, "categories", as_labels("categories", self.categories))
+        channel: object = self.channel()
+        if not isinstance(channel, Channel):
+            raise InvalidArgument("channel()", channel, "must be a channel, such as Dense(Q)")
+        shape = len(self.categories), len(self.outputs)
+        if channel.shape != shape:
+            remedy = f"must be {shape}: a row a category, a column an output"
+            raise InvalidArgument("channel().shape", channel.shape, remedy)
+        epsilon = getattr(self, "epsilon", None)  # a field or property that the subclass owes
+        if not real_number("epsilon", epsilon, _OWN_EPSILON) >= 0.0:
+            raise InvalidArgument("epsilon", epsilon, _OWN_EPSILON)
 
     @property
     def outputs(self) -> pd.Index[Any]:

@@ -27,6 +27,26 @@ class NearbyGrade(ldp.Enumerated):
         return ldp.channels.Dense(Q / Q.sum(axis=1, keepdims=True))
 
 
+Q = [[0.6, 0.2, 0.2], [0.2, 0.6, 0.2], [0.2, 0.2, 0.6]]
+
+
+def own(**parts: Any) -> type[ldp.Enumerated]:
+    """A mechanism of three answers, of which some parts are other ones."""
+    usual = {
+        "categories": pd.Index(["a", "b", "c"]),
+        "epsilon": 2.0,
+        "channel": lambda self, candidates=None: ldp.channels.Dense(Q),
+    }
+    made = type(
+        "Own", (ldp.Enumerated,), {k: v for k, v in (usual | parts).items() if v is not None}
+    )
+    return dataclass(frozen=True, eq=False)(made)
+
+
+def of(Q: Any) -> Any:
+    return lambda self, candidates=None: ldp.channels.Dense(Q)
+
+
 P = np.array([0.1, 0.2, 0.4, 0.2, 0.1])
 
 
@@ -51,3 +71,48 @@ def test_its_specification_and_client() -> None:
     own = NearbyGrade(0.5)
     assert NearbyGrade.from_dict(own.to_dict()) == own != NearbyGrade(0.6)
     assert own.report_labels(own.client().privatize([3]))[0] in own.outputs
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"channel": of([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]])}, "shape=(2, 3): must be (3, 3)"),
+        ({"channel": of([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]])}, "shape=(3, 2): must be (3, 3)"),
+        ({"channel": lambda self, candidates=None: np.array(Q)}, "must be a channel"),
+        ({"epsilon": None}, "epsilon=None: must be a number"),
+        ({"epsilon": "x"}, "epsilon='x': must be a number"),
+        ({"epsilon": -1.0}, "epsilon=-1.0: must be a number"),
+        ({"categories": ("a", "a", "b")}, "categories="),
+    ],
+)
+def test_parts_that_do_not_fit_are_refused_when_it_is_made(
+    parts: dict[str, Any], words: str
+) -> None:
+    with pytest.raises(ldp.InvalidArgument) as refused:
+        own(**parts)()
+    assert words in str(refused.value)
+
+
+def test_categories_may_be_a_tuple() -> None:
+    made = own(categories=("a", "b", "c"))()
+    assert made.client().report("a") in ("a", "b", "c")
+
+
+def test_its_own_class_reads_its_specification() -> None:
+    with pytest.raises(ldp.InvalidArgument, match="from_dict of its own class"):
+        ldp.mechanism_from_dict(NearbyGrade(0.5).to_dict())
+
+
+def test_a_class_without_fields_is_refused() -> None:
+    plain = type("Plain", (NearbyGrade,), {})
+    assert plain(0.5).fingerprint != NearbyGrade(0.5).fingerprint  # inherited fields are enough
+
+    class Bare(ldp.Enumerated):
+        categories = pd.Index(["a", "b", "c"])
+        epsilon = 2.0
+
+        def channel(self, candidates: Any = None) -> ldp.channels.Channel:
+            return ldp.channels.Dense(Q)
+
+    with pytest.raises(ldp.InvalidArgument, match="frozen dataclass"):
+        Bare().to_dict()

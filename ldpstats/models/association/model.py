@@ -24,7 +24,7 @@ from ldpstats.models.association.pvalues import smallest_expected
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.association.score import score_test, trend_test
-from ldpstats.models.association.tallies import tallied
+from ldpstats.models.association.tallies import is_stored, tallied
 from ldpstats.models.association.variables import (
     VariableSpec,
     per_variable,
@@ -246,7 +246,7 @@ class AssociationModel:
         else:
             solution, V, kind = self._by_likelihood(estimator, linear, cov_type)
         margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
-        carried = tallied(evidence)
+        stored = is_stored(evidence)  # else what tests need is kept for them
         fit = Fit(
             fitted=Uncertain(solution.p, V),
             linear=linear,
@@ -282,9 +282,9 @@ class AssociationModel:
         tests = Tests(
             digest=evidence.digest,
             independence=_tested(evidence),
-            trend=_trend(evidence) if carried is None else None,
-            null_llf=_null_llf(evidence, solution) if carried is None else np.nan,
-            evidence=carried,
+            trend=None if stored else _trend(evidence),
+            null_llf=np.nan if stored else _null_llf(evidence, solution),
+            evidence=tallied(evidence),
         )
         results = AssociationResults(fit, variables, cells, tests)
         warn_of_doubts(self._misfit(margin_fits, not by_name), results.condition)
@@ -338,6 +338,9 @@ class AssociationModel:
         >>> model.test_independence(results, "bootstrap", rng=rng, n_boot=19).pvalue
         0.05
         """
+        given: object = results
+        if not isinstance(given, AssociationResults):  # what a caller passes may be anything
+            raise InvalidArgument("results", given, "must be a fit of this model, model.fit()")
         return results.test_independence(method, model=self, **how)
 
 

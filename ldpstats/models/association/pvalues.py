@@ -79,7 +79,8 @@ def doubt(smallest: float, by_rng: bool = True) -> str:
     if smallest >= SMALL:
         return ""
     approximate = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
-    return f"{approximate}; rng= (--seed) gives an exact one" if by_rng else approximate
+    exact = "model.test_independence(results, rng=...) (--seed) gives an exact one"
+    return f"{approximate}; {exact}" if by_rng else approximate
 
 
 def permutations(

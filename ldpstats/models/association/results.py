@@ -116,8 +116,8 @@ class AssociationResults(FittedResults):
     null_llf : float
         Log-likelihood under independence of a maximum likelihood fit, where `evidence` is None.
     evidence : Evidence or None
-        Tallies of the reports, where at most 4,096 combinations are possible and all categories are
-        known: the other tests rest on them. No more of the reports is kept, here or in `to_dict`.
+        Tallies of the reports, where at most 16,384 combinations are possible: the other tests rest
+        on them. No more of the reports is kept; `to_dict` has them where all categories are known.
 
     Methods
     -------
@@ -154,7 +154,7 @@ class AssociationResults(FittedResults):
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
-    dispersion = Part[float]("cells", "By how much answers beside the candidates add variance.")
+    dispersion = Part[float]("cells", "Factor by which answers other than the candidates inflate the variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
     law = Part[CellLaw | None]("cells", "Variance and skewness of each cell, as it varies.")
     digest = Part[str]("tests", "Digest of the reports, by which a model is recognised.")
@@ -558,7 +558,7 @@ class AssociationResults(FittedResults):
         """Test that two variables are independent given the third (on three-way tables).
 
         The functions p_ijk p_..k - p_i.k p_.jk of the unconstrained estimate are compared with
-        their covariance under the hypothesis. For bits, and for labels of which more than 4,096
+        their covariance under the hypothesis. For bits, and for labels of which more than 16,384
         combinations are possible unless `model` is given, it is the covariance of the reports as
         seen, which is too small where these are few.
 
@@ -806,9 +806,9 @@ class AssociationResults(FittedResults):
 def _without_reports(otherwise: str) -> NotAvailable:
     """The error of a test that needs reports which the results do not carry."""
     return NotAvailable(
-        "results hold no reports, and carry tallies only of labels and bits that have at most "
-        f"{MOST_TALLIES:,} combinations, not over candidates: pass model=model, the fitted model, "
-        f"or {otherwise}"
+        "results hold no reports, and carry tallies only where at most "
+        f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
+        f"model=model, the fitted model, or {otherwise}"
     )
 
 

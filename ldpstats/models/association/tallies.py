@@ -22,22 +22,25 @@ from ldpstats.models.association.variables import VariableSpec
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["MOST_TALLIES", "tallied", "tallies_from_dict", "tallies_to_dict"]
+__all__ = ["MOST_TALLIES", "is_stored", "tallied", "tallies_from_dict", "tallies_to_dict"]
 
-MOST_TALLIES = 4096  # combinations of reports that are possible, over all groups
+MOST_TALLIES = 1 << 14  # combinations of reports that are possible, over all groups
 
 
 def tallied(evidence: Evidence) -> Evidence | None:
-    """The evidence, where it is a table of few reports on categories that are all known."""
-    if any(spec.candidates is not None for spec in evidence.specs):
-        return None
+    """The evidence, where it is a table of few different reports."""
     cells = sum(prod(group.counts.possible) for group in evidence.groups)
     return evidence if cells <= MOST_TALLIES else None
 
 
+def is_stored(evidence: Evidence) -> bool:
+    """Whether the tallies can be written and read again: candidates are not."""
+    return tallied(evidence) is not None and all(s.candidates is None for s in evidence.specs)
+
+
 def tallies_to_dict(evidence: Evidence | None) -> dict[str, Any] | None:
-    """The tallies as plain JSON types; None where a mechanism cannot be read again."""
-    if evidence is None:
+    """The tallies as plain JSON types; None over candidates, and for a mechanism of one's own."""
+    if evidence is None or not is_stored(evidence):
         return None
     groups = [_group_to_dict(group.counts) for group in evidence.groups]
     try:
