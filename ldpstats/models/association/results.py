@@ -154,7 +154,7 @@ class AssociationResults(FittedResults):
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
-    dispersion = Part[float]("cells", "Factor by which answers other than the candidates inflate the variance.")
+    dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
     law = Part[CellLaw | None]("cells", "Variance and skewness of each cell, as it varies.")
     digest = Part[str]("tests", "Digest of the reports, by which a model is recognised.")

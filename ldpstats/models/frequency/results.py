@@ -150,7 +150,7 @@ class FrequencyResults(FittedResults):
     linear_method = Part[str]("laws", "How the linear estimate was computed.")
     goodness_of_fit = Part[TestResult | None]("checks", "Whether the model fits the reports.")
     unexplained = Part[Unexplained | None]("checks", "Share of answers that are not candidates.")
-    dispersion = Part[float]("checks", "Factor by which answers other than the candidates inflate the variance.")
+    dispersion = Part[float]("checks", "How far answers beyond the candidates inflate variance.")
     condition = Part[float]("checks", "Condition number of the channel.")
     caution = Part[str]("checks", "Why tests of an incomplete list may not keep their level.")
 
