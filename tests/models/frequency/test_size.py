@@ -92,7 +92,7 @@ def given_distribution(R: int, fits: int) -> Iterator[Size]:
 def linear_restrictions(R: int, fits: int) -> Iterator[Size]:
     """`wald_test` of one contrast and of four: a score test for labels, Wald's for sums of bits.
 
-    Channels without a count for each category are in tests/test_dense_channels.py.
+    Channels without a count for each category are in test_dense_channels.py.
     """
     for i, design, mechanism, p, n in settings():
         if isinstance(mechanism, ldp.CustomMechanism):
