@@ -34,5 +34,18 @@ def attempts() -> Callable[[int], int]:
     return lambda full: min(full, max(10, round(share * full)))
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A small share of the slow suite takes every second setting of tests with four or more."""
+    if _share() >= 0.5:
+        return
+    settings: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("slow"):
+            settings.setdefault(item.nodeid.split("[")[0], []).append(item)
+    left = {item.nodeid for some in settings.values() if len(some) > 3 for item in some[1::2]}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid in left])
+    items[:] = [item for item in items if item.nodeid not in left]
+
+
 def _share() -> float:
     return float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))

@@ -196,3 +196,17 @@ def test_the_first_two_code_blocks_are_the_commands():
     blocks = re.findall(r"```(\w*)\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.S)
     assert [language for language, _ in blocks[:2]] == ["sh", "sh"]
     assert "pip install ." in blocks[0][1] and "pytest" in blocks[1][1]
+
+
+def test_a_small_share_takes_every_second_setting_of_slow_tests() -> None:
+    path = "tests/models/personalized/test_coverage.py"
+    found = {}
+    for share in ("1", "0.2"):
+        ran = subprocess.run(
+            [sys.executable, "-m", "pytest", "-q", "--collect-only", "-m", "slow", path],
+            **{"capture_output": True, "text": True, "check": True, "cwd": ROOT},
+            env=os.environ | {"LDPSTATS_SLOW_SHARE": share},
+        )
+        found[share] = [line for line in ran.stdout.splitlines() if "::" in line]
+    names = {share: {line.split("[")[0] for line in lines} for share, lines in found.items()}
+    assert set(found["0.2"]) < set(found["1"]) and names["0.2"] == names["1"]
