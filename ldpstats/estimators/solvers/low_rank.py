@@ -24,7 +24,7 @@ class LowRankModel:
 
     It is the sum of the `DiagonalModel` of each of the G groups of reports in W (`Rows.groups`).
     One for all of them would miss how they differ: where a mechanism protects some categories
-    only, its noisy reports speak for all of these together, which those of another may not.
+    only, a noisy report raises the likelihood of all of these together.
 
     Examples
     --------

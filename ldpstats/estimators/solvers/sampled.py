@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 
 SAMPLE = 20_000  # draws of reports for a Hessian; gradient and likelihood are of all reports
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-_FLOOR = 1e-8  # least curvature, relative to the largest, that is told from none
+_FLOOR = 1e-8  # least curvature, relative to the largest, that counts
 _EVEN = 0.5  # share of the sample that is spread evenly over the respondents
 _ROUGH = 1e-3  # gap per report at which a start is good enough
 

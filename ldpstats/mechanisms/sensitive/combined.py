@@ -70,9 +70,9 @@ def withhold(reports: Reports, sensitive: Any = None, label: Any = "withheld") -
     What `label` itself says is that the answer is none of the sensitive ones, which is less than
     what it replaces says. It is neither protected nor invertible, so that `privacy.uldp` of the new
     channel is infinite, unless just one category can make it. What holds is one-sided: no report
-    speaks for a sensitive category, against any other, by more than epsilon. And who has a
-    sensitive answer never makes that report: hers are all protected, and with one under LDP besides
-    they keep ``eps_A + eps_B`` (MK19 Proposition 12). In this sense the analysis is under LDP; for
+    favours a sensitive category over any other by more than epsilon. A respondent with a sensitive
+    answer never makes that report: hers are all protected, and together with one under LDP they
+    keep ``eps_A + eps_B`` (MK19 Proposition 12). In this sense the analysis is under LDP; for
     answers that are not sensitive it is not.
 
     Examples
