@@ -119,6 +119,10 @@ class Equations(Moments):
         would else make up alike for what is the noise of a few: those that are known well would
         end far from where they were seen to be, often at zero.
         """
+        return self._plugged_in
+
+    @cached_property
+    def _plugged_in(self) -> Array:
         p = self.estimate()[0]
         precision = np.square(self.A) * self.weights if np.ndim(self.A) < 2 else np.ones(1)
         if np.ptp(precision) <= 1e-9 * np.max(precision) or np.max(p) <= 0.0:

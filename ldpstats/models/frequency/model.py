@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -238,13 +239,18 @@ class FrequencyModel:
         record = self._record(estimator, solution, fitted, linear, kind)
         return self._results(record, problem, goodness_of_fit(self.sources, listed.parts))
 
+    @cached_property
+    def _documents(self) -> tuple[dict[str, Any], ...]:
+        """The specifications, which take time where categories are a million."""
+        return tuple(counts.mechanism.to_dict() for counts in self.sources)
+
     def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
         """All that was found, without the data."""
         unexplained = problem.unexplained(record.linear)
         return FrequencyResults(
             record,
             self.categories,
-            tuple(counts.mechanism.to_dict() for counts in self.sources),
+            self._documents,
             Laws(
                 exact=self.moments().exact_form(),
                 tally=problem.tally(record.linear, self.evidence.reference),
@@ -279,7 +285,7 @@ class FrequencyModel:
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=is_partial(mechanism.to_dict() for mechanism in mechanisms),
+            is_partial=is_partial(self._documents),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
