@@ -157,7 +157,7 @@ REFUSED: list[tuple[str, list[str], str]] = [
     ("a candidate twice", ["--candidates", "twice.txt"], "line 3"),
     ("nothing", ["--candidates", "empty.txt"], "is empty"),
     ("not UTF-8", ["--candidates", "latin.txt"], "UTF-8"),
-    ("a map that is none", ["--map", "blank.csv"], "row 1 has 1 fields"),
+    ("a file that is not a map", ["--map", "blank.csv"], "row 1 has 1 fields"),
     ("no such correction", ["--candidates", "fruit.txt", "--detect", "none"], "bonferroni"),
     ("no such cohorts", ["--candidates", "fruit.txt", "--cohort", "group"], "group"),
     ("cohorts of reports", ["--candidates", "fruit.txt", "--cohort", "report"], "cohort"),

@@ -214,7 +214,7 @@ def test_more_text_may_mean_missing(tmp_path: Path) -> None:
 
 GOOD = "0,ab,2,ca,1:3"
 BAD = {
-    "a start that is none": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is not the start of a gram"),
+    "an impossible start": ("1,ab,2,ca,1:3", r"'start_1', row 6='1': is not the start of a gram"),
     "a start beyond the end": ("0,ab,6,ca,1:3", r"'start_2', row 6='6'.*start at 0, 2, 4"),
     "a start below zero": ("-2,ab,2,ca,1:3", r"'start_1', row 6='-2'"),
     "a start of text": ("0,ab,two,ca,1:3", r"'start_2', row 6='two'"),

@@ -39,7 +39,7 @@ class Laws:
 
 @dataclass(frozen=True, eq=False)
 class Checks:
-    """What speaks against a fit: misfit, answers that are not listed, an ill-conditioned channel.
+    """Signs of a poor fit: misfit, answers beyond the list, an ill-conditioned channel.
 
     `caution` says in words why tests of an incomplete list may not keep their level.
     """

@@ -494,7 +494,7 @@ class FrequencyResults(FittedResults):
         Raises
         ------
         InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is no Axes.
+            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
         """
         from ldpstats.models.frequency.plots import plot_frequencies
 

@@ -392,7 +392,7 @@ class PersonalizedResults(FittedResults):
         Raises
         ------
         InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is no Axes.
+            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
         """
         from ldpstats.models.frequency.plots import plot_frequencies
 

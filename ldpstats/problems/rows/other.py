@@ -31,7 +31,7 @@ _LARGEST_LOG = 700.0  # of a likelihood ratio that a double holds
 
 
 def other_rows(data: Reports | Counts, candidates: Any, p: Any, form: str = "product") -> Array:
-    """Likelihood of "Other", one number a report, for answers that are none of the candidates.
+    """Likelihood of "Other", one number a report, for answers outside the list of candidates.
 
     Bits: as if they were independent in reports of "Other", each with the probability that is left
     over once the candidates' part is taken off (FPE16 section III-B). Labels (O-RR) have a law that
