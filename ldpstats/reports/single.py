@@ -22,7 +22,7 @@ from ldpstats.arguments.checks import (
     reports_in_all,
     whole_below,
 )
-from ldpstats.arguments.labels import check_column
+from ldpstats.arguments.labels import as_series, check_column, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
@@ -80,12 +80,17 @@ class Reports:
         Respondents who gave no answer and are not in `y`.
     cohort : array of int64, shape (n,), or None
         Cohort of each respondent, for mechanisms that have cohorts.
+    name : str
+        Name of the variable; results are called by it.
+    ids : array-like, shape (n,), or None
+        Identifiers of the respondents, each once: they show whether reports of several variables
+        or surveys are of the same persons. No result keeps them.
 
     Raises
     ------
     InvalidArgument
         If an array has another shape or type, or holds codes or cohorts that do not exist. Lists of
-        whole numbers become arrays; floats are refused.
+        whole numbers become arrays; floats are refused. If identifiers are missing or repeat.
 
     Examples
     --------
@@ -94,18 +99,39 @@ class Reports:
     >>> reports = krr.privatize(["a", "b", "a", "c"], np.random.default_rng(0))
     >>> len(reports), reports.tally().nobs
     (4, 4)
+
+    Those of some respondents:
+
+    >>> len(reports[np.array([True, False, True, False])])
+    2
     """
 
     y: Array
     mechanism: Any
     n_missing: int = 0
     cohort: Array | None = None
+    name: str = ""
+    ids: Any = None
 
     def __post_init__(self) -> None:
         _check_reports(self)
+        if not isinstance(self.name, str):
+            raise InvalidArgument("name", self.name, "must be text: the name of the variable")
+        if self.ids is not None:
+            object.__setattr__(self, "ids", _checked_ids(self.ids, len(self)))
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
+
+    def __getitem__(self, rows: object) -> Reports:
+        """Reports of some respondents: a mask of all of them, positions, or a slice.
+
+        `n_missing` of the selection is zero: who gave no answer is in no row.
+        """
+        chosen = _chosen(rows, len(self))
+        cohort = None if self.cohort is None else self.cohort[chosen]
+        ids = None if self.ids is None else self.ids[chosen]
+        return Reports(self.y[chosen], self.mechanism, 0, cohort, self.name, ids)
 
     def __add__(self, other: object) -> NoReturn:
         raise NotAvailable(_UNCOUNTED)
@@ -447,6 +473,34 @@ def _check_source(data: Reports | Counts | BitCounts) -> None:
     """Check `mechanism` and `n_missing`."""
     check_mechanism("mechanism", data.mechanism)
     object.__setattr__(data, "n_missing", positive_integer("n_missing", data.n_missing, 0))
+
+
+def _checked_ids(ids: object, n: int) -> npt.NDArray[np.object_]:
+    """Identifiers of n respondents, each once."""
+    column = as_series("ids", ids)
+    if len(column) != n:
+        raise InvalidArgument("ids", f"{len(column)} ids", f"must be {n}, one a report")
+    if missing_entries("ids", column).any():
+        raise InvalidArgument("ids", "missing", "every respondent needs an identifier")
+    if column.duplicated().any():
+        twice = column[column.duplicated()].iloc[0]
+        raise InvalidArgument("ids", twice, "appears more than once: keep one report each")
+    return column.to_numpy(dtype=object)
+
+
+def _chosen(rows: object, n: int) -> Any:
+    """A mask of n respondents, positions among them, or a slice."""
+    if isinstance(rows, slice):
+        return rows
+    remedy = f"must be a mask of {n} respondents (True or False each), positions, or a slice"
+    if isinstance(rows, int | np.integer | str):
+        raise InvalidArgument("rows", rows, remedy)
+    found = as_array("rows", rows, remedy)
+    found = found.astype(np.int64) if found.shape == (0,) else found
+    mask = found.dtype == bool
+    if found.ndim != 1 or not (found.size == n if mask else whole_below(found, n)):
+        raise InvalidArgument("rows", rows, remedy)
+    return found
 
 
 def _array(name: str, values: object) -> Array:

@@ -67,6 +67,8 @@ class FrequencyModel:
         them; otherwise only if the reports show other answers, or could not show them. The linear
         estimate then weights cohorts by the inverse variance of noise and collisions
         (random-effects least squares, `CohortMoments.open_ended`).
+    name : str, optional
+        Name of the variable, by which results are called; that of the reports by default.
 
     Raises
     ------
@@ -95,9 +97,14 @@ class FrequencyModel:
     """
 
     def __init__(
-        self, data: Data | Sequence[Data], candidates: Any = None, incomplete: bool = False
+        self,
+        data: Data | Sequence[Data],
+        candidates: Any = None,
+        incomplete: bool = False,
+        name: str | None = None,
     ) -> None:
         groups = _tallied(data)
+        self.name = _variable_name(name, data)
         self.candidates = candidates
         self.incomplete = boolean("incomplete", incomplete)
         first = groups[0].mechanism
@@ -291,6 +298,7 @@ class FrequencyModel:
             n_iter=solution.n_iter,
             converged=solution.converged,
             message=solution.message,
+            name=self.name,
         )
 
     def _estimator(
@@ -484,6 +492,17 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
         key = counts.mechanism.fingerprint, counts.has_patterns
         sums[key] = sums[key] + counts if key in sums else counts
     return tuple(sums.values())
+
+
+def _variable_name(name: str | None, data: object) -> str:
+    """The name that was given, else the one that all reports have."""
+    if name is not None:
+        if not isinstance(name, str):
+            raise InvalidArgument("name", name, "must be text: the name of the variable")
+        return name
+    groups = data if isinstance(data, list | tuple) else [data]
+    found = {group.name if isinstance(group, Reports) else "" for group in groups}
+    return found.pop() if len(found) == 1 else ""
 
 
 def settings_of(estimator: Estimator[Any]) -> str:

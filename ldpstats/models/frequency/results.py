@@ -509,6 +509,7 @@ class FrequencyResults(FittedResults):
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
         document["categories"] = labels_to_json(self.categories)
+        document["name"] = self.name
         return document | {name: list(getattr(self, name)) for name in _LISTS}
 
     @classmethod
@@ -519,5 +520,6 @@ class FrequencyResults(FittedResults):
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
+        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote none
         categories = labels_from_json("categories", document["categories"])
         return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

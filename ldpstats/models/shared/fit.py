@@ -27,7 +27,7 @@ class Fit:
     """An estimate, the unconstrained one that tests rest on, and how the fit ended.
 
     `is_partial` says that epsilon protects the sensitive categories only. `llf` and `gap` are nan
-    for an estimate that maximises no likelihood.
+    for an estimate that maximises no likelihood. `name` is the variable's.
     """
 
     fitted: Uncertain
@@ -45,6 +45,7 @@ class Fit:
     n_iter: int = 0
     converged: bool = True
     message: str = ""
+    name: str = ""
 
     @property
     def gap_nats(self) -> float:

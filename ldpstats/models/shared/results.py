@@ -41,6 +41,7 @@ class FittedResults(Stored, ABC):
 
     fitted = Part[Uncertain]("fit", "The estimate that was asked for, with its covariance.")
     linear = Part[Uncertain]("fit", "The unconstrained estimate, with its covariance.")
+    name = Part[str]("fit", "Name of the variable; empty where it has none.")
     method = Part[str]("fit", "Name of the estimator.")
     settings = Part[str]("fit", "What of the estimator its name does not say.")
     cov_type = Part[str]("fit", "What the covariance of `params` rests on.")

@@ -1,0 +1,1 @@
+"""A table with privatised columns: what respondents answer, and what the analyst holds."""
