@@ -697,7 +697,7 @@ class AssociationResults(FittedResults):
         return self._estimates_frame(alpha)
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -706,10 +706,14 @@ class AssociationResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Cells to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
         """
         from ldpstats.models.association.summary import association_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = association_summary(
             self.fit,
             self.variables,
@@ -721,6 +725,7 @@ class AssociationResults(FittedResults):
             is_doubtful=self.is_doubtful,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 

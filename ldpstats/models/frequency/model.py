@@ -36,7 +36,7 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.fit import Fit, is_partial
+from ldpstats.models.shared.fit import CONSTRAINED, Fit, is_partial
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
@@ -299,6 +299,7 @@ class FrequencyModel:
             converged=solution.converged,
             message=solution.message,
             name=self.name,
+            source_nobs=tuple(counts.nobs for counts in self.sources),
         )
 
     def _estimator(
@@ -508,5 +509,5 @@ def _variable_name(name: str | None, data: object) -> str:
 def settings_of(estimator: Estimator[Any]) -> str:
     """The settings of an estimator that its name leaves out."""
     if estimator.constraints is not None:
-        return "constrained"
+        return CONSTRAINED
     return "" if estimator == type(estimator)() else "tuned"

@@ -446,8 +446,11 @@ class FrequencyResults(FittedResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown.
 
         Parameters
         ----------
@@ -455,6 +458,9 @@ class FrequencyResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -467,6 +473,7 @@ class FrequencyResults(FittedResults):
         from ldpstats.models.frequency.summary import frequency_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         computed = self.linear.covariance is not None
         table = frequency_summary(
             self.fit,
@@ -476,6 +483,7 @@ class FrequencyResults(FittedResults):
             uncut=self.conf_int(alpha, clip=False) if computed else None,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
@@ -509,7 +517,7 @@ class FrequencyResults(FittedResults):
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
         document["categories"] = labels_to_json(self.categories)
-        document["name"] = self.name
+        document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
         return document | {name: list(getattr(self, name)) for name in _LISTS}
 
     @classmethod
@@ -520,6 +528,7 @@ class FrequencyResults(FittedResults):
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
-        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote none
+        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
+        d["source_nobs"] = tuple(document.get("source_nobs", ()))
         categories = labels_from_json("categories", document["categories"])
         return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

@@ -345,7 +345,7 @@ class PersonalizedResults(FittedResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -354,6 +354,9 @@ class PersonalizedResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -366,6 +369,7 @@ class PersonalizedResults(FittedResults):
         from ldpstats.models.personalized.summary import personalized_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = personalized_summary(
             self.fit,
             self.intermediate,
@@ -374,6 +378,7 @@ class PersonalizedResults(FittedResults):
             bound=self.loss_bound(),
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
