@@ -19,6 +19,7 @@ from ldpstats.arguments.labels import (
     labels_to_json,
     sensitive_codes,
 )
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
@@ -27,6 +28,7 @@ from ldpstats.clients.device import Procedure, plain
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.words import in_words, parameters
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
@@ -315,7 +317,11 @@ class Mechanism(Instrument[Client, Collector]):
         return made
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}(k={self.k}, epsilon={self.epsilon:.6g})"
+        return in_words(self)
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        return html_table(type(self).__name__, parameters(self))
 
     def _own(self, counts: Counts | BitCounts) -> None:
         """Refuse counts that another mechanism made."""

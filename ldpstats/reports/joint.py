@@ -15,6 +15,7 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.display import held
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]
@@ -93,6 +94,11 @@ class JointCounts:
 
     def __repr__(self) -> str:
         return f"JointCounts({', '.join(map(str, self.mechanisms))}; n={self.nobs})"
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        missing, names = zip(*((part.n_missing, part.name) for part in self.reports), strict=True)
+        return held("Joint counts", self.mechanisms, self.nobs, missing, names)
 
     @property
     def nobs(self) -> int:

@@ -14,6 +14,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.secrecy import bare
@@ -327,6 +328,11 @@ class PUM(Specified):
         made = cls(base, labels_from_json("tags", document["tags"]))
         check_fingerprint(document, made.fingerprint)
         return made
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        tags = ", ".join(map(str, self.tags))
+        return html_table("PUM", [("mechanism", str(self.mechanism)), ("tags", tags)])
 
     def __str__(self) -> str:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"

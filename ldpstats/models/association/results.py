@@ -316,6 +316,7 @@ class AssociationResults(FittedResults):
 
     # -- margins and conditionals ------------------------------------------------------------
 
+    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone.
 
@@ -340,6 +341,7 @@ class AssociationResults(FittedResults):
             found[name] = frame
         return found
 
+    @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
@@ -388,6 +390,7 @@ class AssociationResults(FittedResults):
 
     # -- effects -----------------------------------------------------------------------------
 
+    @names_alpha
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
@@ -423,6 +426,7 @@ class AssociationResults(FittedResults):
         first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
         return first, second
 
+    @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -431,6 +435,7 @@ class AssociationResults(FittedResults):
         first, second = self._risks(i, i2, j)
         return effects.beside(found, first - second)
 
+    @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -438,6 +443,7 @@ class AssociationResults(FittedResults):
         found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
         return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
+    @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
@@ -459,6 +465,7 @@ class AssociationResults(FittedResults):
 
     # -- tests -------------------------------------------------------------------------------
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
@@ -683,6 +690,14 @@ class AssociationResults(FittedResults):
         return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
 
     # -- presentation ------------------------------------------------------------------------
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        computed = not np.isnan(self.linear.bse()).any()
+        return super()._tidy(alpha).assign(p_value=self._of_zero(False) if computed else np.nan)
+
+    @property
+    def _subject(self) -> str:
+        return " x ".join(self.names)
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:

@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.reports.display import held
 from ldpstats.reports.single import Reports
 
 __all__ = ["DictionaryReports"]
@@ -165,6 +166,10 @@ class DictionaryReports:
                 "string": _text(self.string),
             }
         )
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Dictionary reports", [self.survey], len(self), [self.n_missing], [])
 
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"

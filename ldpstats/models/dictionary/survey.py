@@ -13,6 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
@@ -365,6 +366,12 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         made = cls(**given)
         check_fingerprint(document, made.fingerprint)
         return made
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        mechanisms = ("grams by", self.gram_mechanism), ("strings by", self.string_mechanism)
+        rows = [(what, str(mechanism)) for what, mechanism in mechanisms]
+        return html_table("DictionarySurvey", [("survey", str(self)), *rows])
 
     def __str__(self) -> str:
         grams = f"{self.gram}-grams"

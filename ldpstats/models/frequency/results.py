@@ -310,6 +310,7 @@ class FrequencyResults(FittedResults):
         """
         return self._series(absence.two_sided(self.linear, self.laws), "pvalues")
 
+    @names_alpha
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
     ) -> pd.Index[Any]:
@@ -429,6 +430,10 @@ class FrequencyResults(FittedResults):
         return position(name, label, self.categories, "is not a category of these results")
 
     # -- presentation ----------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Any]:
+        test = self.goodness_of_fit
+        return super()._facts() | {"goodness_pvalue": np.nan if test is None else test.pvalue}
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:

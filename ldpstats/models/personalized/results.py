@@ -110,6 +110,11 @@ class PersonalizedResults(FittedResults):
     others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
     exact = Part[bool]("assumed", "Whether the background is the truth.")
 
+    df_model = Part[int]("intermediate", "Intermediate frequencies that vary freely.")
+    df_resid = Part[int]("intermediate", "Reports less `df_model`.")
+    aic = Part[float]("intermediate", "Akaike's criterion of the intermediate frequencies.")
+    bic = Part[float]("intermediate", "Schwarz's criterion of the intermediate frequencies.")
+
     _format = "ldpstats-personalized-results"
     _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
 
@@ -301,6 +306,7 @@ class PersonalizedResults(FittedResults):
         larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
         return larger, smaller
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 

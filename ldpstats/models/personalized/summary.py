@@ -86,7 +86,7 @@ def _header(
     left, right = [*left, *_tags(intermediate, case)], respondents_pairs(fit)
     known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
     right += [("", "")] * (len(left) - len(right) - len(known)) + known
-    return header(left, right, fit if details else None)
+    return header(left, right, intermediate.fit if details else None)
 
 
 def _tags(intermediate: FrequencyResults, case: pd.Series[Any]) -> list[Pair]:

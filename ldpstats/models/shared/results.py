@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit, Part
 from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.storage import Stored
 from ldpstats.problems.estimates import Uncertain
 
@@ -28,9 +29,16 @@ __all__ = ["FittedResults"]
 
 Array = npt.NDArray[Any]
 
+_TIDY_NAMES = {  # of the columns of `summary_frame` in `to_frame`
+    "params": "estimate",
+    "bse": "std_error",
+    "presence_pvalue": "p_value",
+    "pvalue": "p_value",
+}
+
 
 @dataclass(frozen=True, eq=False)
-class FittedResults(Stored, ABC):
+class FittedResults(Stored, Presented):
     """Estimated frequencies and their uncertainty.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
@@ -108,6 +116,16 @@ class FittedResults(Stored, ABC):
         if not self.linear.has_errors:
             warnings.warn(WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
         return self._series(self.linear.bse(), "linear_bse")
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """`linear_params` over their standard errors; nan where these are zero or unknown.
+
+        p-values do not come from them: they know the law of few reports.
+        """
+        se = self.linear.bse()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
 
     @property
     def linear_cov(self) -> pd.DataFrame:
@@ -266,3 +284,34 @@ class FittedResults(Stored, ABC):
                 "upper": bounds["upper"],
             }
         )
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @abstractmethod
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates: "params", "bse", "lower", "upper" and more."""
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return self.summary_frame(alpha).rename(columns=_TIDY_NAMES)
+
+    @property
+    def _subject(self) -> str:
+        return self.name or "frequency"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "mechanism": "; ".join(self.sources),
+            "method": self.method,
+            "cov_type": self.cov_type,
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "k": self.k,
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "llf": self.llf,
+            "aic": self.aic,
+            "bic": self.bic,
+            "converged": self.converged,
+        }

@@ -96,7 +96,7 @@ def test_representations() -> None:
     results = fit("urr", "mixed", n=4000)
     assert repr(results) == (
         "PersonalizedResults(mle, k=5, tags: home (none), work (given), n=4000; "
-        "URR(k=7, sensitive=3, epsilon=1))"
+        "URR(k=7, sensitive={'clinic', 'home', 'work'}, epsilon=1))"
     )
     model = ldp.PersonalizedModel(patterns("urr", 100), PUMS["urr"])
     assert repr(model).startswith("PersonalizedModel(PUM(URR(k=5") and model.nobs == 100
