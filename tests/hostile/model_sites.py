@@ -103,6 +103,7 @@ def result_sites(e: Examples) -> Iterator[Site]:
                 yield Site(f"{name}.{test}", getattr(r, test), {"hypothesis": (row, 0.1)})
         if name != "three AssociationResults":
             plot = {"alpha": 0.05, "ax": None, "truth": truth.get(name)}
+            plot |= {"sort": True, "most": 2, "title": "Answers"}
             if name == "AssociationResults":
                 plot |= {"kind": "heatmap"}
             if name == "DictionaryResults":
