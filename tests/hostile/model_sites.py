@@ -118,7 +118,12 @@ def result_sites(e: Examples) -> Iterator[Site]:
     pair = {"first": "nurse", "second": "driver", "alpha": 0.05}
     yield Site("difference", e.results.difference, pair)
     yield Site("ratio", e.results.ratio, pair)
-    yield Site("plot_graph", e.discovered.plot_graph, {"ax": None, "max_strings": 3}, slow=True)
+    yield Site(
+        "plot_graph",
+        e.discovered.plot_graph,
+        {"ax": None, "max_strings": 3, "title": "Hosts"},
+        slow=True,
+    )
     t = e.table
     rows = {"rows": ("nurse", "driver"), "alpha": 0.05}
     yield Site("odds_ratio", t.odds_ratio, rows | {"columns": ("yes", "no")})

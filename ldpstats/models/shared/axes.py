@@ -122,6 +122,8 @@ def legend_below(ax: Axes) -> None:
     """Put the legend under the label of the horizontal axis, where it hides no estimate."""
     from matplotlib.transforms import ScaledTranslation
 
+    if not ax.get_legend_handles_labels()[0]:
+        return
     size = float(ax.xaxis.label.get_fontsize())
     more = ax.get_xlabel().count("\n")
     drop = 14 + 2.4 * size + 1.25 * size * more  # points: ticks, their labels, lines of the label

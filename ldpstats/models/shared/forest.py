@@ -121,6 +121,8 @@ def _truth(truth: Any, index: pd.Index[Any]) -> npt.NDArray[np.float64] | None:
 
 def draw_estimates(ax: Axes, frame: pd.DataFrame, at: Array, interval: str) -> None:
     """Draw `params` with `lower` and `upper` at heights; intervals too short to see are bars."""
+    if not len(frame):
+        return
     p, low, high = (frame[name].to_numpy() for name in ("params", "lower", "upper"))
     ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
     if np.isfinite(low).any():
