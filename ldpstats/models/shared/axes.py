@@ -16,21 +16,26 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "LONGEST_LINE",
     "axes_of",
     "axis_labels",
     "figure_of",
     "keep_in_cell",
+    "lacks_layout",
     "legend_below",
     "percent_axis",
     "percent_text",
     "plain",
     "set_title",
+    "shrink_labels",
     "text_colours",
     "title_text",
 ]
 
-_LONGEST_LINE = 56  # characters of a line of a title
+LONGEST_LINE = 56  # characters of a line of a title
 _CHARACTER = 0.55  # width of a character of a title, in font sizes
+_LINE = 0.85  # of the height of a row that its label may take
+_SMALLEST = 5.0  # points, of labels
 _TICK_ROOM = 46.0  # points from one percentage on an axis to the next
 _LEAST_SHARE = 0.35  # of its width and height that axes keep when they make room for labels
 _EDGE = 3.0  # pixels between what belongs to axes and the end of their cell
@@ -94,7 +99,7 @@ def set_title(ax: Axes, text: str) -> None:
 
     size = float(matplotlib.rcParams["font.size"])
     room = 72 * ax.bbox.width / ax.figure.dpi
-    longest = int(np.clip(room / (_CHARACTER * size), 16, _LONGEST_LINE))
+    longest = int(np.clip(room / (_CHARACTER * size), 16, LONGEST_LINE))
     lines = [textwrap.fill(line, longest) for line in text.splitlines()]
     ax.set_title(plain("\n".join(lines)), fontsize="medium")
 
@@ -143,34 +148,56 @@ def legend_below(ax: Axes) -> None:
             break
 
 
-def keep_in_cell(ax: Axes) -> None:
-    """Shrink axes that nobody lays out until their labels and legend fit into their cell."""
-    figure = figure_of(ax)
-    if figure.get_layout_engine() is not None:
+def shrink_labels(ax: Axes) -> None:
+    """Make labels of rows small enough not to touch one another."""
+    labels = ax.get_yticklabels()
+    if not labels:
         return
-    extent = ax.get_tightbbox(figure.canvas.get_renderer())
-    if extent is None:
+    low, high = ax.get_ylim()
+    row = 72 * ax.bbox.height / ax.figure.dpi / abs(high - low)
+    size = max(_SMALLEST, _LINE * row / 1.2)
+    if size < float(labels[0].get_fontsize()):
+        ax.tick_params(axis="y", labelsize=size)
+
+
+def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
+    """Shrink axes that nobody lays out until their labels and legend fit into their cell.
+
+    What stands `beside` them on the right, a colour bar, moves along.
+    """
+    if not lacks_layout(ax):
         return
+    extents = [part.get_tightbbox() for part in (ax, beside) if part is not None]
+    boxes = np.array([extent.extents for extent in extents if extent is not None])
+    first, last = boxes[:, :2].min(axis=0), boxes[:, 2:].max(axis=0)
     region, box, whole = _cell(ax), ax.bbox.frozen(), ax.figure.bbox
-    over = [region[0] - extent.x0, region[1] - extent.y0]
-    over += [extent.x1 - region[2], extent.y1 - region[3]]
+    over = [*(region[:2] - first), *(last - region[2:])]
     left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
     across, up = ((1.0 - _LEAST_SHARE) * size for size in (box.width, box.height))
     left, bottom = min(left, across), min(bottom, up)
     right, top = min(right, across - left), min(top, up - bottom)
-    if max(left, bottom, right, top) > 0.0:
-        x, y = box.x0 + left - whole.x0, box.y0 + bottom - whole.y0
-        place = x, y, box.width - left - right, box.height - bottom - top
-        ax.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
-        ax.set_in_layout(True)  # a layout that the caller asks for later includes them again
+    for part, edge in ((ax, left), (beside, -right)):
+        if part is not None and max(left, bottom, right, top) > 0.0:
+            old = part.bbox.frozen()
+            x, y = old.x0 + edge - whole.x0, old.y0 + bottom - whole.y0
+            wide = old.width - (left + right if part is ax else 0.0)
+            place = x, y, wide, old.height - bottom - top
+            part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
+            part.set_in_layout(True)  # a layout that the caller asks for later includes them
 
 
-def _cell(ax: Axes) -> tuple[float, float, float, float]:
+def lacks_layout(ax: Axes) -> bool:
+    """Whether nobody lays out the figure of these axes."""
+    return figure_of(ax).get_layout_engine() is None
+
+
+def _cell(ax: Axes) -> npt.NDArray[np.float64]:
     """Left, bottom, right and top, in pixels, of what belongs to axes: to the middle of gaps."""
     whole = ax.figure.bbox
     spec = ax.get_subplotspec()
     if spec is None:
-        return whole.x0, whole.y0, whole.x1, whole.y1
+        return np.array([whole.x0, whole.y0, whole.x1, whole.y1])
+    spec = spec.get_topmost_subplotspec()  # a colour bar has taken a part
     figure: Any = ax.figure
     bottoms, tops, lefts, rights = spec.get_gridspec().get_grid_positions(figure)
     across = [0.0, *(np.add(rights[:-1], lefts[1:]) / 2), 1.0]
@@ -178,4 +205,4 @@ def _cell(ax: Axes) -> tuple[float, float, float, float]:
     rows, columns = spec.rowspan, spec.colspan
     x = whole.x0 + whole.width * np.array([across[columns.start], across[columns.stop]])
     y = whole.y0 + whole.height * np.array([down[rows.stop], down[rows.start]])
-    return float(x[0]), float(y[0]), float(x[1]), float(y[1])
+    return np.array([x[0], y[0], x[1], y[1]])

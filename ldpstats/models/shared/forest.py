@@ -23,6 +23,7 @@ from ldpstats.models.shared.axes import (
     legend_below,
     percent_axis,
     set_title,
+    shrink_labels,
     title_text,
 )
 from ldpstats.models.shared.fit import Fit
@@ -47,8 +48,6 @@ Array = npt.NDArray[Any]
 LONGEST_LABEL = 30
 _WIDTH = 7.0  # inches
 _ROOM = 5.2  # inches beside the labels
-_LINE = 0.85  # of the height of a row that its label may take
-_SMALLEST = 5.0  # points, of labels
 _SHORT = 0.004  # of the range of all that is drawn: intervals that a line does not show
 
 
@@ -156,24 +155,12 @@ def finish_rows(ax: Axes, title: str, own: bool) -> None:
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     set_title(ax, title)
-    _shrink_labels(ax)
+    shrink_labels(ax)
     legend_below(ax)
     if own:
         _widen(ax)
     keep_in_cell(ax)
     percent_axis(ax)
-
-
-def _shrink_labels(ax: Axes) -> None:
-    """Make labels small enough not to touch one another."""
-    labels = ax.get_yticklabels()
-    if not labels:
-        return
-    low, high = ax.get_ylim()
-    row = 72 * ax.bbox.height / ax.figure.dpi / (high - low)
-    size = max(_SMALLEST, _LINE * row / 1.2)
-    if size < float(labels[0].get_fontsize()):
-        ax.tick_params(axis="y", labelsize=size)
 
 
 def _widen(ax: Axes) -> None:
