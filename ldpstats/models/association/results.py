@@ -22,6 +22,7 @@ from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.evidence import Evidence
+from ldpstats.models.association.merging import merging
 from ldpstats.models.association.pvalues import null_hypothesis
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
@@ -31,6 +32,7 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.axes import title_text
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -460,8 +462,7 @@ class AssociationResults(FittedResults):
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
         self._two_ways()
         departure, se = effects.departures(self.linear_table, self.linear.known())
-        z = np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
-        return self._table(z.reshape(-1), "z")
+        return self._table(_z_values(departure, se).reshape(-1), "z")
 
     # -- tests -------------------------------------------------------------------------------
 
@@ -745,35 +746,64 @@ class AssociationResults(FittedResults):
         return table.layout()
 
     @names_alpha
-    def plot(self, kind: str = "heatmap", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    def plot(
+        self,
+        kind: str = "heatmap",
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        title: str | None = None,
+    ) -> Axes:
         """Draw the table with its uncertainty.
 
         Parameters
         ----------
         kind : {"heatmap", "departures", "mosaic"}
             Cells with their intervals; departures from independence in standard errors; or tiles
-            whose area is the frequency, coloured by these departures.
+            whose area is the frequency, coloured by these departures. A mosaic draws categories
+            that would be too thin to read together, as "other (n)".
         ax : matplotlib Axes, optional
         alpha : float
             One minus the coverage of the intervals.
+        title : str, optional
+            "" for none; by default the variables and the number of respondents.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidArgument
+            If `kind`, `ax`, `alpha` or `title` is invalid.
+        NotAvailable
+            For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association import plots as joint_plots
+        from ldpstats.models.association.plots import plot_heat_map
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._two_ways()
         bounds = self.conf_int(level(alpha))
-        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
-        title = f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}"
+        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         if kind == "mosaic":
-            ends = effects.conditionals(
-                self.linear_table, self.linear.known(), 0, alpha, cumulative=True
-            )
-            cut = [end[:, :-1] for end in ends[1:3]]
-            return joint_plots.plot_mosaic(
-                self._drawable(), low, high, ax, title, self.departures(), *cut
-            )
+            return self._plot_mosaic(bounds, ax, alpha, words)
+        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return joint_plots.plot_heat_map(self.table, low, high, ax, title, z)
+        return plot_heat_map(self.table, low, high, ax, words, z)
+
+    def _plot_mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
+        from ldpstats.models.association.plots import plot_mosaic
+
+        merged = merging(self._drawable())
+        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
+        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
+        low, high = (
+            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
+            for side, end in enumerate(("lower", "upper"))
+        )
+        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+        cut = [end[:, :-1] for end in ends[1:3]]
+        z = _z_values(*effects.departures(linear, V))
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
 
     def _drawable(self) -> Any:
         if np.any(self.fitted.estimate < 0.0):
@@ -830,6 +860,11 @@ def _without_reports(otherwise: str) -> NotAvailable:
         f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
         f"model=model, the fitted model, or {otherwise}"
     )
+
+
+def _z_values(departure: Array, se: Array) -> Array:
+    """Departures in standard errors; zero where there is nothing to vary."""
+    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
 
 
 def _quotient(numerator: float, denominator: float) -> float:

@@ -24,8 +24,8 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency import absence, contrasts
 from ldpstats.models.frequency import intervals as own_intervals
 from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Fit, Part, is_partial
-from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.estimates import (
@@ -39,7 +39,6 @@ from ldpstats.problems.estimates import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.shared.contrasts import ContrastLaw
@@ -77,7 +76,7 @@ _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "boot
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResults(FittedResults):
+class FrequencyResults(CategoryResults):
     """Estimated frequencies of the categories of one privatised variable.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
@@ -491,28 +490,6 @@ class FrequencyResults(FittedResults):
             details=details,
         )
         return table.layout()
-
-    @names_alpha
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
-        """Draw the estimates with their intervals, and the truth where the caller has it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k,), optional
-            True frequencies to mark.
-
-        Raises
-        ------
-        InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
-        """
-        from ldpstats.models.frequency.plots import plot_frequencies
-
-        alpha = level(alpha)
-        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 

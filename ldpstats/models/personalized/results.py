@@ -21,12 +21,11 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.personalized import intervals as personalized
 from ldpstats.models.personalized.background import Background
 from ldpstats.models.personalized.intervals import Mixture
+from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.shared.contrasts import ContrastLaw
@@ -41,7 +40,7 @@ _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
 
 
 @dataclass(frozen=True, eq=False)
-class PersonalizedResults(FittedResults):
+class PersonalizedResults(CategoryResults):
     """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
 
     The reports determine the frequencies r of the intermediate categories, which are those of the
@@ -387,28 +386,6 @@ class PersonalizedResults(FittedResults):
             details=details,
         )
         return table.layout()
-
-    @names_alpha
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
-        """Draw the estimates with their intervals, and the truth where the caller has it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k,), optional
-            True frequencies to mark.
-
-        Raises
-        ------
-        InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
-        """
-        from ldpstats.models.frequency.plots import plot_frequencies
-
-        alpha = level(alpha)
-        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 
