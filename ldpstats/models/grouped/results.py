@@ -71,9 +71,10 @@ class GroupedResults(Stored):
     @property
     def groups(self) -> pd.Index[Any]:
         """Labels of the groups that were fitted."""
-        if len(self.by) > 1:
-            return pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return pd.Index([label[0] for label in self.labels], name=self.by[0])
+        if len(self.by) == 1:
+            return pd.Index([label[0] for label in self.labels], name=self.by[0])
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
+        return several
 
     @property
     def categories(self) -> pd.Index[Any]:
