@@ -72,7 +72,8 @@ class GroupedResults(Stored):
     def groups(self) -> pd.Index[Any]:
         """Labels of the groups that were fitted."""
         if len(self.by) == 1:
-            return pd.Index([label[0] for label in self.labels], name=self.by[0])
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
+            return one
         several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
         return several
 

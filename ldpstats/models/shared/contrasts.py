@@ -11,7 +11,7 @@ import numpy.typing as npt
 from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.inference.intervals import inverted
-from ldpstats.inference.tails import continuity, skewed_pvalue
+from ldpstats.inference.tails import two_sided
 from ldpstats.inference.tests import z_test
 
 __all__ = ["ContrastLaw", "contrast_results"]
@@ -57,16 +57,14 @@ def contrast_results(
     effect: Array, sd: Array, value: Array, laws: Sequence[ContrastLaw | None]
 ) -> ContrastResults:
     """Tests of contrasts, two-sided, one by one."""
-    se, skewness, step = np.array(sd, dtype=np.float64), np.zeros(len(sd)), np.zeros(len(sd))
+    se, skewness = np.array(sd, dtype=np.float64), np.zeros(len(sd))
     for row, law in enumerate(laws):
         if law is not None:
             (se[row],), (skewness[row],) = law.at(np.clip(value[[row]], law.least, law.most))
-            step[row] = continuity(skewness[row])
     z = np.array(z_test(effect, se, value)[0])
     results = _ScoreContrasts(
         laws, effect=effect, sd=sd, statistic=z, value=value, distribution="norm"
     )
-    tails = (skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0))
-    pvalue = np.minimum(2.0 * np.minimum(*tails), 1.0)
+    pvalue = two_sided(effect - value, se, skewness)
     results.pvalue = pvalue.reshape(np.shape(results.pvalue))
     return results
