@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.edges import edge_normal
+from ldpstats.inference.edges import edge_range
 from ldpstats.inference.normal_intervals import inverted
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tails import two_sided
@@ -109,12 +109,10 @@ class Difference:
     def interval(self, alpha: float = 0.05) -> Array:
         """All differences that neither one-sided test of level alpha/2 rejects, shape (k, 2).
 
-        They are cut to [-1, 1]; an interval outside gets a limit of its own (`edge_normal`).
+        They are cut to [-1, 1]; an interval outside gets a limit of its own (`edge_range`).
         """
         bounds = inverted(self.estimate, self.law, alpha, (-1.0, 1.0))
-        # edge_normal knows [0, 1]
-        cut = edge_normal((bounds + 1.0) / 2.0, (self.estimate + 1.0) / 2.0, self.se / 2.0, alpha)
-        return np.asarray(2.0 * cut - 1.0)
+        return edge_range(bounds, self.estimate, self.se, (-1.0, 1.0), alpha)
 
     def pvalues(self, value: float = 0.0) -> Array:
         """Two-sided p-values, shape (k,), of differences equal to `value`."""

@@ -18,6 +18,7 @@ __all__ = [
     "continuity",
     "normal_critical",
     "normal_pvalue",
+    "one_sided",
     "skewed_pvalue",
     "two_sided",
 ]
@@ -185,12 +186,25 @@ def two_sided(excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike)
     >>> two_sided([1.959964, 0.0], [1.0, 0.0], 0.0).round(4)
     array([0.05, 1.  ])
     """
-    beyond, spread = np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    tails = (one_sided(excess, se, skewness, upper) for upper in (True, False))
+    return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+
+
+def one_sided(
+    excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike, upper: bool
+) -> Array:
+    """P(excess or more) if `upper`, else P(excess or less): the tails of `two_sided`.
+
+    Examples
+    --------
+    >>> one_sided([1.644854], 1.0, 0.0, upper=True).round(4)
+    array([0.05])
+    """
+    sign = 1.0 if upper else -1.0
+    beyond, spread = sign * np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
     certain = np.where(beyond == 0.0, 0.0, np.copysign(np.inf, beyond))
     z = np.where(spread > 0.0, beyond / np.where(spread > 0.0, spread, 1.0), certain)
-    step, g = continuity(skewness), np.asarray(skewness, dtype=np.float64)
-    tails = (skewed_pvalue(sign * z - step, sign * g) for sign in (1.0, -1.0))
-    return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+    return skewed_pvalue(z - continuity(skewness), sign * np.asarray(skewness, dtype=np.float64))
 
 
 def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,6 +12,7 @@ import pandas as pd
 
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.differences import Difference
+from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import Uncertain
@@ -17,11 +20,11 @@ from ldpstats.problems.estimates import Uncertain
 if TYPE_CHECKING:
     from ldpstats.models.frequency.results import FrequencyResults
 
-__all__ = ["COLUMNS", "cell_law", "difference_rows"]
+__all__ = ["cell_law", "difference_rows", "differences_table"]
 
 Array = npt.NDArray[Any]
 
-COLUMNS = ("estimate", "se", "lower", "upper", "pvalue")
+_COLUMNS = ("estimate", "se", "lower", "upper", "pvalue")
 
 _AT = np.linspace(0.0, 1.0, 4)  # frequencies at which polynomials of degree three are known
 _TO_COEFFICIENTS = np.linalg.inv(np.vander(_AT, increasing=True))
@@ -31,25 +34,43 @@ def difference_rows(
     first: FrequencyResults, second: FrequencyResults, alpha: float
 ) -> pd.DataFrame:
     """Each frequency of the first group minus that of the second, a row a category."""
-    for results in (first, second):
-        if results.linear.at is not None:
-            raise NotAvailable(
-                "differences of frequencies after a selection of candidates are not known: fit "
-                "both groups with method='inversion'"
-            )
-    pair = Difference(
-        first.linear.estimate,
-        second.linear.estimate,
-        cell_law(first.linear, first.laws),
-        cell_law(second.linear, second.laws),
-    )
-    bounds = pair.interval(alpha)
-    columns = [pair.estimate, _se(first, second), bounds[:, 0], bounds[:, 1], pair.pvalues()]
-    return pd.DataFrame(dict(zip(COLUMNS, columns, strict=True)), index=first.categories)
+    return _rows([(first, second)], alpha).set_axis(first.categories)
 
 
-def _se(first: FrequencyResults, second: FrequencyResults) -> Array:
-    return np.asarray(np.hypot(first.linear.bse(), second.linear.bse()))
+def differences_table(
+    fits: Sequence[FrequencyResults], pairs: Sequence[tuple[int, int]], alpha: float
+) -> pd.DataFrame:
+    """The same of several pairs of groups, pair by pair, with p-values adjusted for all rows."""
+    table = _rows([(fits[i], fits[j]) for i, j in pairs], alpha)
+    table["pvalue_holm"] = adjust(table["pvalue"].to_numpy(), "holm")
+    return table
+
+
+def _rows(pairs: Sequence[tuple[FrequencyResults, FrequencyResults]], alpha: float) -> pd.DataFrame:
+    """Differences of all pairs at once, a row for each pair and category."""
+    laws = {id(fit): _comparable_law(fit) for pair in pairs for fit in pair}
+    sides = list(zip(*pairs, strict=True))
+    first, second = (np.concatenate([fit.linear.estimate for fit in side]) for side in sides)
+    stacked = [_stacked([laws[id(fit)] for fit in side]) for side in sides]
+    all_pairs = Difference(first, second, *stacked)
+    se = np.hypot(*(np.concatenate([fit.linear.bse() for fit in side]) for side in sides))
+    bounds = all_pairs.interval(alpha)
+    columns = all_pairs.estimate, se, bounds[:, 0], bounds[:, 1], all_pairs.pvalues()
+    return pd.DataFrame(dict(zip(_COLUMNS, columns, strict=True)))
+
+
+def _comparable_law(results: FrequencyResults) -> CellLaw:
+    if results.linear.at is not None:
+        raise NotAvailable(
+            "differences of frequencies after a selection of candidates are not known: fit the "
+            "groups with method='inversion'"
+        )
+    return cell_law(results.linear, results.laws)
+
+
+def _stacked(laws: Sequence[CellLaw]) -> CellLaw:
+    parts = ([getattr(law, f.name) for law in laws] for f in fields(CellLaw))
+    return CellLaw(*(np.concatenate(part) for part in parts))
 
 
 def cell_law(linear: Uncertain, laws: Laws) -> CellLaw:
