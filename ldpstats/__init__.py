@@ -41,9 +41,12 @@ from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.homogeneity import homogeneity_test
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.frequency.two_sample import TwoSampleResult, two_sample_test
+from ldpstats.models.grouped.model import GroupedModel
+from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -71,6 +74,8 @@ __all__ = [
     "Effect",
     "FrequencyModel",
     "FrequencyResults",
+    "GroupedModel",
+    "GroupedResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
@@ -84,9 +89,11 @@ __all__ = [
     "PersonalizedResults",
     "Reports",
     "TestResult",
+    "TwoSampleResult",
     "UnknownCategory",
     "channels",
     "errors",
+    "homogeneity_test",
     "privacy",
     "two_sample_test",
 ]

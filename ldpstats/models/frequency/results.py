@@ -21,7 +21,7 @@ from ldpstats.errors import (
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency import absence, contrasts
+from ldpstats.models.frequency import absence, contrasts, ordered
 from ldpstats.models.frequency import intervals as own_intervals
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.categories import CategoryResults
@@ -124,6 +124,8 @@ class FrequencyResults(CategoryResults):
         Intervals, covariances, and all of it as a table, in print or as a figure.
     detected, presence_pvalues, t_test, wald_test, difference, ratio
         Which frequencies are above zero; tests and intervals of contrasts.
+    mean, cumulative, quantile
+        Of ordered answers, with intervals.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -427,6 +429,142 @@ class FrequencyResults(CategoryResults):
 
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")
+
+    # -- ordered answers -------------------------------------------------------------------
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.Series[float]:
+        """Mean of the scores of the answers, with a score interval.
+
+        Parameters
+        ----------
+        scores : mapping, Series or array, shape (k,), optional
+            A number for each category; a mapping or Series is matched by label. By default the
+            labels, where they are numbers.
+        alpha : float
+            One minus the coverage of the interval.
+
+        Returns
+        -------
+        Series
+            "estimate" (from the unconstrained estimate), "se", "lower", "upper", in the units of
+            the scores. The interval is cut to their range.
+
+        Raises
+        ------
+        InvalidArgument
+            If the labels are not numbers and no scores are given, or the scores do not fit.
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
+        {'estimate': 0.533, 'se': 0.07, 'lower': 0.398, 'upper': 0.67}
+        """
+        alpha = level(alpha)
+        self._refuse_open()
+        values = ordered.checked_scores(scores, self.categories)
+        found = ordered.mean_score(self.linear, self.laws, values)
+        name = f"mean of {self.name}" if self.name else "mean"
+        entries = [found.estimate, found.se, *found.interval(alpha)]
+        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
+
+    @names_alpha
+    def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Cumulative frequencies in the order of the categories, with score intervals.
+
+        The order is the mechanism's: that of the categories it was made with, as of an ordered
+        pandas categorical.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "estimate" (from the unconstrained estimate, so that it may fall), "se", "lower",
+            "upper". The last row is exactly one.
+
+        Raises
+        ------
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().cumulative().round(3)
+                estimate     se  lower  upper
+        low        0.571  0.043  0.488  0.656
+        middle     0.895  0.038  0.820  0.967
+        high       1.000  0.000  1.000  1.000
+        """
+        alpha = level(alpha)
+        self._refuse_open()
+        sums = ordered.cumulative_sums(self.linear, self.laws)
+        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
+        columns = ["estimate", "se", "lower", "upper"]
+        return pd.DataFrame(rows, index=self.categories, columns=columns)
+
+    @names_alpha
+    def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
+        """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
+
+        The interval goes from the first category of which a one-sided score test of level alpha/2
+        does not reject that its cumulative frequency is at least q, to the one behind the last of
+        which a test does not reject that it is below. Its coverage is at least 1 - alpha.
+
+        Parameters
+        ----------
+        q : float or list of float
+            Probabilities, for example 0.5 for the median.
+        alpha : float
+            One minus the coverage of the interval.
+
+        Returns
+        -------
+        Series, or DataFrame with a row for each q
+            "estimate", "lower", "upper": labels of categories. The estimate is the first category
+            whose `cumulative` estimate is at least q.
+
+        Raises
+        ------
+        InvalidArgument
+            If q is not strictly between 0 and 1.
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().quantile([0.5, 0.75])
+             estimate   lower   upper
+        q
+        0.50      low     low  middle
+        0.75   middle  middle  middle
+        """
+        alpha = level(alpha)
+        wanted, alone = ordered.checked_quantiles(q)
+        self._refuse_open()
+        sums = ordered.cumulative_sums(self.linear, self.laws)
+        rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
+        columns = ["estimate", "lower", "upper"]
+        if alone:
+            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
+            return pd.Series(rows[0], index=columns, name=name)
+        index = pd.Index(wanted, name="q")
+        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+
+    def _refuse_open(self) -> None:
+        ordered.refuse_open(self.linear, self.unexplained is not None)
 
     # -- presentation ----------------------------------------------------------------------
 

@@ -197,7 +197,7 @@ class FittedResults(Stored, Presented):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from ldpstats.models.shared.contrasts import contrast_results
+        from ldpstats.models.shared.contrasts import contrast_names, contrast_results
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, V = self.linear.restricted(given)
@@ -213,7 +213,8 @@ class FittedResults(Stored, Presented):
                 "conf_int() tells more: there is nothing to test",
             )
         laws = [self._contrast_law(row) for row in given]
-        return contrast_results(effect, np.sqrt(variance), value, laws)
+        names = contrast_names(given, value, self.terms)
+        return contrast_results(effect, np.sqrt(variance), value, laws, names)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         """The law of the contrast `row`, shape (k,); None where it is not known."""
