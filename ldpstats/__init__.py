@@ -46,6 +46,8 @@ from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -58,6 +60,7 @@ _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they a
 __all__ = [
     *mechanisms.__all__,
     *_ON_DEMAND,
+    "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
@@ -88,6 +91,7 @@ __all__ = [
     "Reports",
     "TestResult",
     "UnknownCategory",
+    "associations",
     "change",
     "channels",
     "errors",

@@ -21,6 +21,7 @@ from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
+from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.pvalues import null_hypothesis
 from ldpstats.models.association.record import Cells, Tests, Variables
@@ -125,8 +126,9 @@ class AssociationResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
-    margins, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
-        Margins, conditional frequencies and effects, with their intervals.
+    margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
+        Margins, tables of some of the variables, conditional frequencies and effects, with their
+        intervals.
     test_independence, test_conditional_independence, test_homogeneity, test_trend
         Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
     to_dict, to_json, from_dict, from_json
@@ -388,6 +390,38 @@ class AssociationResults(FittedResults):
         if axis == 0:
             return frame
         return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
+
+    def collapse(self, names: Sequence[str]) -> AssociationResults:
+        """The joint distribution of some of three or more variables.
+
+        Cells are summed over the other variables. Intervals and tests are those of a model of these
+        variables alone where the results carry tallies of the reports (see `evidence`), over all
+        respondents of this fit; otherwise intervals are Wald's, and independence can be tested by
+        ``method="wald"`` only.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Two or more variables, fewer than all, in the order that the table is to have.
+
+        Raises
+        ------
+        InvalidArgument
+            For names that are no such subset.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> table = [[[90, 50], [40, 60]], [[50, 60], [70, 80]]]
+        >>> results = ldp.AssociationModel(ldp.JointCounts.from_table(table, [krr] * 3)).fit()
+        >>> results.collapse(["x", "z"]).table.round(3).to_numpy()
+        array([[0.244, 0.208],
+               [0.227, 0.321]])
+        """
+        keep = places(names, self.names)
+        made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)
+        return AssociationResults(*made)
 
     # -- effects -----------------------------------------------------------------------------
 
