@@ -27,6 +27,8 @@ __all__ = ["collapsed", "places"]
 
 Array = npt.NDArray[Any]
 
+_SUMMED = "cells summed over other variables"
+
 
 def places(names: Any, known: Sequence[str]) -> list[int]:
     """The places of two or more variables, fewer than all, each once."""
