@@ -21,6 +21,7 @@ from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
+from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.merging import merging
 from ldpstats.models.association.pvalues import null_hypothesis
@@ -97,7 +98,9 @@ class AssociationResults(FittedResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents, and those who were left out because a report was missing, at least.
+        Respondents, and those who were left out because a report was missing.
+    lacking : tuple of int
+        How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
         Privacy of all reports of one respondent together, in nats.
     dispersion : float
@@ -125,8 +128,9 @@ class AssociationResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
-    margins, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
-        Margins, conditional frequencies and effects, with their intervals.
+    margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
+        Margins, tables of some of the variables, conditional frequencies and effects, with their
+        intervals.
     test_independence, test_conditional_independence, test_homogeneity, test_trend
         Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
     to_dict, to_json, from_dict, from_json
@@ -155,6 +159,7 @@ class AssociationResults(FittedResults):
     others = Part[tuple[str, ...]]("variables", "How answers that are not listed are treated.")
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
+    lacking = Part[tuple[int, ...]]("variables", "How many respondents lacked each variable.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
     dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
@@ -389,6 +394,38 @@ class AssociationResults(FittedResults):
         if axis == 0:
             return frame
         return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
+
+    def collapse(self, names: Sequence[str]) -> AssociationResults:
+        """The joint distribution of some of three or more variables.
+
+        Cells are summed over the other variables. Intervals and tests are those of a model of these
+        variables alone where the results carry tallies of the reports (see `evidence`), over all
+        respondents of this fit; otherwise intervals are Wald's, and independence can be tested by
+        ``method="wald"`` only.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Two or more variables, fewer than all, in the order that the table is to have.
+
+        Raises
+        ------
+        InvalidArgument
+            For names that are no such subset.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> table = [[[90, 50], [40, 60]], [[50, 60], [70, 80]]]
+        >>> results = ldp.AssociationModel(ldp.JointCounts.from_table(table, [krr] * 3)).fit()
+        >>> results.collapse(["x", "z"]).table.round(3).to_numpy()
+        array([[0.244, 0.208],
+               [0.227, 0.321]])
+        """
+        keep = places(names, self.names)
+        made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)
+        return AssociationResults(*made)
 
     # -- effects -----------------------------------------------------------------------------
 
@@ -825,6 +862,7 @@ class AssociationResults(FittedResults):
             document[name] = maybe_to_dict(test)
         document["law"] = maybe_to_dict(self.law)
         document["null_llf"] = number_to_json(self.null_llf)
+        document["lacking"] = list(self.lacking)
         document["tallies"] = tallies_to_dict(self.evidence)
         return document
 
@@ -841,7 +879,8 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        # early documents have no law, trend, null_llf and tallies
+        # early documents have no law, trend, null_llf, tallies and lacking
+        given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
         law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
         if law is not None and law.step.size != cells:
             raise InvalidArgument("law", law.step.size, f"must be of {cells} cells")
@@ -865,6 +904,15 @@ def _without_reports(otherwise: str) -> NotAvailable:
 def _z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
     return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+
+
+def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
+    """How many respondents lacked each variable, as a document says."""
+    found = tuple(positive_integer("lacking", size, 0) for size in document)
+    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
+        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
+        raise InvalidArgument("lacking", document, remedy)
+    return found
 
 
 def _quotient(numerator: float, denominator: float) -> float:

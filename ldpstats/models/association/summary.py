@@ -8,6 +8,7 @@ import pandas as pd
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.association.record import Cells, Variables
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.missing import missing_notes
 from ldpstats.models.shared.notes import (
     DOUBTFUL,
     closing_notes,
@@ -64,6 +65,7 @@ def association_summary(
         stubs=[" : ".join(one_line(label, each) for label in cell) for cell in shown.index],
         body=estimate_cells(shown, digits, both),
         notes=[
+            *missing_notes(fit.nobs, fit.n_missing, names, variables.lacking),
             *_interval_notes(fit, cells, frame, alpha, second_words(frame, both, digits)),
             *rest_notes(len(shown), len(frame)),
             *_few_reports(cells, reports),
