@@ -18,6 +18,7 @@ __all__ = [
     "as_labels",
     "as_series",
     "check_column",
+    "column_name",
     "encode",
     "labels_from_json",
     "labels_to_json",
@@ -145,6 +146,12 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
         if codes.size:
             return int(codes[0])
     raise InvalidArgument(name, label, remedy)
+
+
+def column_name(values: object) -> str:
+    """The name of a column, where it has one that is text; else none."""
+    own = values.name if isinstance(values, pd.Series | pd.Index) else None
+    return str.__str__(own) if isinstance(own, str) else ""
 
 
 def check_column(name: str, column: object, frame: pd.DataFrame) -> None:

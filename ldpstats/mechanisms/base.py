@@ -14,6 +14,7 @@ from ldpstats.arguments.checks import counts_vector, distribution, positive_inte
 from ldpstats.arguments.labels import (
     align,
     as_series,
+    column_name,
     encode,
     labels_from_json,
     labels_to_json,
@@ -110,10 +111,10 @@ class Mechanism(Instrument[Client, Collector]):
         """Reports from their text form; `name` is what to call them in an error."""
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
-            return Reports(self.format.parse(name, text), self, cohort=groups)
+            return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
-        return Reports(self.format.parse(name, labels), self)
+        return Reports(self.format.parse(name, labels), self, name=column_name(labels))
 
     def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
         """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
@@ -184,7 +185,7 @@ class Mechanism(Instrument[Client, Collector]):
     def _report(self, values: object, words: Words, missing: str) -> Reports:
         codes, n_missing = encode("values", values, self.categories, missing, check=False)
         try:  # the samplers check the range of the codes in a pass that they make anyway
-            return Reports(self.sample(codes, words), self, n_missing)
+            return Reports(self.sample(codes, words), self, n_missing, name=column_name(values))
         except InvalidArgument:
             encode("values", values, self.categories, missing)  # says which value is no label
             raise

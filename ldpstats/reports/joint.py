@@ -397,7 +397,7 @@ def _decoded(part: Reports, codes: Array) -> Reports:
     if bits:
         words = np.ascontiguousarray(y.astype("<i8")).view(np.uint8).reshape(-1, 8)
         y = words[:, : part.y.shape[1]]
-    return replace(part, y=y, cohort=cohort)
+    return replace(part, y=y, cohort=cohort, ids=None)
 
 
 def _joined(first: Reports, second: Reports) -> Reports:
