@@ -27,7 +27,6 @@ __all__ = [
     "preview",
     "sensitive_codes",
     "sensitive_labels",
-    "whole",
 ]
 
 _PLAIN = (str, bool, int, float)
@@ -47,11 +46,33 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
     if isinstance(labels, str | bytes | float | bool | Mapping) or labels is None:
         raise InvalidArgument(name, labels, "must be a number of categories or a list of labels")
     if isinstance(labels, pd.DataFrame):
-        raise InvalidArgument(name, labels, "is a table: pass the column of labels")
+        raise InvalidArgument(name, labels, "is a table: pass the list of possible labels")
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
     found = listed(name, labels, "must be a number of categories or a list of labels")
-    return _checked_labels(name, [_plain(value) for value in found], least)
+    values = [_plain(value) for value in found]
+    try:
+        return _checked_labels(name, values, least)
+    except InvalidArgument:
+        if name in ("categories", "alphabet"):
+            _refuse_answers(name, labels, values)
+        raise
+
+
+def _refuse_answers(name: str, labels: object, values: list[Any]) -> None:
+    """Refuse a column of answers in the place of the possible ones."""
+    try:
+        distinct = pd.Series(values, dtype=object).nunique()
+    except Exception:  # what cannot be hashed, or compared, is no answer
+        return
+    column = isinstance(labels, pd.Series | pd.Index | np.ndarray)
+    if len(values) > (1 if column else 2) * distinct:
+        raise InvalidArgument(
+            name,
+            f"{len(values)} values, {distinct} different",  # not quoted: they may be true answers
+            "is a column of answers, where labels repeat or are missing. Pass the possible answers "
+            "in order, each once, such as ('no', 'yes'); those that nobody gave belong to them",
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -295,11 +316,3 @@ def labels_from_json(name: str, document: object) -> pd.Index[Any]:
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
     return as_labels(name, document, least=1)
-
-
-def whole(value: Any) -> Any:
-    """The number whose text this is ("1", not "01"); anything else as it is."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
-        number = int(value)
-        return number if str(number) == value else value
-    return value

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import whole_below
 from ldpstats.arguments.labels import as_series, missing_entries, preview
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 
@@ -44,6 +45,9 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
 
     Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
     """
+    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
+        if values.ndim == 1 and whole_below(values, len(labels)):
+            return values.astype(np.int64)
     try:
         codes, distinct = _factorized(where, values)
     except InvalidArgument as error:

@@ -108,7 +108,41 @@ class Mechanism(Instrument[Client, Collector]):
         """How reports are held in `Reports.y`, and written as text."""
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        """Reports from their text form; `name` is what to call them in an error."""
+        """Read reports: a column of one's own, as a file or a message has them.
+
+        Labels are matched as people write them: surrounding blanks are ignored, text stands for the
+        number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
+        fits no label, or several, is refused; case matters. Bits are text such as "0110".
+
+        Parameters
+        ----------
+        name : str
+            What to call the column in an error.
+        labels : array-like, shape (n,)
+            One report a respondent; a Series keeps its name as that of the variable. If the
+            mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent, for mechanisms that have cohorts.
+
+        Returns
+        -------
+        Reports
+
+        Raises
+        ------
+        UnknownCategory
+            For what is no report; the message has the row, from 1, and the nearest label.
+        InvalidArgument
+            For missing reports, bits of another length, or cohorts that do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
+        >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
+        >>> reports.name, reports.y
+        ('job', array([0, 1, 0]))
+        """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
             return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_series, encode, whole
+from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import packing
 
@@ -61,28 +62,7 @@ class LabelFormat(ReportFormat):
     outputs: pd.Index[Any]
 
     def parse(self, name: str, labels: object) -> Array:
-        return encode(name, self._from_text(name, labels), self.outputs)[0]
-
-    def _from_text(self, name: str, labels: object) -> object:
-        """Labels in place of their text, where a file or a message has made text of them."""
-        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
-            if labels.dtype.kind in "iu":
-                return labels
-        column = as_series(name, labels)
-        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
-            column.dtype, pd.CategoricalDtype
-        ):
-            return labels
-        if isinstance(self.outputs, pd.RangeIndex):
-            try:
-                return column.map(whole)
-            except UnicodeEncodeError:  # half of a surrogate pair is no number
-                return labels
-        if all(isinstance(label, str) for label in self.outputs):
-            return labels
-        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
-        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
-        return pd.Series(values, dtype=object)
+        return _codes(name, labels, self.outputs)
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(y))
@@ -95,10 +75,7 @@ class NumberFormat(ReportFormat):
     n_outputs: int
 
     def parse(self, name: str, labels: object) -> Array:
-        series: pd.Series[Any] = pd.Series(labels)
-        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
-            series = series.map(whole).infer_objects()
-        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
+        return _codes(name, labels, pd.RangeIndex(self.n_outputs))
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return y.astype(str)
@@ -151,6 +128,21 @@ class BitFormat(ReportFormat):
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return format_bits(y, self.n_bits)
+
+
+def _codes(name: str, labels: object, outputs: pd.Index[Any]) -> Array:
+    """Positions of reports, as people write them, among the outputs; refuses missing ones."""
+    codes = matched(name, labels, outputs)
+    absent = codes < 0
+    if absent.any():
+        row = int(np.argmax(absent)) + 1
+        raise InvalidArgument(
+            f"{name}, row {row}",
+            None,
+            f"is missing ({int(absent.sum())} of {codes.size} are): leave such rows out, for "
+            "example with column.dropna()",
+        )
+    return codes
 
 
 def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:

@@ -15,6 +15,7 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.columns import not_reports
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]
@@ -310,9 +311,8 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
         if not isinstance(part, Reports):
             kind = "counts of one variable do not say what the others were; "
             remedy = kind if isinstance(part, Counts | BitCounts) else ""
-            raise InvalidArgument(
-                "reports", part, f"must be Reports, one per variable: {remedy}pass the reports"
-            )
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
     if len(parts) < 2:
         raise InvalidArgument(
             "reports",
@@ -397,7 +397,7 @@ def _decoded(part: Reports, codes: Array) -> Reports:
     if bits:
         words = np.ascontiguousarray(y.astype("<i8")).view(np.uint8).reshape(-1, 8)
         y = words[:, : part.y.shape[1]]
-    return replace(part, y=y, cohort=cohort, ids=None)
+    return replace(part, y=y, cohort=cohort)
 
 
 def _joined(first: Reports, second: Reports) -> Reports:
