@@ -27,6 +27,7 @@ __all__ = [
     "preview",
     "sensitive_codes",
     "sensitive_labels",
+    "whole",
 ]
 
 _PLAIN = (str, bool, int, float)
@@ -316,3 +317,11 @@ def labels_from_json(name: str, document: object) -> pd.Index[Any]:
     if not isinstance(document, int | list):
         raise InvalidArgument(name, document, "must be a number of labels or a list of labels")
     return as_labels(name, document, least=1)
+
+
+def whole(value: Any) -> Any:
+    """The number whose text this is ("1", not "01"); anything else as it is."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 19:
+        number = int(value)
+        return number if str(number) == value else value
+    return value

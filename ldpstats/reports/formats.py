@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, encode, whole
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import packing
@@ -62,7 +62,17 @@ class LabelFormat(ReportFormat):
     outputs: pd.Index[Any]
 
     def parse(self, name: str, labels: object) -> Array:
-        return _codes(name, labels, self.outputs)
+        codes = matched(name, labels, self.outputs)
+        absent = codes < 0
+        if absent.any():
+            row = int(np.argmax(absent)) + 1
+            raise InvalidArgument(
+                f"{name}, row {row}",
+                None,
+                f"is missing ({int(absent.sum())} of {codes.size} are): leave such rows out, for "
+                "example with column.dropna()",
+            )
+        return codes
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(y))
@@ -75,7 +85,10 @@ class NumberFormat(ReportFormat):
     n_outputs: int
 
     def parse(self, name: str, labels: object) -> Array:
-        return _codes(name, labels, pd.RangeIndex(self.n_outputs))
+        series: pd.Series[Any] = pd.Series(labels)
+        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
+            series = series.map(whole).infer_objects()
+        return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return y.astype(str)
@@ -128,21 +141,6 @@ class BitFormat(ReportFormat):
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return format_bits(y, self.n_bits)
-
-
-def _codes(name: str, labels: object, outputs: pd.Index[Any]) -> Array:
-    """Positions of reports, as people write them, among the outputs; refuses missing ones."""
-    codes = matched(name, labels, outputs)
-    absent = codes < 0
-    if absent.any():
-        row = int(np.argmax(absent)) + 1
-        raise InvalidArgument(
-            f"{name}, row {row}",
-            None,
-            f"is missing ({int(absent.sum())} of {codes.size} are): leave such rows out, for "
-            "example with column.dropna()",
-        )
-    return codes
 
 
 def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
