@@ -14,6 +14,7 @@ from ldpstats.arguments.checks import counts_vector, distribution, positive_inte
 from ldpstats.arguments.labels import (
     align,
     as_series,
+    column_name,
     encode,
     labels_from_json,
     labels_to_json,
@@ -109,13 +110,47 @@ class Mechanism(Instrument[Client, Collector]):
         """How reports are held in `Reports.y`, and written as text."""
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        """Reports from their text form; `name` is what to call them in an error."""
+        """Read reports: a column of one's own, as a file or a message has them.
+
+        Labels are matched as people write them: surrounding blanks are ignored, text stands for the
+        number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
+        fits no label, or several, is refused; case matters. Bits are text such as "0110".
+
+        Parameters
+        ----------
+        name : str
+            What to call the column in an error.
+        labels : array-like, shape (n,)
+            One report a respondent; a Series keeps its name as that of the variable. If the
+            mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent, for mechanisms that have cohorts.
+
+        Returns
+        -------
+        Reports
+
+        Raises
+        ------
+        UnknownCategory
+            For what is no report; the message has the row, from 1, and the nearest label.
+        InvalidArgument
+            For missing reports, bits of another length, or cohorts that do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
+        >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
+        >>> reports.name, reports.y
+        ('job', array([0, 1, 0]))
+        """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
-            return Reports(self.format.parse(name, text), self, cohort=groups)
+            return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
-        return Reports(self.format.parse(name, labels), self)
+        return Reports(self.format.parse(name, labels), self, name=column_name(labels))
 
     def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
         """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
@@ -186,7 +221,7 @@ class Mechanism(Instrument[Client, Collector]):
     def _report(self, values: object, words: Words, missing: str) -> Reports:
         codes, n_missing = encode("values", values, self.categories, missing, check=False)
         try:  # the samplers check the range of the codes in a pass that they make anyway
-            return Reports(self.sample(codes, words), self, n_missing)
+            return Reports(self.sample(codes, words), self, n_missing, name=column_name(values))
         except InvalidArgument:
             encode("values", values, self.categories, missing)  # says which value is no label
             raise

@@ -15,6 +15,7 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.columns import not_reports
 from ldpstats.reports.display import held
 from ldpstats.reports.matching import by_ids, by_rows
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
@@ -392,9 +393,8 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
         if not isinstance(part, Reports):
             kind = "counts of one variable do not say what the others were; "
             remedy = kind if isinstance(part, Counts | BitCounts) else ""
-            raise InvalidArgument(
-                "reports", part, f"must be Reports, one per variable: {remedy}pass the reports"
-            )
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
     if len(parts) < 2:
         raise InvalidArgument(
             "reports",

@@ -538,6 +538,8 @@ def _check_reports(data: Reports | Counts) -> None:
     else:
         good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good and y.dtype.kind not in "iufb":
+        what += "; mechanism.parse(name, column) reads reports as they are written"
     if not good:
         raise InvalidArgument("y", data.y, f"must be {what}")
     object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))

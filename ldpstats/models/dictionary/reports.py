@@ -184,9 +184,10 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
     cohort = None
     if left.cohort is not None and right.cohort is not None:
         cohort = np.concatenate([left.cohort, right.cohort])
-    return Reports(np.concatenate([left.y, right.y]), left.mechanism, 0, cohort)
+    y = np.concatenate([left.y, right.y])
+    return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
 
 
 def _selected(part: Reports, keep: Array) -> Reports:
     cohort = None if part.cohort is None else part.cohort[keep]
-    return Reports(part.y[keep], part.mechanism, 0, cohort)
+    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, column_name
 from ldpstats.arguments.markup import html_table
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Dense
@@ -222,7 +222,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
                 here = pairs[pair, side] == position
                 grams[here] = layout.grams_at(strings[here], position)
             parts.append(self.gram_mechanism.procedure.draw(_objects(grams), words, "raise"))
-        whole = pd.Series(layout.unpadded(strings), dtype=object)
+        whole = pd.Series(layout.unpadded(strings), dtype=object, name=column_name(values))
         string = self.string_mechanism.procedure.draw(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
 

@@ -41,6 +41,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.reports.columns import not_reports
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["Data", "FrequencyModel", "settings_of"]
@@ -482,12 +483,9 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
     sums: dict[tuple[str, bool], Any] = {}
     for group in groups:
         if not isinstance(group, Reports | Counts | BitCounts):
-            raise InvalidArgument(
-                "data",
-                group,
-                "must be Reports, Counts or BitCounts (plain numbers become counts with "
-                "mechanism.counts(n))",
-            )
+            remedy = "must be Reports, Counts or BitCounts"
+            remedy += " (plain numbers become counts with mechanism.counts(n))"
+            raise not_reports("data", group, remedy)
     for group in groups:
         counts = group.tally() if isinstance(group, Reports) else group
         key = counts.mechanism.fingerprint, counts.has_patterns
