@@ -228,6 +228,7 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
 
     @property
     def procedure(self) -> Procedure:
+        """How a device makes a report, and the privacy that one report spends."""
         return Procedure(self._report, self._message, self._spent)
 
     def _spent(self) -> float:
