@@ -23,6 +23,7 @@ __all__ = [
     "labels_to_json",
     "missing_entries",
     "position",
+    "preview",
     "sensitive_codes",
     "sensitive_labels",
     "whole",
@@ -111,7 +112,7 @@ def encode(
     try:
         codes = _codes(present, labels)
     except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
-        raise InvalidArgument(name, values, f"must be labels such as {_preview(labels)}") from None
+        raise InvalidArgument(name, values, f"must be labels such as {preview(labels)}") from None
     if (codes < 0).any():
         first = int(np.argmax(codes < 0))
         unknown = present.iloc[first]
@@ -119,7 +120,7 @@ def encode(
         raise UnknownCategory(
             f"{name}[{present.index[first]}]",
             unknown,
-            f"is not among the {len(labels)} labels {_preview(labels)} "
+            f"is not among the {len(labels)} labels {preview(labels)} "
             f"({int((codes < 0).sum())} such values); correct it or add the label",
         )
     return codes, n_missing
@@ -250,7 +251,8 @@ def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.i
     return np.where(found < 0, -1, np.append(near, -1)[found])
 
 
-def _preview(labels: pd.Index[Any]) -> str:
+def preview(labels: pd.Index[Any]) -> str:
+    """The first labels, for a message."""
     shown = [repr(v) for v in labels[:5].tolist()]
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
 
@@ -267,7 +269,7 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
     known = not isinstance(given, pd.MultiIndex) and given.astype(object).isin(labels).all()
     if given.has_duplicates or lacking or not known:
         raise InvalidArgument(
-            name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
+            name, given.tolist(), f"as a Series must be indexed by the labels {preview(labels)}"
         )
     if not pd.api.types.is_numeric_dtype(values.dtype):  # cannot be filled with a number
         values = pd.Series(values.to_numpy(), index=given, dtype=object)

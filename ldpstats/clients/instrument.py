@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ldpstats.arguments.checks import boolean
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.device import Client, Collector, Procedure
@@ -27,6 +28,11 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
     @abstractmethod
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether choosing it was consent to no privacy."""
+        return False
 
     @abstractmethod
     def audit(self) -> Audit:
@@ -69,7 +75,7 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         InvalidArgument
             Where the audit finds that the sampler would leak more than `epsilon`, where that
             exceeds `max_epsilon`, and where it is infinite, or no category is sensitive (unless
-            allowed).
+            allowed; `Observed` needs no permission).
         """
         self._permitted(self.procedure.epsilon, max_epsilon, allow_no_privacy)
         return self._collector(system_words(entropy))
@@ -115,5 +121,6 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
 
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
-        check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
+        allowed = boolean("allow_no_privacy", allow_no_privacy) or self.unprotected
+        check_epsilon(self, epsilon, max_epsilon, allowed)
         check_audit(self.audit())
