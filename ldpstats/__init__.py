@@ -44,6 +44,8 @@ from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.grouped.model import GroupedModel
+from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -71,6 +73,8 @@ __all__ = [
     "Effect",
     "FrequencyModel",
     "FrequencyResults",
+    "GroupedModel",
+    "GroupedResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
