@@ -122,8 +122,8 @@ def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
             raise InvalidArgument("where", column.name, remedy)
         return column.values.astype(bool)
     if isinstance(condition, Among):
-        found = [_equal(column, value) for value in condition.values]
-        return np.any(found, axis=0)
+        found: Mask = np.any([_equal(column, value) for value in condition.values], axis=0)
+        return found
     value, sign = condition.right, condition.sign
     assert not isinstance(value, Name)
     if sign in _EQUAL:
