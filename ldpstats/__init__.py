@@ -50,6 +50,7 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.survey.questionnaire import Questionnaire
 
 __version__ = "0.1.0"
 
@@ -86,6 +87,7 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "Questionnaire",
     "Reports",
     "TestResult",
     "UnknownCategory",
