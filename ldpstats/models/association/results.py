@@ -95,7 +95,9 @@ class AssociationResults(FittedResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents, and those who were left out because a report was missing, at least.
+        Respondents, and those who were left out because a report was missing.
+    lacking : tuple of int
+        How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
         Privacy of all reports of one respondent together, in nats.
     dispersion : float
@@ -153,6 +155,7 @@ class AssociationResults(FittedResults):
     others = Part[tuple[str, ...]]("variables", "How answers that are not listed are treated.")
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
+    lacking = Part[tuple[int, ...]]("variables", "How many respondents lacked each variable.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
     dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
@@ -775,6 +778,7 @@ class AssociationResults(FittedResults):
             document[name] = maybe_to_dict(test)
         document["law"] = maybe_to_dict(self.law)
         document["null_llf"] = number_to_json(self.null_llf)
+        document["lacking"] = list(self.lacking)
         document["tallies"] = tallies_to_dict(self.evidence)
         return document
 
@@ -791,7 +795,8 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        # early documents have no law, trend, null_llf and tallies
+        # early documents have no law, trend, null_llf, tallies and lacking
+        given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
         law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
         if law is not None and law.step.size != cells:
             raise InvalidArgument("law", law.step.size, f"must be of {cells} cells")
@@ -810,6 +815,15 @@ def _without_reports(otherwise: str) -> NotAvailable:
         f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
         f"model=model, the fitted model, or {otherwise}"
     )
+
+
+def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
+    """How many respondents lacked each variable, as a document says."""
+    found = tuple(positive_integer("lacking", size, 0) for size in document)
+    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
+        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
+        raise InvalidArgument("lacking", document, remedy)
+    return found
 
 
 def _quotient(numerator: float, denominator: float) -> float:
