@@ -78,7 +78,7 @@ def as_reports(name: str, mechanism: Mechanism, column: pd.Series[Any]) -> Coded
         reports = Reports(codes[codes >= 0], mechanism, name=name)
         return Coded.of(reports, codes < 0)
     values = objects(column)
-    absent = pd.isna(values) | (values == "")
+    absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     texts = values[~absent]
     with row_named(name, 0, texts, absent):
         parsed = mechanism.parse("reports", texts)
@@ -95,7 +95,7 @@ def as_dictionary(
     given = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
     parts = [as_reports(where, mechanism, column) for mechanism, (where, column) in given]
     missing = np.array([a < 0, ~parts[0].present, b < 0, ~parts[1].present, ~parts[2].present])
-    absent = missing.all(axis=0)
+    absent: npt.NDArray[np.bool_] = np.asarray(missing.all(axis=0))
     partly = missing.any(axis=0) & ~absent
     if partly.any():
         row = int(np.argmax(partly))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -66,6 +66,10 @@ class Column:
         if self.ordered is None:
             return {"text": "text", "empty": "empty"}.get(self.kind, f"{self.kind}s")
         return f"{'ordered' if self.ordered else 'unordered'} categories"
+
+    def taken(self, rows: npt.NDArray[np.int64]) -> Column:
+        """Some rows, in another order perhaps."""
+        return replace(self, codes=self.codes[rows])
 
     def categories(self, remedy: str) -> Column:
         """The same with the values that occur as labels; refuse decimals and dates."""

@@ -20,9 +20,21 @@ from dataclasses import dataclass
 from typing import NoReturn
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.survey.tokens import Token, refuse, tokens
+from ldpstats.survey.tokens import KEYWORDS, PLAIN, Token, refuse, tokens
 
-__all__ = ["Among", "And", "Compare", "Condition", "Holds", "Missing", "Name", "Not", "Or", "parse"]
+__all__ = [
+    "Among",
+    "And",
+    "Compare",
+    "Condition",
+    "Holds",
+    "Missing",
+    "Name",
+    "Not",
+    "Or",
+    "parse",
+    "words",
+]
 
 Value = str | int | float | bool
 
@@ -106,6 +118,33 @@ def parse(text: object) -> Condition:
         remedy = "must be text such as \"age >= 18 and region == 'n'\"; masks go into survey[mask]"
         raise InvalidArgument("where", text, remedy)
     return _Parser(text).whole()
+
+
+def words(condition: Condition) -> str:
+    """A condition as it may be written: `parse` of it is the same."""
+    if isinstance(condition, And | Or):
+        joint = " and " if isinstance(condition, And) else " or "
+        return joint.join(
+            f"({words(p)})" if isinstance(p, And | Or) else words(p) for p in condition.parts
+        )
+    if isinstance(condition, Not):
+        part = words(condition.part)
+        return f"not ({part})" if isinstance(condition.part, And | Or) else f"not {part}"
+    left = _spelled(condition.left)
+    if isinstance(condition, Compare):
+        return f"{left} {condition.sign} {_spelled(condition.right)}"
+    if isinstance(condition, Among):
+        return f"{left} in [{', '.join(map(_spelled, condition.values))}]"
+    return f"{left} is missing" if isinstance(condition, Missing) else left
+
+
+def _spelled(part: Name | Value) -> str:
+    if isinstance(part, Name):
+        plain = part.name.isidentifier() and part.name not in (*KEYWORDS, *PLAIN, *_NOTHING)
+        return part.name if plain else f"`{part.name.replace('`', '``')}`"
+    if isinstance(part, str):
+        return "'" + part.replace("'", "''") + "'"
+    return str(part).lower() if isinstance(part, bool) else repr(part)
 
 
 class _Parser:

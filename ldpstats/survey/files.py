@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.io.storage.files import FilePath, reading, refusal
 from ldpstats.io.tables import column_metadata, csv_lines, file_format, table_chunks, unguarded
 from ldpstats.survey.tables import Table, check_names
@@ -126,10 +126,9 @@ class _Csv(_File):
         for chunk in table_chunks(self.frame, wanted):
             for name in wanted:
                 texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
-        n = len(next(iter((self.read or texts).values())))
-        if any(len(column) != n for column in texts.values()):
-            raise refusal(self.frame, "changed while it was in use: make the survey anew")
         self.read.update({name: pd.Series(cells, dtype=object) for name, cells in texts.items()})
+        if len({len(column) for column in self.read.values()}) > 1:
+            raise refusal(self.frame, "changed while it was in use: make the survey anew")
 
     def _column(self, name: str) -> pd.Series[Any]:
         self.prepare([name])

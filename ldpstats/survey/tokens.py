@@ -10,7 +10,7 @@ from typing import NoReturn
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["Token", "refuse", "tokens"]
+__all__ = ["KEYWORDS", "PLAIN", "Token", "refuse", "tokens"]
 
 MOST_CHARACTERS = 10_000
 MOST_DIGITS = 40
@@ -27,7 +27,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _LEADING_ZERO = re.compile(r"[-+]?0[0-9]")
-_PLAIN = {"True": True, "true": True, "False": False, "false": False}
+PLAIN = {"True": True, "true": True, "False": False, "false": False}
 
 # what people write in other languages, the longest first, and what to write here
 _REMEDIES = {
@@ -108,8 +108,8 @@ def _token(text: str, found: re.Match[str]) -> Token:
         return Token("name", word[1:-1].replace("``", "`"), at)
     if found["sign"] is not None:
         return Token("sign", word, at)
-    if word in _PLAIN:
-        return Token("value", _PLAIN[word], at)
+    if word in PLAIN:
+        return Token("value", PLAIN[word], at)
     return Token("keyword" if word in KEYWORDS else "name", word, at)
 
 
