@@ -37,6 +37,8 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.change.model import change
+from ldpstats.models.change.results import ChangeResults
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults
@@ -65,6 +67,7 @@ __all__ = [
     "BitCounts",
     "BoundaryWarning",
     "BudgetSpent",
+    "ChangeResults",
     "ConvergenceWarning",
     "Counts",
     "DictionaryClient",
@@ -93,6 +96,7 @@ __all__ = [
     "Survey",
     "TestResult",
     "UnknownCategory",
+    "change",
     "channels",
     "errors",
     "privacy",

@@ -55,7 +55,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "custom krr unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency"),
+    "ldpstats.models": ("shared", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

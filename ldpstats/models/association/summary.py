@@ -8,6 +8,7 @@ import pandas as pd
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.association.record import Cells, Variables
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.missing import missing_notes
 from ldpstats.models.shared.tables import (
     DOUBTFUL,
     LONGEST_LABEL,
@@ -47,7 +48,8 @@ def association_summary(
     names, shown = variables.names, largest(frame, max_rows)
     digits = decimals(shown)
     each = LONGEST_LABEL // len(names)
-    notes = _missing_notes(fit, variables) + _interval_notes(fit, cells, frame, alpha)
+    notes = missing_notes(fit.nobs, fit.n_missing, names, variables.lacking)
+    notes += _interval_notes(fit, cells, frame, alpha)
     if rest := len(frame) - len(shown):
         notes.append(f"{rest} cells with smaller estimates are not shown.")
     notes += _few_reports(cells, reports) + _excluded(fit, frame)
@@ -77,18 +79,6 @@ def _header(fit: Fit, variables: Variables, cells: Cells) -> list[list[str]]:
     *first, last = fit_rows(fit, right)
     strata = ["Strata:", str(cells.n_strata), "Missing:", str(fit.n_missing)]
     return [*rows, *first, strata, last]
-
-
-def _missing_notes(fit: Fit, variables: Variables) -> list[str]:
-    """How many respondents were left out, and what they lacked."""
-    if not fit.n_missing:
-        return []
-    pairs = zip(variables.lacking, variables.names, strict=False)  # not known of all fits
-    lacked = ", ".join(f"{size} lacked {one_line(name, 40)}" for size, name in pairs if size)
-    return [
-        f"NOTE: {fit.n_missing} of {fit.nobs + fit.n_missing} respondents were left out, because a "
-        f"report was missing{': ' + lacked if lacked else ''}."
-    ]
 
 
 def _interval_notes(fit: Fit, cells: Cells, frame: pd.DataFrame, alpha: float) -> list[str]:

@@ -123,7 +123,8 @@ def together(parts: Sequence[Any]) -> JointCounts:
     paired = [isinstance(part, list | tuple) for part in parts]
     rows = [part if pair else (part, None) for part, pair in zip(parts, paired, strict=True)]
     _check_different([row[0] if len(row) else None for row in rows])
-    return JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
+    found = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
+    return found.tally()
 
 
 def variable_names(
