@@ -56,6 +56,7 @@ from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
@@ -96,6 +97,7 @@ __all__ = [
     "PersonalizedResults",
     "Questionnaire",
     "Reports",
+    "Survey",
     "TestResult",
     "TwoSampleResult",
     "UnknownCategory",
