@@ -43,11 +43,14 @@ from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.homogeneity import homogeneity_test
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.frequency.two_sample import TwoSampleResult, two_sample_test
 from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -62,6 +65,7 @@ _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they a
 __all__ = [
     *mechanisms.__all__,
     *_ON_DEMAND,
+    "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
@@ -95,10 +99,13 @@ __all__ = [
     "Reports",
     "Survey",
     "TestResult",
+    "TwoSampleResult",
     "UnknownCategory",
+    "associations",
     "change",
     "channels",
     "errors",
+    "homogeneity_test",
     "privacy",
     "two_sample_test",
 ]

@@ -3,35 +3,47 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from functools import cached_property
-from math import fsum
 from types import MappingProxyType
 from typing import Any
 
-from ldpstats.arguments.checks import positive_integer
-from ldpstats.clients.specification import Specified, check_fingerprint, check_format
+import numpy as np
+
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.secrecy import secretive
+from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.specifications import SURVEY, is_format, json_document, json_text
+from ldpstats.io.specifications import json_document, json_text
 from ldpstats.io.storage.commits import replacing
 from ldpstats.io.storage.files import FilePath
-from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
-from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.sampling.words import Words, simulation_words, system_words
+from ldpstats.survey.audits import SheetAudit, audited, largest
+from ldpstats.survey.documents import (
+    FINGERPRINTS,
+    check_columns,
+    checked_ask,
+    checked_mechanisms,
+    checked_refused,
+    read_questions,
+)
+from ldpstats.survey.listing import as_html
+from ldpstats.survey.privatizing import privatized
 from ldpstats.survey.questions import Question, question_of
+from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
 
 __all__ = ["FINGERPRINTS", "Questionnaire"]
-
-FINGERPRINTS = fingerprint_column("questionnaire")  # a column of tables in CSV, of this fingerprint
 
 _FORMAT, _VERSION = "ldpstats-questionnaire", 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Questionnaire(Specified):
+class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     """Named questions, each with the mechanism that privatises its answers.
 
     A respondent's answer sheet has a report for each question that she was asked and answered.
@@ -77,33 +89,12 @@ class Questionnaire(Specified):
     refused: Any = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.mechanisms, Mapping):
-            kind = type(self.mechanisms).__name__
-            remedy = 'must be a dict from names to mechanisms, such as {"job": KRR(...)}'
-            raise InvalidArgument("mechanisms", kind, remedy)
-        if not self.mechanisms:
-            raise InvalidArgument("mechanisms", {}, "needs at least one question")
-        made = {_checked_name(name): made_by for name, made_by in self.mechanisms.items()}
+        made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
-        _check_columns(self.entries)
-        if self.ask is not None:
-            object.__setattr__(self, "ask", _checked_ask(self.ask, len(self.private)))
-        object.__setattr__(self, "refused", self._stand_ins(self.refused))
-
-    def _stand_ins(self, refused: Any) -> Mapping[str, Any]:
-        """The category for a missing answer, by question."""
-        if refused is None:
-            return MappingProxyType({})
-        given = refused if isinstance(refused, Mapping) else dict.fromkeys(self.private, refused)
-        found = {}
-        for name, label in given.items():
-            where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
-            question = self.question(name, "refused")
-            if not question.private:
-                remedy = "is not protected: leave its missing answers empty"
-                raise InvalidArgument("refused", name, remedy)
-            found[name] = question.checked_label(where, label)
-        return MappingProxyType({name: found[name] for name in self.questions if name in found})
+        check_columns(self.entries)
+        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
+        refused = checked_refused(self.refused, self.private, self.question)
+        object.__setattr__(self, "refused", MappingProxyType(refused))
 
     # -- questions ---------------------------------------------------------------------------
 
@@ -170,8 +161,117 @@ class Questionnaire(Specified):
     @property
     def epsilon(self) -> float:
         """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set."""
-        spent = sorted((q.epsilon for q in self.entries if q.private), reverse=True)
-        return fsum(spent[: self.ask])
+        return largest([q.epsilon for q in self.entries if q.private], self.ask)
+
+    def audit(self) -> SheetAudit:
+        """Audit each question; `questions` of the audit has them by name.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> audit = Questionnaire({"ill": ldp.Warner(0.5), "late": ldp.Warner(1.0)}).audit()
+        >>> audit.declared, audit.questions["ill"].declared, audit.agrees
+        (1.5, 0.5, True)
+        """
+        return audited(self)
+
+    # -- reports -----------------------------------------------------------------------------
+
+    @secretive
+    def privatize(
+        self, frame: Any, rng: np.random.Generator, tags: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Simulate the answer sheets of many respondents.
+
+        For real collection use `client` or `collector`, whose randomness comes from the operating
+        system.
+
+        Parameters
+        ----------
+        frame : pandas or Polars DataFrame, or Arrow table
+            A row a respondent, with a column for each question.
+        rng : numpy.random.Generator
+            Questions are drawn in the order of the questionnaire, whatever that of the columns.
+        tags : mapping from question to (mapping from tag to column), optional
+            For questions with a `PUM`: the categories of the respondents' own, as names of columns
+            of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
+
+        Returns
+        -------
+        frame of the same kind
+            The rows in their order, with reports in place of the answers to private questions:
+            labels with their own type, other reports as text. A `DictionarySurvey` makes five
+            columns of one. All other columns stay as they are.
+
+        Raises
+        ------
+        InvalidArgument, UnknownCategory
+            For a table that lacks a question, and an answer that cannot be: the error names
+            question and row, and does not show the answer.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> people = pd.DataFrame({"age": [31, 47], "job": ["cook", None]})
+        >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0)})
+        >>> sheet.privatize(people, np.random.default_rng(2)).columns.tolist()
+        ['age', 'job']
+        """
+        return privatized(self, frame, simulation_words(rng), tags)
+
+    def client(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+        tags: Mapping[str, Any] | None = None,
+    ) -> SheetClient:
+        """One respondent's client, which fills in whole answer sheets.
+
+        Parameters
+        ----------
+        entropy, state, allow_no_privacy
+            As for `Mechanism.client`. Observed questions need no permission.
+        reports : int or None
+            How many sheets it may fill in, each of which spends the questionnaire's epsilon.
+        max_epsilon : float, optional
+            The largest epsilon of a sheet that is accepted, in nats.
+        tags : mapping from question to (mapping from tag to set of categories), optional
+            For questions with a `PUM`: the respondent's own categories, as of `PUM.client`.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.client` and `PUM.client`.
+        MechanismMismatch
+            For the file of a client of another questionnaire.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+        """
+        own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+        del tags  # of what a logger may write of this frame
+        limits: dict[str, Any] = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+        made = super().client(entropy, reports=reports, state=state, **limits)
+        return made if own is None else replace(made, _devices=own)
+
+    def _spent(self) -> float:
+        return self.epsilon
+
+    def _most_cohorts(self) -> int:
+        mechanisms = (m for question in self.entries for m in question.mechanisms.values())
+        return max(mechanism.n_cohorts for mechanism in mechanisms)
+
+    def _collector(self, words: Words) -> SheetCollector:
+        return SheetCollector(self, words)
+
+    def _client(self, words: Words, budget: Budget) -> SheetClient:
+        return opened_sheets(self, words, budget)
 
     # -- specification -----------------------------------------------------------------------
 
@@ -204,7 +304,7 @@ class Questionnaire(Specified):
             raise InvalidArgument("specification", sorted(checked, key=str), remedy)
         if not isinstance(checked["refused"], dict):
             raise InvalidArgument("refused", checked["refused"], "must be an object")
-        made = cls(_read_questions(checked["questions"]), checked["ask"], checked["refused"])
+        made = cls(read_questions(checked["questions"]), checked["ask"], checked["refused"])
         check_fingerprint(checked, made.fingerprint)
         return made
 
@@ -259,60 +359,5 @@ class Questionnaire(Specified):
 
     __repr__ = __str__
 
-
-def _checked_name(name: object) -> str:
-    """The name of a question as plain text."""
-    remedy = "must be text, not empty: the name of a question is that of its column"
-    if not isinstance(name, str) or not name.strip():
-        raise InvalidArgument("mechanisms", name, remedy)
-    try:
-        name.encode()
-    except UnicodeEncodeError:
-        raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
-    return str.__str__(name)
-
-
-def _check_columns(questions: tuple[Question, ...]) -> None:
-    """Refuse a column that belongs to two questions, or to the fingerprints."""
-    owner = {FINGERPRINTS: "the fingerprints of tables"}
-    for question in questions:
-        for column in dict.fromkeys((question.name, *question.columns)):
-            if column in owner:
-                remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
-                raise InvalidArgument("mechanisms", question.name, remedy)
-            owner[column] = f"the question {question.name!r}"
-
-
-def _checked_ask(ask: object, n_private: int) -> int:
-    if not n_private:
-        raise InvalidArgument("ask", ask, "must be None: no question is private")
-    number = positive_integer("ask", ask)
-    if number > n_private:
-        remedy = f"must be at most {n_private}, the number of private questions"
-        raise InvalidArgument("ask", ask, remedy)
-    return number
-
-
-def _read_questions(document: object) -> dict[str, Any]:
-    """Mechanisms by name, from a list of specifications."""
-    remedy = 'must be a list of objects with the fields "name" and "mechanism"'
-    if not isinstance(document, list):
-        raise InvalidArgument("questions", document, remedy)
-    found: dict[str, Any] = {}
-    for entry in document:
-        if not isinstance(entry, dict) or set(entry) != {"name", "mechanism"}:
-            raise InvalidArgument("questions", entry, remedy)
-        name = _checked_name(entry["name"])
-        if name in found:
-            raise InvalidArgument("questions", name, "is the name of two questions")
-        found[name] = _read_mechanism(entry["mechanism"])
-    return found
-
-
-def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
-    """What a specification of any kind specifies."""
-    if is_format(document, SURVEY):
-        return DictionarySurvey.from_dict(document)
-    if is_format(document, "ldpstats-pum"):
-        return PUM.from_dict(document)
-    return mechanism_from_dict(document)
+    def _repr_html_(self) -> str:
+        return as_html(self)

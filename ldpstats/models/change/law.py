@@ -165,8 +165,15 @@ def change_law(pairs: PairFeatures) -> ChangeLaw:
     moved_in = partial(_moved, first, second, _elsewhere(before), np.eye(len(after)))
     moved_out = partial(_moved, first, second, np.eye(len(before)), _elsewhere(after))
     rates = [(moved_in(r) - moved_out(r)) / 2.0 for r in (2, 3)]
-    moments = [pairs.mean(r) for r in (1, 2, 3)]
-    return ChangeLaw(np.array([float(pairs.nobs)]), *moments, noise, *rates)
+    return ChangeLaw(
+        nobs=np.array([float(pairs.nobs)]),
+        mean=pairs.mean(1),
+        second=pairs.mean(2),
+        third=pairs.mean(3),
+        noise=noise,
+        second_rate=rates[0],
+        third_rate=rates[1],
+    )
 
 
 def turnover_law(pairs: PairFeatures) -> CellLaw:

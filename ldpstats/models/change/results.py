@@ -295,10 +295,13 @@ class ChangeResults(FittedResults):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        parts = {"law": self.law, "turnover_law": self.turnover_law}
-        parts |= {"homogeneity": self.homogeneity}
-        stored = {name: maybe_to_dict(part) for name, part in parts.items()}
-        return {"name": self.name, "joint": self.joint.to_dict()} | stored
+        return {
+            "name": self.name,
+            "joint": self.joint.to_dict(),
+            "law": maybe_to_dict(self.law),
+            "turnover_law": maybe_to_dict(self.turnover_law),
+            "homogeneity": maybe_to_dict(self.homogeneity),
+        }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> ChangeResults:

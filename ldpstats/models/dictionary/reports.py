@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.reports.display import held
 from ldpstats.reports.single import Reports
 
 __all__ = ["DictionaryReports"]
@@ -194,6 +195,10 @@ class DictionaryReports:
             }
         )
 
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Dictionary reports", [self.survey], len(self), [self.n_missing], [])
+
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"
 
@@ -207,12 +212,13 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
     cohort = None
     if left.cohort is not None and right.cohort is not None:
         cohort = np.concatenate([left.cohort, right.cohort])
-    return Reports(np.concatenate([left.y, right.y]), left.mechanism, 0, cohort)
+    y = np.concatenate([left.y, right.y])
+    return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
 
 
 def _selected(part: Reports, keep: Array) -> Reports:
     cohort = None if part.cohort is None else part.cohort[keep]
-    return Reports(part.y[keep], part.mechanism, 0, cohort)
+    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)
 
 
 def _swapped(first: Reports, second: Reports, swap: Array) -> tuple[Reports, Reports]:

@@ -7,9 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ldpstats.arguments.checks import positive_integer
-from ldpstats.errors import InvalidArgument, LDPWarning, MechanismMismatch
+from ldpstats.errors import (
+    InvalidArgument,
+    LDPWarning,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
 from ldpstats.estimators.base import Estimator
+from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.groups import missing_in, refuse_shared_persons, reports_in
+from ldpstats.models.frequency.homogeneity import homogeneity
 from ldpstats.models.frequency.model import Data, FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.labels import Label, group_columns, labelled, worded
@@ -135,15 +143,27 @@ class GroupedModel:
                 warnings.warn(
                     f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
                 )
+        equal, untested = self._test_equal()
         return GroupedResults(
             by=self.by,
             labels=tuple(self.models),
             fits=tuple(fits),
+            equal=equal,
+            untested=untested,
             empty=self.empty,
             n_missing=self.n_missing,
             n_ungrouped=self.n_ungrouped,
             name=self.name,
         )
+
+    def _test_equal(self) -> tuple[TestResult | None, str]:
+        """The test that all groups have the same distribution, or why there is none."""
+        if len(self.models) < 2:
+            return None, "there is one group only"
+        try:
+            return homogeneity(list(self.models.values()), "default"), ""
+        except (NotAvailable, NotIdentified) as error:
+            return None, str(error)
 
 
 def _modelled(
