@@ -109,10 +109,11 @@ def _fit(given: argparse.Namespace) -> int:
 
 def _table(results: Any, alpha: float) -> str:
     """The table of estimates as CSV."""
-    frame = results.summary_frame(alpha)
-    first = results.name or "category"
-    frame.index.names = [name or first for name in frame.index.names]
-    text: str = frame.reset_index().to_csv(index=False, lineterminator="\n")
+    if isinstance(results, ldp.FrequencyResults):
+        frame = results.to_frame(alpha)
+    else:
+        frame = results.summary_frame(alpha).reset_index()
+    text: str = frame.to_csv(index=False, lineterminator="\n")
     return text
 
 

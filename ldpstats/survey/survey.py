@@ -24,6 +24,8 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -436,6 +438,40 @@ class Survey:
             raise InvalidArgument("names", names, remedy)
         model = AssociationModel(counts, candidates=candidates, other=other, names=names)
         return model.fit(method, **how)
+
+    def associations(
+        self,
+        names: Sequence[str],
+        candidates: Mapping[str, Any] | None = None,
+        other: Any = False,
+        **how: Any,
+    ) -> AssociationMatrix:
+        """Association of every pair of several questions, see `ldpstats.associations`.
+
+        Each pair rests on the respondents who answered both.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As for `association`.
+        candidates, other, **how
+            As for `ldpstats.associations`: `method`, `alpha`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50,
+        ...                       "sex": ["f", "m", "m", "f"] * 25})
+        >>> matrix = Survey(table, {"ill": ldp.Warner(2.0)}).associations(["ill", "region", "sex"])
+        >>> matrix.nobs.loc["ill", "sex"]
+        np.int64(100)
+        """
+        asked = (
+            listed("names", names, "must be a list of questions")
+            if not isinstance(names, str)
+            else [names]
+        )
+        return associations(self._together(asked), candidates, other, **how)
 
     def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.

@@ -275,7 +275,9 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     missing = ["--missing", "count", "--na", "?"]
     assert main(["associate", "holes.csv", *BOTH, *missing]) == 0
     out = capsys.readouterr().out
-    assert "\nNOTE: 3 of " in out and "respondents were left out, because a report was missing." in out
+    assert (
+        "\nNOTE: 3 of " in out and "respondents were left out, because a report was missing." in out
+    )
     printed = []
     for arguments in (["holes.csv", *missing], ["kept.csv"]):
         assert main(["associate", *arguments, *BOTH, "--json", "-"]) == 0
