@@ -128,14 +128,14 @@ def result_sites(e: Examples) -> Iterator[Site]:
     pair = {"first": "nurse", "second": "driver", "alpha": 0.05}
     yield Site("difference", e.results.difference, pair)
     yield Site("ratio", e.results.ratio, pair)
+    yield from _ordered_sites("FrequencyResults", e.results)
+    yield from _grouped_sites(e)
     yield Site(
         "plot_graph",
         e.discovered.plot_graph,
         {"ax": None, "max_strings": 3, "title": "Hosts"},
         slow=True,
     )
-    yield from _ordered_sites("FrequencyResults", e.results)
-    yield from _grouped_sites(e)
     t = e.table
     rows = {"rows": ("nurse", "driver"), "alpha": 0.05}
     yield Site("odds_ratio", t.odds_ratio, rows | {"columns": ("yes", "no")})
