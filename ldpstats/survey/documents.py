@@ -15,6 +15,7 @@ from ldpstats.survey.questions import Question
 
 __all__ = [
     "FINGERPRINTS",
+    "STORED_FINGERPRINT",
     "check_columns",
     "checked_ask",
     "checked_mechanisms",
@@ -23,6 +24,7 @@ __all__ = [
 ]
 
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
+STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
 
 def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:
