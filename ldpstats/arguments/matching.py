@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.checks import whole_below
 from ldpstats.arguments.labels import as_series, missing_entries, preview
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 
@@ -30,8 +31,8 @@ _TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", 
 _TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
 _EXACT = 2.0**53  # a whole float from here on may stand for other integers
 _MOST_COMPARED = 5_000  # labels among which the one nearest to an unknown value is searched
-# object columns whose equal values are alike: others may hold 1 and True, which compare equal
-_ALIKE = {"string", "boolean", "integer", "floating", "mixed-integer-float", "decimal", "empty"}
+# object columns of one type: others may hold values that compare equal, such as 1, 1.0 and True
+_ALIKE = {"string", "boolean", "integer", "floating", "decimal", "empty"}
 
 
 def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = False) -> Codes:
@@ -44,6 +45,9 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
 
     Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
     """
+    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
+        if values.ndim == 1 and whole_below(values, len(labels)):
+            return values.astype(np.int64)
     try:
         codes, distinct = _factorized(where, values)
     except InvalidArgument as error:
@@ -66,7 +70,7 @@ def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
     absent = missing_entries(where, column)
     distinct: pd.Index[Any]
     if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _ALIKE:
-        keys = pd.Series([_key(value) or id(value) for value in column], dtype=object)
+        keys = pd.Series([(type(v), v) if _key(v) else id(v) for v in column], dtype=object)
         codes = pd.factorize(keys)[0]
         distinct = pd.Index(column.iloc[np.unique(codes, return_index=True)[1]], dtype=object)
     else:

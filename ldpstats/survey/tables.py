@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any, Protocol, runtime_checkable
@@ -14,7 +14,7 @@ import pandas as pd
 from ldpstats.arguments.labels import as_series
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["Table"]
+__all__ = ["Table", "check_names"]
 
 _KINDS = "a pandas or Polars DataFrame, or an Arrow table"
 
@@ -59,7 +59,7 @@ class Table(ABC):
             table = _Arrow(name, data, _arrow_table(name, data))
         else:
             raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
-        _check_names(name, list(table.columns))
+        check_names(name, list(table.columns))
         return table
 
     @property
@@ -83,6 +83,17 @@ class Table(ABC):
         """A column as a Series numbered from 0: whole numbers and categories stay what they are."""
         self.check_column(name)
         return self._column(name)
+
+    def typed(self, name: str) -> pd.Series[Any]:
+        """A column that nothing else describes, as the table's kind types it."""
+        return self.column(name)
+
+    def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Read the columns of these names that exist, where that takes a pass over a file."""
+
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        """The keys and values that the table stores beside a column."""
+        return {}
 
     def check_column(self, name: str, what: str = "column") -> None:
         """Refuse the name of a column that is not there; `what` it is for."""
@@ -185,6 +196,9 @@ class _Arrow(Table):
     def _column(self, name: str) -> pd.Series[Any]:
         return _from_arrow(self.table.column(name))
 
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        return self.table.schema.field(name).metadata or {}
+
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
         import pyarrow
 
@@ -270,7 +284,7 @@ def _hint(data: object) -> str:
     return ""
 
 
-def _check_names(name: str, columns: list[Any]) -> None:
+def check_names(name: str, columns: list[Any]) -> None:
     """Refuse columns whose names are no text, or are not distinct."""
     for column in columns:
         if not isinstance(column, str):
