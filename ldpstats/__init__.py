@@ -43,15 +43,20 @@ from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.homogeneity import homogeneity_test
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.frequency.two_sample import TwoSampleResult, two_sample_test
+from ldpstats.models.grouped.model import GroupedModel
+from ldpstats.models.grouped.results import GroupedResults
 from ldpstats.models.matrix.model import associations
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
@@ -77,6 +82,8 @@ __all__ = [
     "Effect",
     "FrequencyModel",
     "FrequencyResults",
+    "GroupedModel",
+    "GroupedResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
@@ -88,13 +95,17 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "Questionnaire",
     "Reports",
+    "Survey",
     "TestResult",
+    "TwoSampleResult",
     "UnknownCategory",
     "associations",
     "change",
     "channels",
     "errors",
+    "homogeneity_test",
     "privacy",
     "two_sample_test",
 ]

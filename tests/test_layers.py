@@ -50,6 +50,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.problems.rows": ("base kronecker",),
     "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
     "ldpstats.mechanisms": (
+        "words",
         "base bits",
         "enumerated",
         "custom krr unary",

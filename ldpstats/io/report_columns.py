@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import encode
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
@@ -142,6 +143,9 @@ class ReportColumn:
             refuse_missing(self.where, done, absent)
         cohort = None if self.cohort is None else self._cohorts(frame, done, absent)
         with row_named(self.where, done, values, absent):
+            if isinstance(self.mechanism, Enumerated):  # exact: a file may be damaged
+                y, _ = encode("reports", values, self.mechanism.outputs)
+                return Reports(y, self.mechanism), absent
             return self.mechanism.parse("reports", values, cohort), absent
 
     def _cohorts(self, frame: pd.DataFrame, done: int, absent: Any) -> npt.NDArray[np.int64]:

@@ -8,7 +8,7 @@ whatever the frequencies within "Other" and whatever they depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -106,7 +106,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
         )
     own = _own_bits(mechanism, kept)
     lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
-    return Reports(_take_bits(reports, own), lumped, reports.n_missing)
+    return replace(reports, y=_take_bits(reports, own), mechanism=lumped, cohort=None)
 
 
 def _hashed(mechanism: Mechanism) -> str:
@@ -152,7 +152,7 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
     else:
         Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
     lumped = CustomMechanism(Q, categories, outputs)
-    return Reports(group[reports.y], lumped, reports.n_missing)
+    return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
 def _lumped_rows(mechanism: Mechanism, Q: Array, kept: Array, group: Array) -> Array:

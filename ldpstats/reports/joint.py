@@ -15,6 +15,8 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.columns import not_reports
+from ldpstats.reports.display import held
 from ldpstats.reports.matching import by_ids, by_rows
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
@@ -122,6 +124,11 @@ class JointCounts:
 
     def __repr__(self) -> str:
         return f"JointCounts({', '.join(map(str, self.mechanisms))}; n={self.nobs})"
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        missing, names = zip(*((part.n_missing, part.name) for part in self.reports), strict=True)
+        return held("Joint counts", self.mechanisms, self.nobs, missing, names)
 
     @property
     def nobs(self) -> int:
@@ -386,9 +393,8 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
         if not isinstance(part, Reports):
             kind = "counts of one variable do not say what the others were; "
             remedy = kind if isinstance(part, Counts | BitCounts) else ""
-            raise InvalidArgument(
-                "reports", part, f"must be Reports, one per variable: {remedy}pass the reports"
-            )
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
     if len(parts) < 2:
         raise InvalidArgument(
             "reports",

@@ -23,6 +23,7 @@ from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
+from ldpstats.models.association.merging import merging
 from ldpstats.models.association.pvalues import null_hypothesis
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
@@ -32,6 +33,7 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.axes import title_text
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -321,6 +323,7 @@ class AssociationResults(FittedResults):
 
     # -- margins and conditionals ------------------------------------------------------------
 
+    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone.
 
@@ -345,6 +348,7 @@ class AssociationResults(FittedResults):
             found[name] = frame
         return found
 
+    @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
@@ -425,6 +429,7 @@ class AssociationResults(FittedResults):
 
     # -- effects -----------------------------------------------------------------------------
 
+    @names_alpha
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
@@ -460,6 +465,7 @@ class AssociationResults(FittedResults):
         first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
         return first, second
 
+    @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -468,6 +474,7 @@ class AssociationResults(FittedResults):
         first, second = self._risks(i, i2, j)
         return effects.beside(found, first - second)
 
+    @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -475,6 +482,7 @@ class AssociationResults(FittedResults):
         found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
         return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
+    @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
@@ -491,11 +499,11 @@ class AssociationResults(FittedResults):
         """Departures from independence, p_ij - r_i c_j, in standard errors: a table of z values."""
         self._two_ways()
         departure, se = effects.departures(self.linear_table, self.linear.known())
-        z = np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0)
-        return self._table(z.reshape(-1), "z")
+        return self._table(_z_values(departure, se).reshape(-1), "z")
 
     # -- tests -------------------------------------------------------------------------------
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
@@ -721,6 +729,14 @@ class AssociationResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        computed = not np.isnan(self.linear.bse()).any()
+        return super()._tidy(alpha).assign(p_value=self._of_zero(False) if computed else np.nan)
+
+    @property
+    def _subject(self) -> str:
+        return " x ".join(self.names)
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the cells.
@@ -734,7 +750,7 @@ class AssociationResults(FittedResults):
         return self._estimates_frame(alpha)
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -743,10 +759,14 @@ class AssociationResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Cells to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
         """
         from ldpstats.models.association.summary import association_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = association_summary(
             self.fit,
             self.variables,
@@ -758,39 +778,69 @@ class AssociationResults(FittedResults):
             is_doubtful=self.is_doubtful,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
     @names_alpha
-    def plot(self, kind: str = "heatmap", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    def plot(
+        self,
+        kind: str = "heatmap",
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        title: str | None = None,
+    ) -> Axes:
         """Draw the table with its uncertainty.
 
         Parameters
         ----------
         kind : {"heatmap", "departures", "mosaic"}
             Cells with their intervals; departures from independence in standard errors; or tiles
-            whose area is the frequency, coloured by these departures.
+            whose area is the frequency, coloured by these departures. A mosaic draws categories
+            that would be too thin to read together, as "other (n)".
         ax : matplotlib Axes, optional
         alpha : float
             One minus the coverage of the intervals.
+        title : str, optional
+            "" for none; by default the variables and the number of respondents.
+
+        Returns
+        -------
+        matplotlib Axes
+
+        Raises
+        ------
+        InvalidArgument
+            If `kind`, `ax`, `alpha` or `title` is invalid.
+        NotAvailable
+            For more than two variables, and for a mosaic of negative estimates.
         """
-        from ldpstats.models.association import plots as joint_plots
+        from ldpstats.models.association.plots import plot_heat_map
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._two_ways()
         bounds = self.conf_int(level(alpha))
-        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
-        title = f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}"
+        words = title_text(title, f"{self.names[0]} and {self.names[1]}, n = {self.nobs:,}")
         if kind == "mosaic":
-            ends = effects.conditionals(
-                self.linear_table, self.linear.known(), 0, alpha, cumulative=True
-            )
-            cut = [end[:, :-1] for end in ends[1:3]]
-            return joint_plots.plot_mosaic(
-                self._drawable(), low, high, ax, title, self.departures(), *cut
-            )
+            return self._plot_mosaic(bounds, ax, alpha, words)
+        low, high = (self._table(bounds[end].to_numpy(), end) for end in ("lower", "upper"))
         z = self.departures() if kind == "departures" else None
-        return joint_plots.plot_heat_map(self.table, low, high, ax, title, z)
+        return plot_heat_map(self.table, low, high, ax, words, z)
+
+    def _plot_mosaic(self, bounds: pd.DataFrame, ax: Axes | None, alpha: float, title: str) -> Axes:
+        from ldpstats.models.association.plots import plot_mosaic
+
+        merged = merging(self._drawable())
+        linear, V = merged.sums(self.linear.estimate), self.linear.known().merged(merged.cells)
+        normal = intervals.wald(linear.to_numpy().ravel(), np.sqrt(V.variances()), alpha)
+        low, high = (
+            merged.chosen(bounds[end].to_numpy(), normal[:, side]).reshape(linear.shape)
+            for side, end in enumerate(("lower", "upper"))
+        )
+        ends = effects.conditionals(linear, V, 0, alpha, cumulative=True)
+        cut = [end[:, :-1] for end in ends[1:3]]
+        z = _z_values(*effects.departures(linear, V))
+        return plot_mosaic(merged.sums(self.fitted.estimate), low, high, ax, title, z, *cut)
 
     def _drawable(self) -> Any:
         if np.any(self.fitted.estimate < 0.0):
@@ -849,6 +899,11 @@ def _without_reports(otherwise: str) -> NotAvailable:
         f"{MOST_TALLIES:,} combinations are possible (read from JSON, not over candidates): pass "
         f"model=model, the fitted model, or {otherwise}"
     )
+
+
+def _z_values(departure: Array, se: Array) -> Array:
+    """Departures in standard errors; zero where there is nothing to vary."""
+    return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
 
 
 def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
