@@ -40,7 +40,7 @@ def main(figure: Path) -> None:
     from matplotlib.figure import Figure
 
     drawing = Figure(figsize=(7.0, 3.2), layout="constrained")
-    results.plot(ax=drawing.add_subplot(), truth=truth)
+    results.plot(ax=drawing.add_subplot(), truth=truth, sort=False)
     drawing.savefig(figure, dpi=150)
     print(f"\nPlot: {figure}")
 

@@ -113,6 +113,7 @@ def result_sites(e: Examples) -> Iterator[Site]:
                 yield Site(f"{name}.{test}", getattr(r, test), {"hypothesis": (row, 0.1)})
         if name != "three AssociationResults":
             plot = {"alpha": 0.05, "ax": None, "truth": truth.get(name)}
+            plot |= {"sort": True, "most": 2, "title": "Answers"}
             if name == "AssociationResults":
                 plot |= {"kind": "heatmap"}
             if name == "DictionaryResults":
@@ -129,7 +130,12 @@ def result_sites(e: Examples) -> Iterator[Site]:
     yield Site("ratio", e.results.ratio, pair)
     yield from _ordered_sites("FrequencyResults", e.results)
     yield from _grouped_sites(e)
-    yield Site("plot_graph", e.discovered.plot_graph, {"ax": None, "max_strings": 3}, slow=True)
+    yield Site(
+        "plot_graph",
+        e.discovered.plot_graph,
+        {"ax": None, "max_strings": 3, "title": "Hosts"},
+        slow=True,
+    )
     t = e.table
     rows = {"rows": ("nurse", "driver"), "alpha": 0.05}
     yield Site("odds_ratio", t.odds_ratio, rows | {"columns": ("yes", "no")})

@@ -16,7 +16,14 @@ from ldpstats.arguments.checks import positive_integer
 from ldpstats.models.dictionary.plots import figure_title
 from ldpstats.models.dictionary.record import Searched, Tested
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.models.shared.axes import axes_of, axis_labels, plain
+from ldpstats.models.shared.axes import (
+    axes_of,
+    axis_labels,
+    keep_in_cell,
+    plain,
+    set_title,
+    title_text,
+)
 from ldpstats.models.shared.fit import Fit
 
 if TYPE_CHECKING:
@@ -61,6 +68,7 @@ def plot_graph(
     params: pd.Series[float],
     ax: Axes | None,
     max_strings: int | None,
+    title: str | None = None,
 ) -> Axes:
     """Draw the graph of grams (FPE16 Figure 5), with the accepted strings as paths through it.
 
@@ -71,6 +79,7 @@ def plot_graph(
     there are more than five); how many are left out is written below.
     """
     most = _MOST_STRINGS if max_strings is None else positive_integer("max_strings", max_strings)
+    words = title_text(title, figure_title(fit, tested))
     strings = params.iloc[:most]
     nodes = _nodes(survey, searched.grams, list(strings.index))
     columns = len(survey.layout.starts)
@@ -86,7 +95,8 @@ def plot_graph(
         "edges": searched.n_edges - n_edges,
     }
     _name_columns(ax, survey.layout.starts, nodes, hidden, any_strings=len(strings) > 0)
-    ax.set_title(figure_title(fit, tested), fontsize="medium")
+    set_title(ax, words)
+    keep_in_cell(ax)
     return ax
 
 
@@ -184,7 +194,7 @@ def _draw_paths(
         styles = ["-" if (*a, *b) in present.index else (0, (2, 2)) for a, b in pairs]
         how: dict[str, Any] = {"linewidths": widths[i], "linestyles": [*styles, "-"], "zorder": 2}
         ax.add_collection(LineCollection(lines, colors=[*colours, colour], **how))
-        label = f"{axis_labels([string], _LONGEST_LABEL)[0]}  {strings.iloc[i]:.3f}"
+        label = f"{axis_labels([string], _LONGEST_LABEL)[0]}  {100 * strings.iloc[i]:.1f}%"
         ax.text(last + 0.5, float(i), label, va="center", color=colour, fontsize="small")
 
 

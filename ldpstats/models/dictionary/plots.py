@@ -13,8 +13,17 @@ from ldpstats.arguments.checks import as_array, numbers
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.dictionary.record import Tested
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.models.shared.axes import axes_of, axis_labels
+from ldpstats.models.shared.axes import axes_of, axis_labels, title_text
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.forest import (
+    LONGEST_LABEL,
+    draw_estimates,
+    finish_rows,
+    interval_name,
+    name_rows,
+    rows_height,
+    sorts,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,9 +31,6 @@ if TYPE_CHECKING:
 __all__ = ["figure_title", "plot_dictionary"]
 
 Array = npt.NDArray[Any]
-
-_LONGEST_LABEL = 30
-_GREY = "0.8"
 
 
 def plot_dictionary(
@@ -36,6 +42,8 @@ def plot_dictionary(
     alpha: float,
     truth: Any,
     most: int,
+    sort: Any = True,
+    title: str | None = None,
 ) -> Axes:
     """Draw the frequencies of the strings that were found, and of those that were not.
 
@@ -44,13 +52,15 @@ def plot_dictionary(
     are alike as far as the survey reads them are one string.
     """
     true = None if truth is None else _truth(survey, truth)
+    words = title_text(title, figure_title(fit, tested))
     rows, hidden = _rows(found, true, most)
-    ax = axes_of(ax, 7.0, 1.9 + 0.25 * len(rows))
-    _draw_rows(ax, rows, f"{100 * (1 - alpha):g}% interval", true is not None)
+    if not sorts(sort):
+        rows = rows.sort_index()
+    own = ax is None
+    ax = axes_of(ax, 7.0, rows_height(len(rows)))
+    _draw_rows(ax, rows, interval_name(alpha), true is not None)
     ax.set_xlabel("\n".join(["frequency", *hidden]))
-    ax.set_title(figure_title(fit, tested), fontsize="medium")
-    ax.spines[["top", "right"]].set_visible(False)
-    ax.legend(frameon=False, loc="best")
+    finish_rows(ax, words, own)
     return ax
 
 
@@ -92,27 +102,24 @@ def _draw_rows(ax: Axes, rows: pd.DataFrame, interval: str, is_known: bool) -> N
     at = np.arange(len(rows))[::-1]
     is_found = rows["params"].notna().to_numpy()
     is_false = is_found & (rows["truth"] == 0.0).to_numpy()
-    ax.axvline(0.0, color=_GREY, lw=0.8, zorder=0)
-    here = rows[is_found]
-    ax.hlines(at[is_found], here["lower"], here["upper"], color="C0", lw=2, alpha=0.6)
-    ax.plot([], [], color="C0", lw=2, alpha=0.6, label=interval)
-    ax.plot(here["params"], at[is_found], "o", ms=5, color="C0", label="estimate")
+    draw_estimates(ax, rows[is_found], at[is_found], interval)
     if is_false.any():
         label = "estimate of a string that nobody holds"
-        ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C3", label=label)
+        ax.plot(rows["params"][is_false], at[is_false], "X", ms=8, color="C1", label=label)
     if is_known:
-        ax.plot(rows["truth"], at, "d", color="C1", mfc="none", label="true frequency")
-    labels = axis_labels(rows.index, _LONGEST_LABEL)
+        ax.plot(rows["truth"], at, "d", color="C3", mfc="none", label="true frequency")
+    labels = axis_labels(rows.index, LONGEST_LABEL)
     labels = [t if f else f"{t}  (missed)" for t, f in zip(labels, is_found, strict=True)]
-    ax.set_yticks(at, labels)
+    name_rows(ax, labels)
     for text, was_found in zip(ax.get_yticklabels(), is_found, strict=True):
         text.set_color("black" if was_found else "0.55")
-    ax.set_ylim(-0.6, max(len(rows), 1) - 0.4)
-    ax.margins(x=0.03)
     if not len(rows):
+        ax.set_xlim(0.0, 1.0)
         ax.text(0.5, 0.5, "no string was found", transform=ax.transAxes, ha="center", color="0.4")
 
 
 def figure_title(fit: Fit, tested: Tested) -> str:
+    """What was found, of whom, and with which privacy."""
     found = f"{tested.accepted.size} strings found of {tested.n_tested} tested"
-    return f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
+    about = f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
+    return "\n".join([*filter(None, [fit.name]), about])

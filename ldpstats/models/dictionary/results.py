@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of, positive_integer, probability
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer, probability
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
@@ -295,7 +295,7 @@ class DictionaryResults(FittedResults):
         )
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """Lay out the strings that were found, and what was not, as a statsmodels summary.
 
         Parameters
@@ -304,10 +304,13 @@ class DictionaryResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Strings to show at most.
+        details : bool
+            Whether to show how the search was made too.
         """
         from ldpstats.models.dictionary.summary import POWER, dictionary_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = dictionary_summary(
             self.fit,
             self._survey,
@@ -319,12 +322,19 @@ class DictionaryResults(FittedResults):
             n_biased=int((self.median_unbiased < 0.9 * self.params).sum()),
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
     @names_alpha
     def plot(
-        self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None, most: int = 25
+        self,
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        truth: Any = None,
+        sort: bool | str = True,
+        most: int = 25,
+        title: str | None = None,
     ) -> Axes:
         """Draw the strings that were found with their intervals, beside the truth where known.
 
@@ -335,21 +345,30 @@ class DictionaryResults(FittedResults):
             One minus the coverage of the intervals.
         truth : Series, optional
             True frequencies by string; those that were missed are drawn too.
+        sort : bool
+            Whether the most frequent string is on top; False (or "none") for alphabetical order.
         most : int
             Strings to draw at most, the most frequent ones.
+        title : str, optional
+            "" for none; by default what was found, and in how many reports.
 
         Raises
         ------
         InvalidArgument
-            If `truth` is not a Series of frequencies by string, or `ax` is not an Axes.
+            If `truth` is not a Series of frequencies by string, `ax` is not an Axes, or `sort`,
+            `most` or `title` is invalid.
         """
         from ldpstats.models.dictionary.plots import plot_dictionary
 
         alpha, most = level(alpha), positive_integer("most", most)
         frame = self.summary_frame(alpha)
-        return plot_dictionary(self.fit, self._survey, self.tested, frame, ax, alpha, truth, most)
+        return plot_dictionary(
+            self.fit, self._survey, self.tested, frame, ax, alpha, truth, most, sort, title
+        )
 
-    def plot_graph(self, ax: Axes | None = None, max_strings: int | None = None) -> Axes:
+    def plot_graph(
+        self, ax: Axes | None = None, max_strings: int | None = None, title: str | None = None
+    ) -> Axes:
         """Draw the graph of grams, with the strings that were found as paths through it.
 
         Parameters
@@ -357,16 +376,18 @@ class DictionaryResults(FittedResults):
         ax : matplotlib Axes, optional
         max_strings : int, optional
             Strings to draw at most, the most frequent ones; ten by default.
+        title : str, optional
+            "" for none; by default what was found, and in how many reports.
 
         Raises
         ------
         InvalidArgument
-            If `max_strings` is not a positive integer, or `ax` is not an Axes.
+            If `max_strings` is not a positive integer, `ax` is not an Axes, or `title` is not text.
         """
         from ldpstats.models.dictionary.graph import plot_graph
 
         return plot_graph(
-            self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings
+            self.fit, self._survey, self.tested, self.searched, self.params, ax, max_strings, title
         )
 
     # -- storage -----------------------------------------------------------------------------

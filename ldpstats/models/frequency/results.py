@@ -24,8 +24,8 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency import absence, contrasts, ordered
 from ldpstats.models.frequency import intervals as own_intervals
 from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Fit, Part, is_partial
-from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.estimates import (
@@ -39,7 +39,6 @@ from ldpstats.problems.estimates import (
 )
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.shared.contrasts import ContrastLaw
@@ -77,7 +76,7 @@ _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "boot
 
 
 @dataclass(frozen=True, eq=False)
-class FrequencyResults(FittedResults):
+class FrequencyResults(CategoryResults):
     """Estimated frequencies of the categories of one privatised variable.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for. `conf_int`,
@@ -312,6 +311,7 @@ class FrequencyResults(FittedResults):
         """
         return self._series(absence.two_sided(self.linear, self.laws), "pvalues")
 
+    @names_alpha
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
     ) -> pd.Index[Any]:
@@ -568,6 +568,10 @@ class FrequencyResults(FittedResults):
 
     # -- presentation ----------------------------------------------------------------------
 
+    def _facts(self) -> dict[str, Any]:
+        test = self.goodness_of_fit
+        return super()._facts() | {"goodness_pvalue": np.nan if test is None else test.pvalue}
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of estimates.
@@ -584,8 +588,11 @@ class FrequencyResults(FittedResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown.
 
         Parameters
         ----------
@@ -593,6 +600,9 @@ class FrequencyResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -605,6 +615,7 @@ class FrequencyResults(FittedResults):
         from ldpstats.models.frequency.summary import frequency_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         computed = self.linear.covariance is not None
         table = frequency_summary(
             self.fit,
@@ -614,30 +625,9 @@ class FrequencyResults(FittedResults):
             uncut=self.conf_int(alpha, clip=False) if computed else None,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
-
-    @names_alpha
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
-        """Draw the estimates with their intervals, and the truth where the caller has it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k,), optional
-            True frequencies to mark.
-
-        Raises
-        ------
-        InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
-        """
-        from ldpstats.models.frequency.plots import plot_frequencies
-
-        alpha = level(alpha)
-        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 
@@ -647,7 +637,7 @@ class FrequencyResults(FittedResults):
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
         document["categories"] = labels_to_json(self.categories)
-        document["name"] = self.name
+        document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
         return document | {name: list(getattr(self, name)) for name in _LISTS}
 
     @classmethod
@@ -658,6 +648,7 @@ class FrequencyResults(FittedResults):
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
-        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote none
+        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
+        d["source_nobs"] = tuple(document.get("source_nobs", ()))
         categories = labels_from_json("categories", document["categories"])
         return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

@@ -21,12 +21,11 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.personalized import intervals as personalized
 from ldpstats.models.personalized.background import Background
 from ldpstats.models.personalized.intervals import Mixture
+from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
 
     from ldpstats.models.shared.contrasts import ContrastLaw
@@ -41,7 +40,7 @@ _LABELS = {"URR": True, "KRR": True, "URAP": False, "KRAPPOR": False}
 
 
 @dataclass(frozen=True, eq=False)
-class PersonalizedResults(FittedResults):
+class PersonalizedResults(CategoryResults):
     """Estimated frequencies of the categories behind a personalised mechanism (`PUM`).
 
     The reports determine the frequencies r of the intermediate categories, which are those of the
@@ -109,6 +108,11 @@ class PersonalizedResults(FittedResults):
     )
     others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
     exact = Part[bool]("assumed", "Whether the background is the truth.")
+
+    df_model = Part[int]("intermediate", "Intermediate frequencies that vary freely.")
+    df_resid = Part[int]("intermediate", "Reports less `df_model`.")
+    aic = Part[float]("intermediate", "Akaike's criterion of the intermediate frequencies.")
+    bic = Part[float]("intermediate", "Schwarz's criterion of the intermediate frequencies.")
 
     _format = "ldpstats-personalized-results"
     _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
@@ -301,6 +305,7 @@ class PersonalizedResults(FittedResults):
         larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
         return larger, smaller
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
@@ -345,7 +350,7 @@ class PersonalizedResults(FittedResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -354,6 +359,9 @@ class PersonalizedResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -366,6 +374,7 @@ class PersonalizedResults(FittedResults):
         from ldpstats.models.personalized.summary import personalized_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = personalized_summary(
             self.fit,
             self.intermediate,
@@ -374,30 +383,9 @@ class PersonalizedResults(FittedResults):
             bound=self.loss_bound(),
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
-
-    @names_alpha
-    def plot(self, ax: Axes | None = None, alpha: float = 0.05, truth: Any = None) -> Axes:
-        """Draw the estimates with their intervals, and the truth where the caller has it.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-        alpha : float
-            One minus the coverage of the intervals.
-        truth : Series or array, shape (k,), optional
-            True frequencies to mark.
-
-        Raises
-        ------
-        InvalidArgument
-            For a truth that does not fit the categories, or an `ax` that is not a matplotlib Axes.
-        """
-        from ldpstats.models.frequency.plots import plot_frequencies
-
-        alpha = level(alpha)
-        return plot_frequencies(self.fit, self.summary_frame(alpha), ax, alpha, truth)
 
     # -- storage ---------------------------------------------------------------------------
 

@@ -12,10 +12,14 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 from matplotlib.collections import LineCollection, PatchCollection
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.transforms import Bbox
 
+import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.association.merging import merging
 from ldpstats.models.association.plots import plot_heat_map, plot_mosaic
+from ldpstats.models.shared.matrix import plot_symmetric
 
 Array = npt.NDArray[Any]
 
@@ -72,7 +76,7 @@ def hatched(ax: Any) -> int:
 def test_a_heat_map_writes_estimates_and_intervals() -> None:
     ax = plot_heat_map(TABLE, LOW, HIGH, title="joint")
     assert [text.get_text() for text in ax.texts] == [
-        f"{p:.3f}\n[{low:.3f}, {high:.3f}]"
+        f"{100 * p:.1f}%\n[{100 * low:.1f}, {100 * high:.1f}]"
         for p, low, high in zip(*(t.to_numpy().flat for t in (TABLE, LOW, HIGH)), strict=True)
     ]
     assert [text.get_position() for text in ax.texts][:4] == [
@@ -92,7 +96,7 @@ def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:
     assert ax.get_xlabel() == "Y1\nhatched: the interval contains 0"
     # of a negative estimate too
     ax = plot_heat_map(TABLE - 0.02, LOW - 0.02, HIGH - 0.02)
-    assert hatched(ax) == 1 and ax.texts[-1].get_text().startswith("-0.010")
+    assert hatched(ax) == 1 and ax.texts[-1].get_text().startswith("-1.0%")
     ax = plot_heat_map(TABLE, TABLE - 0.005, HIGH)
     assert hatched(ax) == 0 and ax.get_xlabel() == "Y1"
 
@@ -125,10 +129,12 @@ def test_bands_are_symmetric(limit: float) -> None:
 def test_text_is_left_out_where_it_does_not_fit() -> None:
     table = a_table(30, 30)
     ax = plot_heat_map(table, table * 0.9, table * 1.1)
+    assert len(ax.texts) == 900 and not any("\n" in text.get_text() for text in ax.texts)
+    ax = plot_heat_map(table, table * 0.9, table * 1.1, ax=plt.subplots(figsize=(6, 6))[1])
     assert len(ax.texts) == 0
     inside_the_figure(ax)
-    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(2.4, 1.6))[1])
-    assert ax.texts[0].get_text() == "0.250"  # the intervals go first
+    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(3.6, 2.2))[1])
+    assert ax.texts[0].get_text() == "25.0%"  # the intervals go first
     ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(0.9, 0.8))[1])
     assert len(ax.texts) == 0
 
@@ -150,9 +156,42 @@ def test_text_lies_within_its_cell(shape: tuple[int, int]) -> None:
 
 def test_digits_follow_the_noise() -> None:
     ax = plot_heat_map(TABLE, TABLE - 2e-5, TABLE + 2e-5)
-    assert ax.texts[0].get_text() == "0.250000\n[0.249980, 0.250020]"
+    assert ax.texts[0].get_text() == "25.0000%\n[24.9980, 25.0020]"
     ax = plot_heat_map(TABLE, TABLE, TABLE)
-    assert ax.texts[0].get_text() == "0.250\n[0.250, 0.250]"
+    assert ax.texts[0].get_text() == "25.0%\n[25.0, 25.0]"
+
+
+def test_departures_are_written_into_their_cells() -> None:
+    ax = plot_heat_map(TABLE, LOW, HIGH, independence=Z)
+    written = [text.get_text() for text in ax.texts]
+    assert written[:4] == ["+3.0\n25.0%", "-3.0\n15.0%", "+1.9\n10.0%", "-9.0\n20.0%"]
+    ax = plot_heat_map(
+        TABLE, LOW, HIGH, independence=Z, ax=plt.subplots(figsize=(2.6, 1.1), layout="tight")[1]
+    )
+    assert ax.texts[0].get_text() == "+3.0"  # the estimates go first
+    ax = plot_heat_map(TABLE, LOW, HIGH, independence=Z * 0 - 0.01)
+    assert ax.texts[0].get_text().startswith("+0.0")
+
+
+def contrast(first: Any, second: Any) -> float:
+    """Ratio of luminances, 1 to 21 (Web Content Accessibility Guidelines 2.1)."""
+    bright = []
+    for colour in (first, second):
+        rgb = np.array(to_rgb(colour))
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        bright.append(float(linear @ [0.2126, 0.7152, 0.0722]) + 0.05)
+    return max(bright) / min(bright)
+
+
+@pytest.mark.parametrize("departures", [False, True])
+def test_text_is_readable_on_every_colour(departures: bool) -> None:
+    p = np.linspace(0.0, 1.0, 40).reshape(8, 5)
+    z = np.linspace(-12.0, 12.0, 40).reshape(8, 5) if departures else None
+    table = pd.DataFrame(p)
+    ax = plot_heat_map(table, p - 0.01, p + 0.01, independence=z)
+    assert len(ax.texts) == 40
+    pairs = zip(ax.texts, heat_colours(ax), strict=True)
+    assert min(contrast(text.get_color(), face) for text, face in pairs) > 3.0
 
 
 # ---- mosaics
@@ -343,3 +382,139 @@ def test_axes_in_a_grid_keep_apart(layout: Any, size: tuple[float, float]) -> No
     assert scale.get_tightbbox().x1 <= bar.get_tightbbox().x0
     assert bar.get_tightbbox().x1 <= second.bbox.x0
     assert first.bbox.width > 0.2 * figure.bbox.width / 2
+
+
+# ---- what is too thin to read
+
+THIN = pd.DataFrame(
+    np.outer([0.5, 0.004, 0.476, 0.008, 0.012], [0.6, 0.006, 0.38, 0.014]),
+    pd.Index(list("abcde"), name="job"),
+    pd.Index(list("uvwx"), name="late"),
+)
+
+
+def test_thin_categories_are_merged() -> None:
+    merged = merging(THIN)
+    assert merged.rows.tolist() == [0, 2, 1, 2, 2] and merged.columns.tolist() == [0, 2, 1, 2]
+    table = merged.sums(THIN.to_numpy())
+    assert list(table.index) == ["a", "c", "other (3)"] and table.index.name == "job"
+    assert list(table.columns) == ["u", "w", "other (2)"] and table.columns.name == "late"
+    np.testing.assert_allclose(table, np.outer([0.5, 0.476, 0.024], [0.6, 0.38, 0.02]))
+    # cells that are alone keep their own value
+    chosen = merged.chosen(np.arange(20.0), -np.ones(9)).reshape(3, 3)
+    np.testing.assert_array_equal(chosen, [[0, 2, -1], [8, 10, -1], [-1, -1, -1]])
+
+
+def test_what_is_thick_somewhere_is_not_merged() -> None:
+    table = THIN.copy()
+    table.loc["a", ["u", "v"]] = table.loc["a", ["v", "u"]].to_numpy()
+    assert list(merging(table).labels[1]) == list("uvwx")
+    single = pd.DataFrame([[0.5, 0.49], [0.006, 0.004]], list("ab"), list("uv"))
+    assert list(merging(single).labels[0]) == list("ab")  # one would gain nothing
+    even = pd.DataFrame(np.full((100, 2), 1 / 200))
+    assert len(merging(even).labels[0]) == 100  # or nothing would be left to see
+    absent = pd.concat([THIN * 1.0, pd.DataFrame(0.0, ["f", "g"], THIN.columns)])
+    assert list(merging(absent).labels[0]) == ["a", "c", "f", "g", "other (3)"]
+
+
+def a_fit(table: pd.DataFrame, n: int = 40_000) -> ldp.AssociationResults:
+    rng = np.random.default_rng(7)
+    p = table.to_numpy().ravel() / table.to_numpy().sum()
+    i, j = np.divmod(rng.choice(p.size, n, p=p), table.shape[1])
+    sides = [ldp.KRR(tuple(labels), epsilon=4.0) for labels in (table.index, table.columns)]
+    x, y = table.index.to_numpy()[i], table.columns.to_numpy()[j]
+    reports = sides[0].privatize(x, rng), sides[1].privatize(y, rng)
+    return ldp.AssociationModel(*reports, names=("job", "late")).fit()
+
+
+def test_a_mosaic_of_results_merges_and_adds_up() -> None:
+    results = a_fit(THIN)
+    ax = results.plot("mosaic")
+    inside_the_figure(ax)
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["a", "c", "other (3)"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["u", "w", "other (2)"]
+    areas = np.array([tile.get_width() * tile.get_height() for tile in ax.patches])
+    merged = merging(results.table)
+    np.testing.assert_allclose(areas, merged.sums(results.table.to_numpy()).to_numpy().ravel())
+    assert areas.sum() == pytest.approx(1.0)
+    # what is independent is grey, also where it was merged
+    assert tile_colours(ax).count(GREY) >= 7
+
+
+def test_titles_of_tables() -> None:
+    results = a_fit(TABLE, 2_000)
+    for kind in ("heatmap", "departures", "mosaic"):
+        assert results.plot(kind).get_title() == "job and late, n = 2,000"
+        assert results.plot(kind, title="").get_title() == ""
+        assert results.plot(kind, title="My own").get_title() == "My own"
+    with pytest.raises(InvalidArgument, match="title=3"):
+        results.plot(title=3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "departures", "mosaic"])
+def test_tables_in_a_grid_without_layout_keep_in_their_cells(kind: str) -> None:
+    results = a_fit(TABLE.rename(index={"a": "a rather long label", "b": "b"}), 2_000)
+    figure, grid = plt.subplots(2, 2, figsize=(10.0, 8.0))
+    for ax in grid.flat:
+        results.plot(kind, ax=ax)
+    drawn(grid[0, 0])
+    bars = figure.axes[4:]
+    pairs = zip(grid.flat, bars, strict=True)
+    boxes = [Bbox.union([part.get_tightbbox() for part in pair]) for pair in pairs]
+    for first, second in itertools.combinations(boxes, 2):
+        assert not first.overlaps(second)
+    for ax, bar, box in zip(grid.flat, bars, boxes, strict=True):
+        assert not bar.get_tightbbox().overlaps(ax.bbox)
+        assert box.x0 >= -1 and box.y0 >= -1
+        assert box.x1 <= figure.bbox.width + 1 and box.y1 <= figure.bbox.height + 1
+
+
+# ---- matrices
+
+
+def a_matrix(k: int) -> pd.DataFrame:
+    v = np.random.default_rng(k).uniform(0.0, 0.9, (k, k))
+    names = [f"question {i}" for i in range(k)]
+    return pd.DataFrame((v + v.T) / 2, names, names)
+
+
+def test_a_matrix_is_a_triangle_of_pairs() -> None:
+    V = a_matrix(4)
+    told = V > 0.5
+    ax = plot_symmetric(V, V - 0.1, V + 0.1, told, title="V", label="Cramer's V", note="hatched")
+    inside_the_figure(ax)
+    below = [(1, 0), (2, 0), (2, 1), (3, 0), (3, 1), (3, 2)]
+    assert [text.get_text() for text in ax.texts] == [
+        f"{V.iat[i, j]:.2f}\n[{V.iat[i, j] - 0.1:.2f}, {V.iat[i, j] + 0.1:.2f}]" for i, j in below
+    ]
+    assert [text.get_position() for text in ax.texts] == [(j + 0.5, i - 0.5) for i, j in below]
+    assert [t.get_text() for t in ax.get_yticklabels()] == [
+        "question 1",
+        "question 2",
+        "question 3",
+    ]
+    assert [t.get_text() for t in ax.get_xticklabels()] == [
+        "question 0",
+        "question 1",
+        "question 2",
+    ]
+    assert hatched(ax) == sum(not told.iat[i, j] for i, j in below) > 0
+    assert ax.get_xlabel() == "hatched" and ax.figure.axes[1].get_ylabel() == "Cramer's V"
+
+
+@pytest.mark.parametrize("k", [2, 20])
+def test_matrices_of_any_size(k: int) -> None:
+    V = a_matrix(k)
+    V.iat[1, 0] = np.nan
+    ax = plot_symmetric(V, ax=None if k == 2 else plt.subplots(figsize=(7.0, 6.0))[1])
+    inside_the_figure(ax)
+    assert len(ax.texts) == k * (k - 1) // 2 - 1
+    assert ax.get_xlabel() == "" and ax.get_title() == ""
+
+
+@pytest.mark.parametrize(
+    "V", [a_matrix(1), a_matrix(3).iloc[:2], a_matrix(2).rename(columns={"question 0": "x"}), None]
+)
+def test_matrices_must_be_square(V: Any) -> None:
+    with pytest.raises(InvalidArgument, match="values"):
+        plot_symmetric(V)

@@ -207,3 +207,29 @@ def test_an_edge_of_two_strings_has_the_colour_of_neither() -> None:
     colours = [[to_hex(c) for c in path.get_edgecolor()] for path in lines(ax, grey=False)]
     assert [len(set(row)) for row in colours] == [2, 2]
     assert colours[0][0] == colours[1][0] == "#808080" and colours[0][1] != colours[1][1]
+
+
+def test_titles_and_order() -> None:
+    results = found()
+    assert results.plot().get_title().startswith("4 strings found of")
+    assert rows(results.plot(sort=False)) == sorted(results.index)
+    for plot in (results.plot, results.plot_graph):
+        assert plot(title="Hosts").get_title() == "Hosts" and plot(title="").get_title() == ""
+        with pytest.raises(InvalidArgument, match="title=3"):
+            plot(title=3)
+    with pytest.raises(InvalidArgument, match="sort='x'"):
+        results.plot(sort="x")
+
+
+def test_the_legend_hides_no_string() -> None:
+    truth = pd.Series([0.5, 0.3, 0.15, 0.05], ["aaaaaa", *NAMES[:3]])
+    figure, axes = plt.subplots(1, 2, figsize=(10.0, 4.0))
+    for ax in (found().plot(truth=truth), found().plot(truth=truth, ax=axes[0], most=2)):
+        ax.figure.canvas.draw()
+        legend = ax.get_legend().get_window_extent()
+        assert not legend.overlaps(ax.bbox) and legend.y0 >= -1
+        assert not legend.overlaps(ax.xaxis.label.get_window_extent())
+    found().plot_graph(ax=axes[1])
+    figure.canvas.draw()
+    extent = axes[1].get_tightbbox()
+    assert extent.y0 >= -1 and extent.x0 >= axes[0].get_tightbbox().x1

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
+from ldpstats.models.shared.axes import percent_text
+from ldpstats.models.shared.forest import draw_estimates
 
 SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
@@ -29,8 +31,8 @@ def test_estimates_outside_the_unit_interval_are_within_the_limits(k: int) -> No
         results = fitted(k, [9_000, 900, *[10] * (k - 2)], "inversion")
     assert results.params.min() < 0 and results.params.max() > 1
     ax = results.plot(truth=np.full(k, 1 / k))
-    low, high = ax.get_xlim() if k < 40 else ax.get_ylim()
-    frame = results.summary_frame()[["params", "lower", "upper"]]
+    low, high = ax.get_xlim()
+    frame = results.summary_frame()[["params", "lower", "upper"]].nlargest(25, "params")
     assert low < frame.min().min() and high > frame.max().max()
     assert low <= 0.0
 
@@ -83,7 +85,7 @@ def test_the_legend_is_below_axes_of_the_callers_own() -> None:
 
 @pytest.mark.parametrize("labels", [LONG, SPECIAL, tuple(f"category {i}" for i in range(40))])
 def test_labels_are_drawn_as_they_are(labels: tuple[str, ...]) -> None:
-    ax = fitted(labels, [100] * len(labels)).plot()
+    ax = fitted(labels, [100] * len(labels)).plot(most=40)
     renderer = drawn(ax)
     shown = [text.get_text() for text in ax.get_yticklabels()]
     assert len(shown) == len(labels) and max(map(len, shown)) <= 32
@@ -94,10 +96,147 @@ def test_labels_are_drawn_as_they_are(labels: tuple[str, ...]) -> None:
     assert ax.bbox.width > 0.5 * ax.figure.bbox.width
 
 
-def test_many_categories_are_drawn_against_their_rank() -> None:
-    ax = fitted(500, [100] * 500).plot()
+def rows(ax: Any) -> list[str]:
+    return [text.get_text() for text in ax.get_yticklabels()]
+
+
+def line(ax: Any, label: str) -> Any:
+    (found,) = (x for x in ax.get_lines() if x.get_label() == label)
+    return found
+
+
+def test_of_many_categories_the_largest_are_named() -> None:
+    n = np.random.default_rng(4).permutation(500) + 100_000
+    results = fitted(500, n.tolist(), "inversion")
+    largest = results.params.nlargest(25)
+    ax = results.plot(truth=np.arange(500) / 1e6)
     drawn(ax)
-    assert "rank" in ax.get_xlabel() and len(ax.get_yticklabels()) < 20
+    assert rows(ax) == [*map(str, largest.index), "and 475 more"]
+    np.testing.assert_array_equal(line(ax, "estimate").get_xdata(), largest)
+    np.testing.assert_array_equal(line(ax, "truth").get_xdata(), np.array(largest.index) / 1e6)
+    ax = results.plot(sort=False, most=3)
+    assert rows(ax) == [*map(str, sorted(largest.index[:3])), "and 497 more"]
+    assert len(rows(results.plot(most=1000))) == 500
+
+
+@pytest.mark.parametrize(
+    ("sort", "order"), [(True, "bca"), (False, "abc"), ("none", "abc"), (np.True_, "bca")]
+)
+def test_rows_are_sorted_by_the_estimate(sort: Any, order: str) -> None:
+    results = fitted(("a", "b", "c"), [250, 420, 330])
+    ax = results.plot(sort=sort)
+    assert rows(ax) == list(order)
+    np.testing.assert_array_equal(line(ax, "estimate").get_xdata(), results.params[list(order)])
+    assert line(ax, "estimate").get_ydata().tolist() == [2, 1, 0]
+
+
+def test_ties_at_zero_are_in_order_of_the_unconstrained_estimate() -> None:
+    results = fitted(("a", "b", "c", "d"), [225, 230, 640, 228])
+    assert (results.params < 1e-9).sum() == 3
+    assert rows(results.plot()) == ["c", "b", "d", "a"]
+
+
+@pytest.mark.parametrize(
+    ("given", "match"),
+    [
+        ({"sort": "x"}, "sort='x': must be True"),
+        ({"sort": 1}, "sort=1: must be True"),
+        ({"sort": None}, "sort=None"),
+        ({"most": 0}, "most=0"),
+        ({"most": 2.5}, "most=2.5"),
+        ({"title": 3}, "title=3: must be text"),
+    ],
+)
+def test_refusals(given: dict[str, Any], match: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=match):
+        surveys()["short"].plot(**given)
+    assert not plt.get_fignums()  # refused before a figure is made
+
+
+def test_frequencies_are_in_percent() -> None:
+    ax = surveys()["short"].plot()
+    drawn(ax)
+    assert [t.get_text() for t in ax.get_xticklabels()][1:3] == ["0%", "10%"]
+    found = {percent_text(x) for x in (0.3, 0.1 + 0.2, -0.0, 0.025, 1e-4, 1e-9, -0.5, 1.0)}
+    assert found == {"30%", "0%", "2.5%", "0.01%", "0.0000001%", "-50%", "100%"}
+
+
+def test_titles() -> None:
+    counts = ldp.KRR(3, epsilon=1.0).counts([420, 330, 250])
+    named = ldp.FrequencyModel(counts, name="cost in $ and $").fit()
+    ax = named.plot()
+    drawn(ax)
+    text = ax.get_title()
+    assert text.replace("\\$", "$") == "cost in $ and $\nKRR(k=3, epsilon=1), n = 1,000"
+    assert not re.search(r"(?<!\\)\$", text)
+    assert named.plot(title="").get_title() == ""
+    assert named.plot(title="Mine\nand yours").get_title() == "Mine\nand yours"
+    assert len(named.plot(title="word " * 30).get_title().splitlines()) > 1
+
+
+def test_intervals_that_are_too_short_to_see_have_a_mark() -> None:
+    frame = pd.DataFrame(
+        [[0.0, 0.0, 0.0], [0.9, 1.0, 1.0], [0.5, 0.4, 0.6], [0.3, 0.3, 0.3001]],
+        columns=["params", "lower", "upper"],
+    )
+    ax = plt.subplots()[1]
+    draw_estimates(ax, frame, np.arange(4), "95% interval")
+    marks = line(ax, "95% interval too short to see")
+    assert marks.get_xdata().tolist() == [0.0, 1.0] and marks.get_ydata().tolist() == [0, 1]
+    assert marks.get_markersize() > line(ax, "estimate").get_markersize() + 4
+    unknown = frame.assign(lower=np.nan, upper=np.nan)
+    ax = plt.subplots()[1]
+    draw_estimates(ax, unknown, np.arange(4), "95% interval")
+    assert [x.get_label() for x in ax.get_lines()][1:] == ["estimate"] and not ax.collections
+
+
+def overlapping(boxes: list[Any]) -> bool:
+    return any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+
+
+@pytest.mark.parametrize("layout", [None, "constrained", "tight"])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 2)])
+def test_axes_of_a_grid_keep_apart(layout: Any, shape: tuple[int, int]) -> None:
+    names = [f"a-host-{i}.example.org" for i in range(30)]
+    results = fitted(names, [100] * 30)
+    figure, grid = plt.subplots(*shape, figsize=(9.0, 7.0), layout=layout, squeeze=False)
+    for ax in grid.flat:
+        results.plot(ax=ax, most=12)
+    renderer = drawn(grid[0, 0])
+    extents = [ax.get_tightbbox(renderer) for ax in grid.flat]
+    assert not overlapping(extents)
+    whole = figure.bbox.padded(1)
+    assert all(whole.contains(b.x0, b.y0) and whole.contains(b.x1, b.y1) for b in extents)
+    for ax in grid.flat:
+        assert not overlapping([t.get_window_extent(renderer) for t in ax.get_yticklabels()])
+        assert not overlapping([t.get_window_extent(renderer) for t in ax.get_xticklabels()])
+        legend = ax.get_legend().get_window_extent(renderer)
+        assert not legend.overlaps(ax.bbox)
+
+
+def test_axes_in_a_part_of_a_figure() -> None:
+    figure = plt.figure(figsize=(8.0, 3.0))
+    first, second = (part.subplots() for part in figure.subfigures(1, 2))
+    for ax in (first, second):
+        surveys()["short"].plot(ax=ax)
+    renderer = drawn(first)
+    assert first.get_tightbbox(renderer).x1 <= 401 and second.get_tightbbox(renderer).x0 >= 399
+    assert first.bbox.width > 200
+    with pytest.raises(ldp.InvalidArgument, match="ax="):
+        surveys()["short"].plot(ax=figure)
+
+
+def test_labels_of_small_axes_are_small() -> None:
+    ax = plt.subplots(figsize=(4.0, 2.6))[1]
+    fitted(40, [100] * 40).plot(ax=ax)
+    renderer = drawn(ax)
+    labels = ax.get_yticklabels()
+    assert len(labels) == 26 and labels[0].get_fontsize() < 8
+    # five points are the smallest: less is not readable
+    assert labels[0].get_fontsize() >= 5.0
+    ax = fitted(40, [100] * 40).plot(most=40)
+    renderer = drawn(ax)
+    assert not overlapping([t.get_window_extent(renderer) for t in ax.get_yticklabels()])
 
 
 def test_title_counts_the_mechanisms() -> None:
@@ -172,7 +311,7 @@ def test_everything_is_inside_the_figure(names: list[str]) -> None:
 
 
 def test_labels_of_the_same_ends_are_told_apart() -> None:
-    ax = of_candidates([HOST.format(i) for i in range(40)]).plot()
+    ax = of_candidates([HOST.format(i) for i in range(40)]).plot(most=40)
     assert len({text.get_text() for text in ax.get_yticklabels()}) == 40
 
 
