@@ -16,9 +16,10 @@ _TABLES = ("duckdb", "polars", "pyarrow")
 def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
     """The error about a value that is no reports; one from a table is told the way in."""
     shown = value
-    if isinstance(value, np.ndarray | pd.Series | pd.Index | pd.DataFrame):
-        # not quoted: who passes answers by mistake may not want them in a log
-        shown = f"{type(value).__name__} of {len(value) if value.ndim else 1} rows"
+    text = isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf"
+    if text or isinstance(value, pd.Series | pd.Index | pd.DataFrame):
+        # not quoted: they may be answers, which do not belong in a log
+        shown = f"{type(value).__name__} of {np.shape(value)[0]} rows"
     return InvalidArgument(name, shown, f"{remedy}{_way_in(value)}")
 
 
