@@ -15,12 +15,17 @@ _TABLES = ("duckdb", "polars", "pyarrow")
 
 def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
     """The error about a value that is no reports; one from a table is told the way in."""
-    shown = value
-    text = isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf"
-    if text or isinstance(value, pd.Series | pd.Index | pd.DataFrame):
-        # not quoted: they may be answers, which do not belong in a log
-        shown = f"{type(value).__name__} of {np.shape(value)[0]} rows"
-    return InvalidArgument(name, shown, f"{remedy}{_way_in(value)}")
+    return InvalidArgument(name, _shown(value), f"{remedy}{_way_in(value)}")
+
+
+def _shown(value: object) -> object:
+    """A value, or how long it is where it may hold answers, which do not belong in a log."""
+    column = isinstance(value, pd.Series | pd.Index | pd.DataFrame)
+    if column or (
+        isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf"
+    ):
+        return f"{type(value).__name__} of {len(value)} rows"
+    return value
 
 
 def _way_in(value: object) -> str:
