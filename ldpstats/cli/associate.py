@@ -266,7 +266,7 @@ def _table(
     given: argparse.Namespace,
 ) -> str:
     """What is printed."""
-    parts = [str(results.summary(given.alpha, given.max_rows))]
+    parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
     if lost:
         parts.append(f"Respondents without a report on every variable, left out: {lost}")
     if test is not None:

@@ -80,7 +80,7 @@ def _fit(given: argparse.Namespace) -> int:
             raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
         results = ldp.FrequencyModel(counts, candidates=candidates).fit(given.method)
         document = results.to_json()
-        table = str(results.summary(given.alpha, given.max_rows))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
         if given.detect or candidates is not None:
             table += f"\n\n{_detected(results, given)}"
         write(document, lambda: results.plot(alpha=given.alpha))
