@@ -15,8 +15,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tables.effects import Effect
-from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change.estimates import change_fit
 from ldpstats.models.change.law import ChangeLaw
@@ -165,14 +164,11 @@ class ChangeResults(FittedResults):
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of no change, category by category."""
         estimate, se = self.linear.estimate, self.linear.bse()
-        skewness = np.zeros(self.k)
         if self.law is not None:
-            se, skewness = self.law.at(np.zeros(self.k))
-        elif np.isnan(se).any():
-            self.linear.known()
-        z, step = standardised(estimate, se), continuity(skewness)
-        tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
-        return self._series(np.minimum(2.0 * np.minimum(*tails), 1.0), "pvalues")
+            return self._series(self.law.pvalues(estimate, np.zeros(self.k)), "pvalues")
+        if np.isnan(se).any():
+            self.linear.known()  # says why there are none
+        return self._series(z_test(estimate, se)[1], "pvalues")
 
     def test_homogeneity(self) -> TestResult:
         """Test that both waves have the same distribution.

@@ -115,10 +115,7 @@ def test_header_says_what_was_fitted() -> None:
 
 def test_the_title_names_the_variable() -> None:
     counts = ldp.KRR(("a", "b"), 1.0).counts([60, 40])
-    for name, title in (
-        ("job", "Frequencies of job"),
-        ("", "Frequencies of a privatised variable"),
-    ):
+    for name, title in (("job", "job"), ("", "a privatised variable")):
         text = ldp.FrequencyModel(counts, name=name).fit().summary().as_text()
         assert text.split("\n")[0].strip() == f"Frequencies of {title}"
     odd = ldp.FrequencyModel(counts, name="<b>\n$" + "x" * 80).fit().summary()
