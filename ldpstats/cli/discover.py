@@ -193,7 +193,7 @@ def _discover(given: argparse.Namespace) -> int:
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
-        table = str(results.summary(given.alpha, given.max_rows))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
         graph = given.plot_kind == "graph"
         write(text, lambda: results.plot_graph() if graph else results.plot(alpha=given.alpha))
     print(text if given.json == "-" else table)

@@ -92,7 +92,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
     truth = {"FrequencyResults": P3, "open FrequencyResults": P3, "PersonalizedResults": P3}
     for name, r in held.items():
         simple: dict[str, dict[str, Any]] = {
-            "summary": {"alpha": 0.05, "max_rows": 40},
+            "summary": {"alpha": 0.05, "max_rows": 40, "details": True},
+            "to_frame": {"alpha": 0.05},
             "summary_frame": {"alpha": 0.05},
             "conf_int": {"alpha": 0.05, "method": "default", "clip": True, "simultaneous": None},
             "cov_params": {"cov_type": "default"},
