@@ -490,7 +490,8 @@ class Survey:
         Examples
         --------
         >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no"] * 100})
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no", "no"] * 25
+        ...                       + ["yes", "no"] * 25})
         >>> survey = Survey(table, {"ill_1": ldp.Warner(2.0), "ill_2": ldp.Warner(2.0)})
         >>> survey.change("ill_1", "ill_2").nobs
         100
@@ -544,10 +545,10 @@ class Survey:
         return f"Survey({'; '.join(parts)})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{escape(line)}</li>" for line in self._described(", ".join))
-        lost = f"<li>in one wave only: {self.lost[0]} and {self.lost[1]}</li>"
-        more = lost if any(self.lost) else ""
-        return f"<p>Survey of {len(self)} rows</p><ul>{rows}{more}</ul>"
+        *_, public = ["", *self._described()]
+        lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""
+        head = f"<p>Survey of {len(self)} rows{lost}. {escape(public)}</p>"
+        return head + str(self.questionnaire._repr_html_())
 
     def _described(self, joined: Any) -> list[str]:
         """The questions and the public columns, by kind."""
