@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -21,9 +22,11 @@ __all__ = [
     "add_reading",
     "check_output",
     "distinct",
+    "label_list",
     "option",
     "output_files",
     "progress",
+    "split_labels",
 ]
 
 HOW: dict[str, Any] = {
@@ -40,6 +43,21 @@ Draw = Callable[[], Any]
 def option(name: str) -> str:
     """An option as it is written."""
     return f"--{name.replace('_', '-')}"
+
+
+def label_list(text: str, flag: str) -> int | list[str]:
+    """A number of categories, or labels; a label with a comma in it stands in double quotes."""
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    return split_labels(text, flag)
+
+
+def split_labels(text: str, flag: str) -> list[str]:
+    """Labels separated by commas."""
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InvalidArgument(flag, text, f"is not a list of labels ({error})") from None
 
 
 # -- reading ---------------------------------------------------------------------------------------
