@@ -63,10 +63,13 @@ def split_labels(text: str, flag: str) -> list[str]:
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def add_reading(add: Callable[..., Any], what: str, counted: str) -> None:
-    """The options of every command that reads a table."""
-    words = f"missing {what}: refuse them (default), or {counted}"
-    add("--missing", choices=("raise", "count"), default="raise", help=words)
+def add_reading(
+    add: Callable[..., Any], what: str, counted: str, missing: str | None = "raise"
+) -> None:
+    """The options of every command that reads a table; `missing` is the default of --missing."""
+    default = "default" if missing else "default, but with --questionnaire count"
+    words = f"missing {what}: refuse them ({default}), or {counted}"
+    add("--missing", choices=("raise", "count"), default=missing, help=words)
     add("--na", action="append", default=[], metavar="TEXT", help="text that means missing too")
     add("--force", action="store_true", help="overwrite files that exist")
 
@@ -120,19 +123,23 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
 
 
 @contextmanager
-def output_files(given: argparse.Namespace) -> Iterator[Callable[[str, Draw], None]]:
-    """Yield the function that writes --json and --plot, which appear together or not at all.
+def output_files(
+    given: argparse.Namespace, csv: str | None = None
+) -> Iterator[Callable[..., None]]:
+    """Yield the function that writes --json, --plot and `csv`, which appear together or not at all.
 
     Their names are taken first, so that an existing file is refused before any work.
     """
-    names = [name for name in (given.json, given.plot) if name and name != "-"]
+    names = [name for name in (given.json, given.plot, csv) if name and name != "-"]
     with io.replacing_all(names, given.force) as temporary:
         files = dict(zip(names, temporary, strict=True))
 
-        def write(document: str, draw: Draw) -> None:
+        def write(document: str, draw: Draw, table: str = "") -> None:
             for name, path in files.items():
-                json_file = f"{document}\n".encode()
-                path.write_bytes(json_file if name == given.json else _drawing(draw, given.plot))
+                if name == given.plot:
+                    path.write_bytes(_drawing(draw, given.plot))
+                else:
+                    path.write_bytes((f"{document}\n" if name == given.json else table).encode())
 
         yield write
 

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.skewness import CellLaw, path_cumulants
+from ldpstats.inference.tails import continuity, skewed_pvalue
+from ldpstats.inference.tests import standardised
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.problems.covariance import finite_array
 from ldpstats.problems.joint.moments import JointMoments
@@ -34,9 +36,9 @@ _ROUNDING = 1e-12  # of a second moment
 class ChangeLaw:
     """Moments of f of each category, and how they vary with the change.
 
-    The second moment is that of the noise and the turnover of the category, which is no smaller
-    than the change. Turnover stays as estimated while the change varies, as in Tango's score
-    interval for paired proportions.
+    The second moment is that of the noise plus the turnover of the category, the share of those who
+    moved to it or left it. At each change the turnover is its maximum likelihood estimate given
+    that change, as in Tango's score interval for paired proportions.
 
     Parameters
     ----------
@@ -47,7 +49,8 @@ class ChangeLaw:
     noise : array, shape (k,)
         What the second moment would be if nobody had changed.
     second_rate, third_rate : array, shape (k,)
-        Growth of these moments with the change, the turnover being the same.
+        Growth of the second moment (its noise) and of the third with the change, the turnover being
+        the same.
 
     References
     ----------
@@ -72,8 +75,8 @@ class ChangeLaw:
     def at(self, change: Array) -> tuple[Array, Array]:
         """Standard error and skewness of each estimate if the change is `change`, shape (k,)."""
         step = change - self.mean
-        second = self.second + self.second_rate * step
-        second = np.maximum(second, self.noise + np.abs(change))
+        second = self.noise + self.second_rate * step + self._turnover(change)
+        second = np.maximum(second, change**2)  # below by rounding and extrapolation only
         third = self.third + self.third_rate * step
         variance = second - change**2
         variance = np.where(variance > _ROUNDING * second, variance, 0.0)
@@ -81,6 +84,20 @@ class ChangeLaw:
         scale = np.where(variance > 0.0, variance, 1.0) ** 1.5
         skewness = np.where(variance > 0.0, cubic, 0.0) / scale
         return np.sqrt(variance / self.nobs), skewness / np.sqrt(self.nobs)
+
+    def _turnover(self, change: Array) -> Array:
+        """Turnover of each category given its change: Tango's equation (7), in shares."""
+        d = np.clip(self.mean, -1.0, 1.0)
+        s = np.clip(self.second - self.noise, np.abs(d), 1.0)
+        square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)
+        return np.asarray((s + d * change + np.sqrt(np.maximum(square, 0.0))) / 2.0)
+
+    def pvalues(self, estimate: Array, change: Array) -> Array:
+        """Two-sided p-values of the nulls that the changes are `change`, shape (k,)."""
+        se, skewness = self.at(change)
+        z, step = standardised(estimate - change, se), continuity(skewness)
+        tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
+        return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
 
     def of(self, j: int) -> ChangeLaw:
         """The law of one category."""

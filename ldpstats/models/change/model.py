@@ -76,7 +76,7 @@ def change(
     counts = together((first, second))
     known = [part.name for part in counts.reports]
     same = known[0] == known[1]
-    names = variable_names(waves, 2, _WAVES if same or not all(known) else known)
+    names = _wave_names(waves, _WAVES if same or not all(known) else known)
     if candidates is None:
         _same_categories(counts.mechanisms)
     lists, other = (None, False) if candidates is None else ([candidates] * 2, True)
@@ -90,6 +90,13 @@ def change(
     fit = change_fit(joint, law, known[0] * same if name is None else name)
     turnover = None if pairs is None else turnover_law(pairs)
     return ChangeResults(fit, joint, Changes(law, turnover, homogeneity(fit, names, pairs, law)))
+
+
+def _wave_names(waves: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:
+    try:
+        return variable_names(waves, 2, known)
+    except InvalidArgument:
+        raise InvalidArgument("waves", waves, "must be two different names") from None
 
 
 def _same_categories(mechanisms: Sequence[Any]) -> None:

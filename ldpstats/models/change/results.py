@@ -15,14 +15,13 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import intervals
 from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tables.effects import Effect
-from ldpstats.inference.tails import continuity, skewed_pvalue
-from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change.estimates import change_fit
 from ldpstats.models.change.law import ChangeLaw
 from ldpstats.models.change.record import Changes
 from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.results import FittedResults, tidy_names
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 
@@ -93,6 +92,11 @@ class ChangeResults(FittedResults):
     turnover_law = Part[CellLaw | None]("changes", "The same of the turnover.")
     homogeneity = Part[TestResult | None]("changes", "Test that both waves are alike.")
 
+    df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
+    df_resid = Part[int]("joint", "Respondents less `df_model`.")
+    aic = Part[float]("joint", "Akaike's criterion of the joint distribution.")
+    bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
+
     _format = "ldpstats-change-results"
     _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity"})
 
@@ -160,14 +164,11 @@ class ChangeResults(FittedResults):
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of no change, category by category."""
         estimate, se = self.linear.estimate, self.linear.bse()
-        skewness = np.zeros(self.k)
         if self.law is not None:
-            se, skewness = self.law.at(np.zeros(self.k))
-        elif np.isnan(se).any():
-            self.linear.known()
-        z, step = standardised(estimate, se), continuity(skewness)
-        tails = [skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0)]
-        return self._series(np.minimum(2.0 * np.minimum(*tails), 1.0), "pvalues")
+            return self._series(self.law.pvalues(estimate, np.zeros(self.k)), "pvalues")
+        if np.isnan(se).any():
+            self.linear.known()  # says why there are none
+        return self._series(z_test(estimate, se)[1], "pvalues")
 
     def test_homogeneity(self) -> TestResult:
         """Test that both waves have the same distribution.
@@ -231,6 +232,14 @@ class ChangeResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        frame = tidy_names(self._estimates_frame(alpha))
+        return frame.assign(p_value=np.nan if frame["lower"].isna().any() else self.pvalues)
+
+    @property
+    def _subject(self) -> str:
+        return f"change of {self.name}" if self.name else "change"
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
@@ -250,7 +259,7 @@ class ChangeResults(FittedResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The change as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -259,13 +268,16 @@ class ChangeResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest changes come first where there are more.
+        details : bool
+            Whether to show how the joint distribution was estimated too.
         """
         from ldpstats.models.change.summary import change_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         turnover = self.turnover(alpha) if self._has_errors else None
         frame = self.summary_frame(alpha)
-        table = change_summary(self.fit, self.joint, self.changes, turnover, frame, alpha, max_rows)
+        how = alpha, max_rows, boolean("details", details)
+        table = change_summary(self.fit, self.joint, self.changes, turnover, frame, *how)
         return table.layout()
 
     @property

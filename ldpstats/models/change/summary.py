@@ -10,17 +10,22 @@ from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.change.record import Changes
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.missing import missing_notes
+from ldpstats.models.shared.notes import (
+    closing_notes,
+    epsilon_text,
+    estimator_text,
+    header,
+    protection_notes,
+)
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
-    closing_notes,
     decimals,
-    epsilon_text,
     figures,
-    fit_rows,
     interval_columns,
     one_line,
-    protection_notes,
+    pvalue_text,
+    pvalue_words,
 )
 
 __all__ = ["change_summary"]
@@ -37,13 +42,14 @@ def change_summary(
     frame: pd.DataFrame,
     alpha: float,
     max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of the change of each category."""
     order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
     shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
     digits = decimals(shown)
     parts = shown.to_numpy(float)[:, _SHOWN], shown["pvalues"]
-    body = [[*figures(row, digits), _pvalue(p)] for row, p in zip(*parts, strict=True)]
+    body = [[*figures(row, digits), pvalue_text(p)] for row, p in zip(*parts, strict=True)]
     heads = [*(one_line(wave, 12) for wave in joint.names), "change", "std err"]
     notes = missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking)
     notes += _interval_notes(fit, changes, shown, alpha)
@@ -53,7 +59,7 @@ def change_summary(
     question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
     return SummaryTable(
         title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
-        header=_header(fit, joint),
+        header=_header(fit, joint, details),
         columns=[*heads, *interval_columns(alpha), "p-value"],
         stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
         body=body,
@@ -61,18 +67,16 @@ def change_summary(
     )
 
 
-def _header(fit: Fit, joint: AssociationResults) -> list[list[str]]:
-    own = zip(joint.names, fit.sources, joint.labels, strict=True)
-    rows = [
-        [f"{one_line(wave, 20)}:", source, "Categories:", str(len(labels))]
-        for wave, source, labels in own
-    ]
+def _header(fit: Fit, joint: AssociationResults, details: bool) -> list[list[str]]:
+    waves = [f"{one_line(wave, 20)}:" for wave in joint.names]
+    left = [*zip(waves, fit.sources, strict=True), ("Estimator:", estimator_text(fit))]
     right = [
+        ("Categories:", str(len(joint.labels[0]))),
         ("No. Respondents:", str(fit.nobs)),
         ("Left out:", str(fit.n_missing)),
         ("Epsilon, both (nats):", epsilon_text(fit.epsilon)),
     ]
-    return [*rows, *fit_rows(fit, right)]
+    return header(left, right, joint.fit if details else None)
 
 
 def _interval_notes(fit: Fit, changes: Changes, shown: pd.DataFrame, alpha: float) -> list[str]:
@@ -94,11 +98,6 @@ def _test_notes(changes: Changes) -> list[str]:
         return []
     notes = [
         f"Same distribution in both waves ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-        f"p = {test.pvalue:.3g}."
+        f"{pvalue_words(test.pvalue)}."
     ]
     return [*notes, f"NOTE: {test.note}."] if test.note else notes
-
-
-def _pvalue(p: float) -> str:
-    """A p-value with three decimals, none of which is shown as zero."""
-    return "<0.001" if p < 0.0005 else figures([p], 3)[0]
