@@ -70,7 +70,6 @@ def test_coverage_under_two_of_three_questions(replications: Callable[..., int])
     truths = {"job": P.sum(axis=1), "size": S, "table": P.ravel()}
     for name, truth in truths.items():
         shares = coverage(found[name], truth)
-        assert 0.94 < shares.mean() < 0.96, name
         assert np.all(np.abs(shares - (1 - ALPHA)) < max(0.02, 4 * float(error(ALPHA, R)))), name
     assert np.abs(bias(found["estimate"], P.ravel())).max() < 4.5
     assert coverage(found["wrong"], truths["job"]).max() < 0.5
