@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.models.shared.tables import SummaryTable, figures, interval_columns, one_line
+from ldpstats.models.shared.tables import (
+    SummaryTable,
+    figures,
+    interval_columns,
+    one_line,
+    pvalue_text,
+)
 
 __all__ = ["matrix_summary"]
 
@@ -25,7 +31,12 @@ def matrix_summary(
     for row in rows:
         nobs = "-" if row.nobs is pd.NA else str(row.nobs)
         df = "-" if np.isnan(row.df) else f"{row.df:g}"
-        tests = [*figures([row.statistic], 2), df, _pvalue(row.pvalue), _pvalue(row.pvalue_holm)]
+        tests = [
+            *figures([row.statistic], 2),
+            df,
+            pvalue_text(row.pvalue),
+            pvalue_text(row.pvalue_holm),
+        ]
         body.append([*figures([row.cramers_v, row.lower, row.upper], 3), nobs, *tests])
     ends = interval_columns(alpha)
     return SummaryTable(
@@ -39,11 +50,6 @@ def matrix_summary(
         body=body,
         notes=_notes(frame, len(shown), alpha),
     )
-
-
-def _pvalue(p: float) -> str:
-    """A p-value with three decimals, none of which is shown as zero."""
-    return "<0.001" if p < 0.0005 else figures([p], 3)[0]
 
 
 def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:

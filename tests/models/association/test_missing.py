@@ -50,7 +50,7 @@ def test_rows_and_identifiers_say_the_same() -> None:
         assert (results.nobs, results.n_missing) == (both.sum(), N - both.sum())
         assert results.lacking == ((~has_x).sum(), (~has_y).sum())
         assert results.lacking == ldp.AssociationResults.from_json(results.to_json()).lacking
-    text = str(by_ids.fit().summary())
+    text = " ".join(str(by_ids.fit().summary()).split())
     words = f"{N - both.sum()} of {N} respondents were left out"
     assert f"{words}, because a report was missing: {(~has_x).sum()} lacked job, " in text
 
