@@ -53,7 +53,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "words",
         "base bits",
         "enumerated",
-        "custom krr unary",
+        "custom krr observed unary",
         "hashed",
     ),
     "ldpstats.models": ("shared", "frequency", "association"),

@@ -52,9 +52,6 @@ class _Binary(Enumerated):
     def from_dict(cls, document: dict[str, Any]) -> Self:
         return super().from_dict({"categories": list(_NO_YES)} | check_document(document))
 
-    def __str__(self) -> str:
-        return f"{type(self).__name__}(epsilon={self.epsilon:.6g})"
-
 
 class _Device(_Binary):
     """A design given by P(yes | no) and P(yes | yes)."""

@@ -25,6 +25,7 @@ from ldpstats.mechanisms.bits import sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
+from ldpstats.mechanisms.observed import Observed
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows
@@ -146,6 +147,8 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
         group = np.full(len(outputs), kept.size)
         group[kept] = np.arange(kept.size)
         outputs = categories
+    if mechanism.unprotected:
+        return replace(reports, y=group[reports.y], mechanism=Observed(categories))
     if isinstance(channel, Uniformised):
         b = np.broadcast_to(channel.b, channel.k)
         Q = channel.a * np.eye(kept.size + 1) + np.append(b[kept], np.delete(b, kept).sum())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from ldpstats.problems.equations import Equations, Moments
 from ldpstats.reports.single import BitCounts, Counts
 from ldpstats.sampling.words import Words
 
-__all__ = ["Observed"]
+__all__ = ["Observed", "joint_epsilon"]
 
 Array = npt.NDArray[Any]
 
@@ -89,3 +90,12 @@ class Observed(Enumerated):
         return f"Observed(k={self.k}, no privacy)"
 
     __repr__ = __str__
+
+
+def joint_epsilon(mechanisms: Iterable[Any]) -> float:
+    """Privacy of what one respondent sends about several variables, in nats.
+
+    The sum over those that are protected: `Observed` ones do not enter it. Infinite if none is.
+    """
+    private = [mechanism.epsilon for mechanism in mechanisms if not mechanism.unprotected]
+    return float(sum(private)) if private else float("inf")

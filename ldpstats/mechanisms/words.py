@@ -30,15 +30,16 @@ def parameters(mechanism: Any) -> list[tuple[str, str]]:
 
     Parameters that are as they are by default are left out.
     """
+    epsilon = ("epsilon", _number(mechanism.epsilon))
     if not is_dataclass(mechanism):
-        return [("k", str(mechanism.k)), ("epsilon", _number(mechanism.epsilon))]
+        return [("k", str(mechanism.k)), epsilon]
     pairs = []
     for item in fields(mechanism):
         value = getattr(mechanism, item.name)
         if not _is_default(item, value) and (text := _text(mechanism, item.name, value)):
             pairs.append((_ALIASES.get(item.name, item.name), text))
     if "epsilon" not in dict(pairs):
-        pairs.append(("epsilon", _number(mechanism.epsilon)))
+        pairs.append(epsilon)
     return pairs
 
 

@@ -8,26 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.mechanisms.enumerated import Enumerated
+from ldpstats.io.report_columns import cell_type
 from ldpstats.reports.single import Reports
 
-__all__ = ["cell_type", "cells_of_reports", "cells_of_text"]
+__all__ = ["cells_of_reports", "cells_of_text"]
 
 Mask = npt.NDArray[np.bool_]
-
-
-def cell_type(mechanism: Any) -> type:
-    """The type of a mechanism's reports in a table: of its labels, if they have one, or text.
-
-    Labels of several types are `object`: each keeps its own, where a table can hold them.
-    """
-    if not isinstance(mechanism, Enumerated):
-        return str
-    outputs = mechanism.outputs
-    if isinstance(outputs, pd.RangeIndex):
-        return int
-    kinds = {type(label) for label in outputs.tolist()}
-    return kinds.pop() if len(kinds) == 1 else object
 
 
 def cells_of_reports(reports: Reports, absent: Mask) -> pd.Series[Any]:

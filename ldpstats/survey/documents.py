@@ -7,7 +7,8 @@ from typing import Any
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.specifications import SURVEY, is_format
+from ldpstats.io.specifications import SURVEY, is_format, json_document
+from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
@@ -15,14 +16,19 @@ from ldpstats.survey.questions import Question
 
 __all__ = [
     "FINGERPRINTS",
+    "QUESTIONNAIRE",
+    "STORED_FINGERPRINT",
     "check_columns",
     "checked_ask",
     "checked_mechanisms",
     "checked_refused",
     "read_questions",
+    "read_specification",
 ]
 
+QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
+STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
 
 def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:
@@ -104,6 +110,17 @@ def read_questions(document: object) -> dict[str, Any]:
             raise InvalidArgument("questions", name, "is the name of two questions")
         found[name] = _read_mechanism(entry["mechanism"])
     return found
+
+
+def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
+    """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
+    document = json_document(path)
+    if is_format(document, QUESTIONNAIRE):
+        raise refusal(path, "is the specification of a questionnaire, not of one question")
+    try:
+        return _read_mechanism(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
 
 
 def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:

@@ -12,9 +12,16 @@ from typing import Any, NoReturn
 import numpy as np
 import pandas as pd
 
-from ldpstats.errors import NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import FilePath, reading, refusal
-from ldpstats.io.tables import column_metadata, csv_lines, file_format, table_chunks, unguarded
+from ldpstats.io.tables import (
+    column_metadata,
+    csv_lines,
+    file_format,
+    names,
+    table_chunks,
+    unguarded,
+)
 from ldpstats.survey.tables import Table, check_names
 
 __all__ = ["table_of"]
@@ -24,17 +31,26 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf"
 _TRUTH = {"true": True, "false": False}
 
 
-def table_of(data: object) -> Table:
+def table_of(data: object, na: object = ()) -> Table:
     """A table of any kind: a frame, or the name of a CSV or Parquet file.
+
+    `na` is text that means an empty field, for CSV only.
 
     Raises
     ------
     InvalidArgument
         For anything else, and for a file that cannot be read.
     """
+    empty = names("na", na)
+    table: Table
     if not isinstance(data, str | os.PathLike):
-        return Table.of(data)
-    table: Table = _Parquet("data", data) if file_format(data) == ".parquet" else _Csv("data", data)
+        table = Table.of(data)
+    elif file_format(data) == ".parquet":
+        table = _Parquet("data", data)
+    else:
+        table = _Csv("data", data, tuple(empty))
+    if empty and not isinstance(table, _Csv):
+        raise InvalidArgument("na", empty, "goes with CSV files: other tables know what is missing")
     check_names("data", list(table.columns))
     return table
 
@@ -96,6 +112,7 @@ class _Csv(_File):
 
     name: str
     frame: FilePath
+    na: tuple[str, ...] = ()
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -115,14 +132,14 @@ class _Csv(_File):
             self.prepare(self.columns[:1])
         return len(next(iter(self.read.values())))
 
-    def prepare(self, names: Iterable[str]) -> None:
+    def prepare(self, columns: Iterable[str]) -> None:
         """Read columns that exist and were not read before, in one pass over the file."""
-        wanted = [name for name in dict.fromkeys(names) if name not in self.read]
+        wanted = [name for name in dict.fromkeys(columns) if name not in self.read]
         wanted = [name for name in wanted if name in self.columns]
         if not wanted:
             return
         texts: dict[str, list[Any]] = {name: [] for name in wanted}
-        known: dict[str | None, str | None] = {}  # equal texts are held once
+        known: dict[str | None, str | None] = dict.fromkeys(self.na)  # equal texts are held once
         for chunk in table_chunks(self.frame, wanted):
             for name in wanted:
                 texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])

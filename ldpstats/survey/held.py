@@ -62,6 +62,10 @@ class Held(ABC):
     def owner(self, name: str) -> str | None:
         """The question that a column belongs to."""
 
+    def origin(self, name: str) -> str:
+        """What a question is called where waves are not told apart."""
+        return name
+
     def public(self, name: str) -> Column:
         """A column without noise: public, or of an unprotected question.
 
@@ -191,6 +195,9 @@ class Selected(Held):
     def prepare(self, names: Iterable[str]) -> None:
         self.whole.prepare(names)
 
+    def origin(self, name: str) -> str:
+        return self.whole.origin(name)
+
     def owner(self, name: str) -> str | None:
         return self.whole.owner(name)
 
@@ -254,6 +261,9 @@ class Waves(Held):
             wave, old = self.sources.get(name, (None, name))
             if wave is not None:
                 wave.prepare([old])
+
+    def origin(self, name: str) -> str:
+        return self.sources[name][1]
 
     def owner(self, name: str) -> str | None:
         wave, old = self._source(name)

@@ -20,11 +20,12 @@ from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.specifications import json_document, json_text
 from ldpstats.io.storage.commits import replacing
-from ldpstats.io.storage.files import FilePath
+from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.sampling.words import Words, simulation_words, system_words
 from ldpstats.survey.audits import SheetAudit, audited, largest
 from ldpstats.survey.documents import (
     FINGERPRINTS,
+    QUESTIONNAIRE,
     check_columns,
     checked_ask,
     checked_mechanisms,
@@ -38,7 +39,7 @@ from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_
 
 __all__ = ["FINGERPRINTS", "Questionnaire"]
 
-_FORMAT, _VERSION = "ldpstats-questionnaire", 1
+_VERSION = 1
 _FIELDS = {"format", "version", "questions", "ask", "refused"}
 
 
@@ -277,7 +278,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
 
     def _specification(self) -> dict[str, Any]:
         return {
-            "format": _FORMAT,
+            "format": QUESTIONNAIRE,
             "version": _VERSION,
             "questions": [
                 {"name": name, "mechanism": made_by.to_dict()}
@@ -297,7 +298,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
             For another document, or one of another version, and a fingerprint that is missing or
             not that of the other fields.
         """
-        checked = check_format(document, _FORMAT)
+        checked = check_format(document, QUESTIONNAIRE)
         known = set(checked) - {"fingerprint"} == _FIELDS
         if repr(checked.get("version")) != repr(_VERSION) or not known:
             remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
@@ -345,8 +346,15 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         >>> Questionnaire.from_json(sheet.to_json()) == sheet
         True
         """
-        is_text = isinstance(source, str) and source.lstrip().startswith("{")
-        return cls.from_dict(json_text(str(source)) if is_text else json_document(source))
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            return cls.from_dict(json_text(source))
+        document = json_document(source)
+        try:
+            return cls.from_dict(document)
+        except (ValueError, OverflowError, RecursionError) as error:
+            raise refusal(
+                source, f"is not the specification of a questionnaire ({error})"
+            ) from None
 
     def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
         return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))

@@ -17,7 +17,7 @@ from ldpstats.arguments.matching import matched
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.device import plain
 from ldpstats.errors import HIDDEN, InvalidArgument
-from ldpstats.io.report_columns import SURVEY_COLUMNS
+from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -128,6 +128,11 @@ class Question(ABC):
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """The columns of reports in a table, empty where `absent`, (n,)."""
 
+    @property
+    def stored(self) -> dict[str, dict[bytes, bytes]]:
+        """What a Parquet file stores beside its columns: who made them."""
+        return {column: stored_fingerprint(made_by) for column, made_by in self.mechanisms.items()}
+
     @abstractmethod
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
@@ -234,8 +239,8 @@ class DictionaryQuestion(Question):
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
-        parts = (column for column in self.columns if "_start_" not in column[len(self.name) :])
-        return dict(zip(parts, self.made_by.mechanisms, strict=True))
+        _, gram_1, _, gram_2, string = self.columns
+        return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
 
     def audit(self) -> Audit:
         return self.made_by.audit()
@@ -252,6 +257,11 @@ class DictionaryQuestion(Question):
             column: cells_of_text(frame[part].tolist(), absent, int if "start" in part else str)
             for column, part in zip(self.columns, SURVEY_COLUMNS, strict=True)
         }
+
+    @property
+    def stored(self) -> dict[str, dict[bytes, bytes]]:
+        own, of_mechanisms = self.made_by.fingerprint.encode("ascii"), super().stored
+        return {c: {SURVEY_FINGERPRINT: own, **of_mechanisms.get(c, {})} for c in self.columns}
 
     def message(self, reports: DictionaryReports) -> Any:
         return self.made_by.procedure.message(reports)

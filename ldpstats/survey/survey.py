@@ -15,6 +15,8 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.change.model import change
+from ldpstats.models.change.results import ChangeResults
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -22,6 +24,8 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
@@ -57,6 +61,8 @@ class Survey:
         What the private columns hold.
     weights, strata, clusters, fpc : None
         Not yet available: the design of a sample.
+    na : sequence of str
+        Text that means an empty field of a CSV file, for example ("NA",).
 
     Attributes
     ----------
@@ -99,6 +105,7 @@ class Survey:
     strata: Any = None
     clusters: Any = None
     fpc: Any = None
+    na: Any = ()
 
     def __post_init__(self) -> None:
         for name in _DESIGN:
@@ -114,7 +121,7 @@ class Survey:
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", Collected(table_of(self.data), sheet))
+        object.__setattr__(self, "data", Collected(table_of(self.data, self.na), sheet))
 
     # -- the table -----------------------------------------------------------------------------
 
@@ -374,6 +381,22 @@ class Survey:
 
     # -- several variables ---------------------------------------------------------------------
 
+    def joint_counts(self, *names: str) -> JointCounts:
+        """The reports of the respondents who answered several questions, for models of one's own.
+
+        Parameters
+        ----------
+        *names : str
+            As for `association`.
+
+        Returns
+        -------
+        JointCounts
+            `n_missing` counts the respondents who lack one of the answers, `lacking` those who lack
+            each.
+        """
+        return JointCounts.of_rows(list(self._together(names).values()))
+
     def association(
         self,
         *names: str,
@@ -409,12 +432,74 @@ class Survey:
         >>> survey.association("ill", "region").names
         ('ill', 'region')
         """
-        counts = JointCounts.of_rows(list(self._together(names).values()))
+        counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = f"nobody of {len(self)} answered all of them: associate fewer"
             raise InvalidArgument("names", names, remedy)
         model = AssociationModel(counts, candidates=candidates, other=other, names=names)
         return model.fit(method, **how)
+
+    def associations(
+        self,
+        names: Sequence[str],
+        candidates: Mapping[str, Any] | None = None,
+        other: Any = False,
+        **how: Any,
+    ) -> AssociationMatrix:
+        """Association of every pair of several questions, see `ldpstats.associations`.
+
+        Each pair rests on the respondents who answered both.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As for `association`.
+        candidates, other, **how
+            As for `ldpstats.associations`: `method`, `alpha`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50,
+        ...                       "sex": ["f", "m", "m", "f"] * 25})
+        >>> matrix = Survey(table, {"ill": ldp.Warner(2.0)}).associations(["ill", "region", "sex"])
+        >>> matrix.nobs.loc["ill", "sex"]
+        np.int64(100)
+        """
+        asked = (
+            listed("names", names, "must be a list of questions")
+            if not isinstance(names, str)
+            else [names]
+        )
+        return associations(self._together(asked), candidates, other, **how)
+
+    def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
+        """Change of the frequencies between two questions about the same, see `ldpstats.change`.
+
+        Respondents who lack one of the answers are left out; `n_missing` counts them.
+
+        Parameters
+        ----------
+        first, second : str
+            Questions over the same categories, such as those of two waves (see `matched`).
+        name : str, optional
+            Name of the variable; that of the question in both waves by default.
+        **how
+            As for `ldpstats.change`: `waves`, `candidates`, `method`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no"] * 100})
+        >>> survey = Survey(table, {"ill_1": ldp.Warner(2.0), "ill_2": ldp.Warner(2.0)})
+        >>> survey.change("ill_1", "ill_2").nobs
+        100
+        """
+        pairs = self._together((first, second))
+        origins = {self.data.origin(question) for question in pairs}
+        if name is None and len(origins) == 1:
+            name = origins.pop()
+        return change(pairs[first], pairs[second], name, **how)
 
     # -- inside --------------------------------------------------------------------------------
 

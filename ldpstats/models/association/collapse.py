@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
+from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.association.estimates import cell_law, covariance_of, dispersion, rests_on
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.groups import JointGroup
@@ -102,6 +103,7 @@ def _taken(variables: Variables, keep: Sequence[int]) -> Variables:
         others=some(variables.others),
         margin_fits=some(variables.margin_fits),
         lacking=(),  # of respondents who lacked a variable that is no longer there, too
+        unprotected=tuple(name for name in some(variables.names) if name in variables.unprotected),
     )
 
 
@@ -118,9 +120,10 @@ def _evidence(evidence: Evidence, keep: Sequence[int]) -> Evidence:
 def _epsilon(own: Variables, evidence: Evidence | None) -> float:
     """Privacy of the reports on these variables of one respondent; at most, without tallies."""
     if evidence is None:
-        return float(sum(margin.epsilon for margin in own.margin_fits))
-    spent = ([m.epsilon for m in group.counts.mechanisms] for group in evidence.groups)
-    return max(float(sum(each)) for each in spent)
+        pairs = zip(own.names, own.margin_fits, strict=True)
+        private = [margin.epsilon for name, margin in pairs if name not in own.unprotected]
+        return float(sum(private)) if private else float("inf")
+    return max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups)
 
 
 def _cells(cells: Cells, evidence: Evidence | None, law: Any) -> Cells:

@@ -17,6 +17,7 @@ from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstim
 from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.association import estimates
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.groups import JointGroup
@@ -260,9 +261,7 @@ class AssociationModel:
             cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(
-                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
-            ),
+            epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
             sources=self.sources,
             is_partial=any(margin.fit.is_partial for margin in margin_fits),
             llf=_loglike(evidence.likelihood, solution.p),
@@ -278,6 +277,11 @@ class AssociationModel:
             margin_fits=margin_fits,
             is_complete=evidence.is_complete,
             lacking=self._lacking,
+            unprotected=tuple(
+                name
+                for v, name in enumerate(self.names)
+                if any(group.counts.mechanisms[v].unprotected for group in evidence.groups)
+            ),
         )
         cells = Cells(
             n_strata=sum(len(group.slices) for group in evidence.groups),

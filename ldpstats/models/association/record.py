@@ -21,6 +21,7 @@ class Variables:
 
     `is_complete` says that all answers are among the categories; `lacking` how many respondents
     gave no report on each variable, and is empty where nobody did or that is not known.
+    `unprotected` names the variables that some respondents answered without privacy.
     """
 
     names: tuple[str, ...]
@@ -29,6 +30,7 @@ class Variables:
     margin_fits: tuple[FrequencyResults, ...]
     is_complete: bool
     lacking: tuple[int, ...] = ()
+    unprotected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

@@ -102,7 +102,10 @@ class AssociationResults(FittedResults):
     lacking : tuple of int
         How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
-        Privacy of all reports of one respondent together, in nats.
+        Privacy of all reports of one respondent together, in nats; those on `unprotected` variables
+        do not enter it. Infinite if no variable is protected.
+    unprotected : tuple of str
+        Names of the variables that some respondents answered without privacy (`Observed`).
     dispersion : float
         What the variances of `linear_params` were multiplied by because answers that are not among
         the candidates hash to the same cells; one where there are none.
@@ -160,6 +163,7 @@ class AssociationResults(FittedResults):
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
     lacking = Part[tuple[int, ...]]("variables", "How many respondents lacked each variable.")
+    unprotected = Part[tuple[str, ...]]("variables", "Variables answered without privacy.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
     dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
@@ -863,6 +867,7 @@ class AssociationResults(FittedResults):
         document["law"] = maybe_to_dict(self.law)
         document["null_llf"] = number_to_json(self.null_llf)
         document["lacking"] = list(self.lacking)
+        document["unprotected"] = list(self.unprotected)
         document["tallies"] = tallies_to_dict(self.evidence)
         return document
 
@@ -879,7 +884,10 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        # early documents have no law, trend, null_llf, tallies and lacking
+        # early documents have no law, trend, null_llf, tallies, lacking and unprotected
+        given["unprotected"] = tuple(d.get("unprotected", []))
+        if not set(given["unprotected"]) <= set(given["names"]):
+            raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
         given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
         law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
         if law is not None and law.step.size != cells:

@@ -90,6 +90,8 @@ def _header(fit: Fit, variables: Variables, cells: Cells, details: bool) -> list
     if cells.n_strata > 1:
         left.append(("Strata:", str(cells.n_strata)))
     right.append(("Epsilon, all (nats):", epsilon_text(fit.epsilon)))
+    if variables.unprotected:
+        right.append(("Not protected:", one_line(", ".join(variables.unprotected), 40)))
     return header(left, right, fit if details else None)
 
 

@@ -28,8 +28,7 @@ def change_fit(joint: AssociationResults, law: ChangeLaw | None, name: str) -> F
     fitted, linear = (_changed(R, part) for part in (joint.fitted, joint.linear))
     if linear.covariance is None and law is not None:  # of too many cells for one matrix
         linear = replace(linear, variances=law.at(linear.estimate)[0] ** 2)
-    # the likelihood is that of all cells: criteria of it are the joint distribution's
-    return replace(joint.fit, fitted=fitted, linear=linear, name=name, llf=float("nan"))
+    return replace(joint.fit, fitted=fitted, linear=linear, name=name)
 
 
 def _contrasts(k: int) -> Array:

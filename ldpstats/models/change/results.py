@@ -21,7 +21,7 @@ from ldpstats.models.change.estimates import change_fit
 from ldpstats.models.change.law import ChangeLaw
 from ldpstats.models.change.record import Changes
 from ldpstats.models.shared.fit import Part
-from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.results import FittedResults, tidy_names
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 
@@ -91,6 +91,11 @@ class ChangeResults(FittedResults):
     law = Part[ChangeLaw | None]("changes", "Variance and skewness of each change, as it varies.")
     turnover_law = Part[CellLaw | None]("changes", "The same of the turnover.")
     homogeneity = Part[TestResult | None]("changes", "Test that both waves are alike.")
+
+    df_model = Part[int]("joint", "Frequencies of the joint distribution that vary freely.")
+    df_resid = Part[int]("joint", "Respondents less `df_model`.")
+    aic = Part[float]("joint", "Akaike's criterion of the joint distribution.")
+    bic = Part[float]("joint", "Schwarz's criterion of the joint distribution.")
 
     _format = "ldpstats-change-results"
     _required = frozenset({"name", "joint", "law", "turnover_law", "homogeneity"})
@@ -227,6 +232,14 @@ class ChangeResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        frame = tidy_names(self._estimates_frame(alpha))
+        return frame.assign(p_value=np.nan if frame["lower"].isna().any() else self.pvalues)
+
+    @property
+    def _subject(self) -> str:
+        return f"change of {self.name}" if self.name else "change"
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
@@ -276,10 +289,6 @@ class ChangeResults(FittedResults):
     @property
     def _has_errors(self) -> bool:
         return self.turnover_law is not None or self.joint.linear.covariance is not None
-
-    @property
-    def _subject(self) -> str:
-        return f"change of {self.name}" if self.name else "change"
 
     @names_alpha
     def plot(

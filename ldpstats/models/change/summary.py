@@ -91,7 +91,7 @@ def _header(fit: Fit, joint: AssociationResults, details: bool) -> list[list[str
     left += [("Estimator:", estimator_text(fit)), ("Categories:", str(len(joint.labels[0])))]
     right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
     right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
-    return header(left, right, fit if details else None)
+    return header(left, right, joint.fit if details else None)
 
 
 def _interval_notes(fit: Fit, changes: Changes, alpha: float, source: str) -> list[str]:

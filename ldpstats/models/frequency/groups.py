@@ -48,7 +48,7 @@ def refuse_shared_persons(groups: Mapping[str, object]) -> None:
                 raise InvalidArgument(
                     f"{name}.ids",
                     person,
-                    f"is in {owner[person]} too: groups must be of different persons; compare the "
-                    "answers of the same persons by AssociationModel with ids=",
+                    f"is in {owner[person]} too: groups must be of different persons; compare "
+                    "answers of the same persons by AssociationModel with ids=, or survey.change",
                 )
             owner[person] = name

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level
+from ldpstats.arguments.checks import boolean, level, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.differences import differences_table
@@ -16,6 +16,9 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.labels import Label, group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import Stored, maybe_from_dict, maybe_to_dict
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
 
 __all__ = ["GroupedResults"]
 
@@ -49,6 +52,8 @@ class GroupedResults(Stored):
         Intervals and estimates of every group, as a table, in print or as a figure.
     differences, test_equal
         How the groups differ.
+    mean, cumulative, quantile
+        Of ordered answers, in each group.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -162,6 +167,44 @@ class GroupedResults(Stored):
         """Table of estimates: the columns of `FrequencyResults.summary_frame`, group by group."""
         return self._frame([fit.summary_frame(alpha) for fit in self.fits])
 
+    # -- ordered answers -------------------------------------------------------------------
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.DataFrame:
+        """Mean score of each group: "estimate", "se", "lower", "upper", a row a group.
+
+        As `FrequencyResults.mean`.
+        """
+        rows = [fit.mean(scores, alpha) for fit in self.fits]
+        return pd.DataFrame(rows).set_axis(self.groups)
+
+    @names_alpha
+    def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Cumulative frequencies of each group, as `FrequencyResults.cumulative`."""
+        return self._frame([fit.cumulative(alpha) for fit in self.fits])
+
+    @names_alpha
+    def quantile(self, q: Any, alpha: float = 0.05) -> pd.DataFrame:
+        """Quantiles of each group, as `FrequencyResults.quantile`; a row for each q if several.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("low", "middle", "high"), epsilon=2.0)
+        >>> groups = {"north": krr.counts([500, 300, 200]), "south": krr.counts([150, 250, 600])}
+        >>> ldp.GroupedModel(groups).fit().quantile(0.5)["estimate"].to_dict()
+        {'north': 'low', 'south': 'high'}
+        """
+        found = [fit.quantile(q, alpha) for fit in self.fits]
+        frames = [one for one in found if isinstance(one, pd.DataFrame)]
+        if not frames:
+            return pd.DataFrame(found).set_axis(self.groups)
+        rows = [(*label, one) for label in self.labels for one in frames[0].index]
+        index = pd.MultiIndex.from_tuples(rows, names=[*self.by, "q"])
+        return pd.DataFrame(pd.concat(frames).set_axis(index))
+
+    # -- comparisons -----------------------------------------------------------------------
+
     def test_equal(self) -> TestResult:
         """The test that all groups have the same distribution, see `homogeneity_test`.
 
@@ -231,6 +274,50 @@ class GroupedResults(Stored):
             return table.set_axis(stacked_index(pair_labels, self.categories, names, self.name))
         others = tuple(self.labels[i] for i, _ in pairs)
         return table.set_axis(stacked_index(others, self.categories, self.by, self.name))
+
+    # -- presentation ----------------------------------------------------------------------
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+        """All groups as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Categories to show of each group; the largest estimates where there are more.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+        >>> results = ldp.GroupedModel(groups, by="region", name="late").fit()
+        >>> results.summary().as_text().splitlines()[0].strip()
+        'Frequencies of late by region'
+        """
+        from ldpstats.models.grouped.summary import grouped_summary
+
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return grouped_summary(self, alpha, max_rows).layout()
+
+    @names_alpha
+    def plot(self, alpha: float = 0.05) -> Any:
+        """Draw each group with its intervals on axes of its own, all with one scale.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+
+        Returns
+        -------
+        array of matplotlib Axes, shape (g,)
+        """
+        from ldpstats.models.grouped.plots import plot_groups
+
+        return plot_groups(self, level(alpha))
 
     @property
     def _rows(self) -> pd.MultiIndex:

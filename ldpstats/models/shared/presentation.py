@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from ldpstats.models.shared.spelling import names_alpha
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["Presented"]
+__all__ = ["Presented", "TableModel"]
 
 _TIDY = ["estimate", "std_error", "lower", "upper", "p_value"]
 _STATS = {"N": "nobs", "ll": "llf"}  # what packages for tables call them
@@ -121,21 +122,41 @@ class Presented(ABC):
 
     # -- maketables --------------------------------------------------------------------------
 
-    @property
-    def __maketables_coef_table__(self) -> pd.DataFrame:
-        """Estimates "b", "se", "t", "p" and 95 % intervals "ci95l", "ci95u" by label, as text."""
+    def to_maketables(self) -> TableModel:
+        """What the package maketables sets side by side, in HTML, LaTeX and Word.
+
+        Results have the same attributes themselves, but version 0.2 of maketables takes whatever
+        has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
+        epsilon nor cells of several variables. Labels are passed on as they are; LaTeX needs them
+        without special characters.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> model = ldp.FrequencyModel(counts, name="answer").fit().to_maketables()
+        >>> model.__maketables_stat__("N"), model.__maketables_depvar__
+        (1000, 'answer')
+
+        Then ``maketables.ETable([model, ...])``.
+        """
         frame = self._tidy(0.05)[_TIDY]
         table = frame.set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", self.tvalues.to_numpy())
         table.index = pd.Index(_as_text(frame.index), name="Coefficient")
-        return table
+        return TableModel(table, self._facts(), self._subject)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the variable, by the name that statsmodels has for it."""
+        return self._subject
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.to_maketables().__maketables_coef_table__
 
     def __maketables_stat__(self, key: str) -> Any:
-        """One of `glance`, by its name or by that which tables have for it; None for another."""
-        value = self._facts().get(_STATS.get(key, key))
-        if isinstance(value, bool | np.bool_):
-            return "yes" if value else "no"
-        return "infinite" if isinstance(value, float) and value == np.inf else value
+        return self.to_maketables().__maketables_stat__(key)
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -143,7 +164,52 @@ class Presented(ABC):
 
     @property
     def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return {"vcov_type": self._facts().get("cov_type"), "clustervar": None}
+        return self.to_maketables().__maketables_vcov_info__
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return list(_DEFAULT_STATS)
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Estimates and facts as maketables reads them, and nothing else.
+
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.table
+
+    def __maketables_stat__(self, key: str) -> Any:
+        value = self.facts.get(_STATS.get(key, key))
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        return "infinite" if isinstance(value, float) and value == np.inf else value
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return {"vcov_type": self.facts.get("cov_type"), "clustervar": None}
 
     @property
     def __maketables_stat_labels__(self) -> dict[str, str]:
@@ -158,7 +224,7 @@ def _as_text(labels: pd.Index[Any]) -> list[str]:
     """Labels as text; those of several variables joined, and quoted where two would be alike."""
     if not isinstance(labels, pd.MultiIndex):
         return [str(label) for label in labels]
-    joined = [" : ".join(map(str, label)) for label in labels]
+    joined = [":".join(map(str, label)) for label in labels]
     if len(set(joined)) < len(joined):
-        return [" : ".join(map(repr, label)) for label in labels]
+        return [":".join(map(repr, label)) for label in labels]
     return joined

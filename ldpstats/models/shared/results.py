@@ -25,16 +25,9 @@ from ldpstats.problems.estimates import Uncertain
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["FittedResults"]
+__all__ = ["FittedResults", "tidy_names"]
 
 Array = npt.NDArray[Any]
-
-_TIDY_NAMES = {  # of the columns of `summary_frame` in `to_frame`
-    "params": "estimate",
-    "bse": "std_error",
-    "presence_pvalue": "p_value",
-    "pvalue": "p_value",
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,7 +286,7 @@ class FittedResults(Stored, Presented):
         """Table of estimates: "params", "bse", "lower", "upper" and more."""
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
-        return self.summary_frame(alpha).rename(columns=_TIDY_NAMES)
+        return tidy_names(self.summary_frame(alpha))
 
     @property
     def _subject(self) -> str:
@@ -316,3 +309,9 @@ class FittedResults(Stored, Presented):
             "bic": self.bic,
             "converged": self.converged,
         }
+
+
+def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a `summary_frame` as `to_frame` calls them."""
+    names = {"params": "estimate", "bse": "std_error", "presence_pvalue": "p_value"}
+    return frame.rename(columns=names | {"pvalue": "p_value"})
