@@ -14,6 +14,7 @@ from typing import Any
 from ldpstats import io
 from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.shared.bar import progress_bar
 
 __all__ = [
     "HOW",
@@ -69,15 +70,7 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    from tqdm import tqdm
-
-    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
-
-        def advance(fraction: float, stage: str = "") -> None:
-            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
-            bar.update(fraction - bar.n)
-
+    with progress_bar(what) as advance:
         yield advance
 
 
