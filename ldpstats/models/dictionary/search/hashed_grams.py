@@ -172,7 +172,11 @@ def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Ar
 
 
 def _scan(
-    positions: Sequence[_Position], layout: GramLayout, least: float, most: int, advance: Advance
+    positions: Sequence[_Position],
+    layout: GramLayout,
+    least: float,
+    most: int,
+    advance: Advance = silent,
 ) -> None:
     """Test all grams at every position, and keep those whose z is at least `least`."""
     residuals = [position.residual() for position in positions]
