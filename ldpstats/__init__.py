@@ -37,17 +37,26 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import *  # noqa: F403  a new one is exported there alone
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.change.model import change
+from ldpstats.models.change.results import ChangeResults
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.results import DictionaryResults
 from ldpstats.models.dictionary.survey import DictionaryClient, DictionarySurvey
+from ldpstats.models.frequency.homogeneity import homogeneity_test
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.frequency.two_sample import two_sample_test
+from ldpstats.models.frequency.two_sample import TwoSampleResult, two_sample_test
+from ldpstats.models.grouped.model import GroupedModel
+from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
@@ -56,11 +65,13 @@ _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they a
 __all__ = [
     *mechanisms.__all__,
     *_ON_DEMAND,
+    "AssociationMatrix",
     "AssociationModel",
     "AssociationResults",
     "BitCounts",
     "BoundaryWarning",
     "BudgetSpent",
+    "ChangeResults",
     "ConvergenceWarning",
     "Counts",
     "DictionaryClient",
@@ -71,6 +82,8 @@ __all__ = [
     "Effect",
     "FrequencyModel",
     "FrequencyResults",
+    "GroupedModel",
+    "GroupedResults",
     "IncompleteListWarning",
     "InvalidArgument",
     "JointCounts",
@@ -82,11 +95,17 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "Questionnaire",
     "Reports",
+    "Survey",
     "TestResult",
+    "TwoSampleResult",
     "UnknownCategory",
+    "associations",
+    "change",
     "channels",
     "errors",
+    "homogeneity_test",
     "privacy",
     "two_sample_test",
 ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 __all__ = [
+    "HIDDEN",
     "BoundaryWarning",
     "BudgetSpent",
     "ConvergenceWarning",
@@ -25,6 +26,16 @@ __all__ = [
 
 
 MOST_CHARACTERS = 2000  # of a message: longer ones flood a log
+
+
+class _Hidden:
+    """Stands for an answer in a message."""
+
+    def __repr__(self) -> str:
+        return "(not shown)"
+
+
+HIDDEN = _Hidden()
 
 
 class LDPError(ValueError):

@@ -33,6 +33,8 @@ MECHANISMS = {
         outputs=("v", "w", "x", "y", "z"),
     ),
     "custom-tiny": ldp.CustomMechanism([[1 - 1e-18, 1e-18, 0.0], [0.5, 0.25, 0.25]]),
+    "observed": ldp.Observed(("north", "south", "west")),
+    "observed-2": ldp.Observed(2),
     "orr": ldp.ORR(4, 3, epsilon=1.0),
     "orr-closed": ldp.ORR(3, 4, epsilon=2.0, alphabet=("a", "b", "c", "d", "e")),
     "orr-as-krr": ldp.ORR(5, 1, epsilon=0.5, alphabet=5),

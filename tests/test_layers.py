@@ -50,12 +50,13 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
     "ldpstats.problems.rows": ("base kronecker",),
     "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
     "ldpstats.mechanisms": (
+        "words",
         "base bits",
         "enumerated",
-        "custom krr unary",
+        "custom krr observed unary",
         "hashed",
     ),
-    "ldpstats.models": ("shared", "frequency"),
+    "ldpstats.models": ("shared", "frequency", "association"),
 }
 HEAVY = {
     "cvxpy",

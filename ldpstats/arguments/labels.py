@@ -18,11 +18,13 @@ __all__ = [
     "as_labels",
     "as_series",
     "check_column",
+    "column_name",
     "encode",
     "labels_from_json",
     "labels_to_json",
     "missing_entries",
     "position",
+    "preview",
     "sensitive_codes",
     "sensitive_labels",
     "whole",
@@ -45,11 +47,33 @@ def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
     if isinstance(labels, str | bytes | float | bool | Mapping) or labels is None:
         raise InvalidArgument(name, labels, "must be a number of categories or a list of labels")
     if isinstance(labels, pd.DataFrame):
-        raise InvalidArgument(name, labels, "is a table: pass the column of labels")
+        raise InvalidArgument(name, labels, "is a table: pass the list of possible labels")
     if isinstance(labels, set | frozenset):
         raise InvalidArgument(name, labels, "has no order: pass a list or a tuple")
     found = listed(name, labels, "must be a number of categories or a list of labels")
-    return _checked_labels(name, [_plain(value) for value in found], least)
+    values = [_plain(value) for value in found]
+    try:
+        return _checked_labels(name, values, least)
+    except InvalidArgument:
+        if name in ("categories", "alphabet"):
+            _refuse_answers(name, labels, values)
+        raise
+
+
+def _refuse_answers(name: str, labels: object, values: list[Any]) -> None:
+    """Refuse a column of answers in the place of the possible ones."""
+    try:
+        distinct = pd.Series(values, dtype=object).nunique()
+    except Exception:  # what cannot be hashed, or compared, is no answer
+        return
+    column = isinstance(labels, pd.Series | pd.Index | np.ndarray)
+    if len(values) > (1 if column else 2) * distinct:
+        raise InvalidArgument(
+            name,
+            f"{len(values)} values, {distinct} different",  # not quoted: they may be true answers
+            "is a column of answers, where labels repeat or are missing. Pass the possible answers "
+            "in order, each once, such as ('no', 'yes'); those that nobody gave belong to them",
+        )
 
 
 def _plain(value: Any) -> Any:
@@ -111,7 +135,7 @@ def encode(
     try:
         codes = _codes(present, labels)
     except Exception:  # lists, bytes; and to compare somebody else's object may raise anything
-        raise InvalidArgument(name, values, f"must be labels such as {_preview(labels)}") from None
+        raise InvalidArgument(name, values, f"must be labels such as {preview(labels)}") from None
     if (codes < 0).any():
         first = int(np.argmax(codes < 0))
         unknown = present.iloc[first]
@@ -119,7 +143,7 @@ def encode(
         raise UnknownCategory(
             f"{name}[{present.index[first]}]",
             unknown,
-            f"is not among the {len(labels)} labels {_preview(labels)} "
+            f"is not among the {len(labels)} labels {preview(labels)} "
             f"({int((codes < 0).sum())} such values); correct it or add the label",
         )
     return codes, n_missing
@@ -144,6 +168,12 @@ def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> in
         if codes.size:
             return int(codes[0])
     raise InvalidArgument(name, label, remedy)
+
+
+def column_name(values: object) -> str:
+    """The name of a column, where it has one that is text; else none."""
+    own = values.name if isinstance(values, pd.Series | pd.Index) else None
+    return str.__str__(own) if isinstance(own, str) else ""
 
 
 def check_column(name: str, column: object, frame: pd.DataFrame) -> None:
@@ -250,7 +280,8 @@ def _positions(values: pd.Index[Any], labels: pd.Index[Any]) -> npt.NDArray[np.i
     return np.where(found < 0, -1, np.append(near, -1)[found])
 
 
-def _preview(labels: pd.Index[Any]) -> str:
+def preview(labels: pd.Index[Any]) -> str:
+    """The first labels, for a message."""
     shown = [repr(v) for v in labels[:5].tolist()]
     return ", ".join(shown) + (", ..." if len(labels) > 5 else "")
 
@@ -267,7 +298,7 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
     known = not isinstance(given, pd.MultiIndex) and given.astype(object).isin(labels).all()
     if given.has_duplicates or lacking or not known:
         raise InvalidArgument(
-            name, given.tolist(), f"as a Series must be indexed by the labels {_preview(labels)}"
+            name, given.tolist(), f"as a Series must be indexed by the labels {preview(labels)}"
         )
     if not pd.api.types.is_numeric_dtype(values.dtype):  # cannot be filled with a number
         values = pd.Series(values.to_numpy(), index=given, dtype=object)

@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,14 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
+from ldpstats.cli.surveys import (
+    add_where,
+    check_fingerprint_column,
+    missing,
+    opened,
+    refuse_missing,
+    refuse_options,
+)
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.association.independence import METHODS
@@ -39,6 +47,9 @@ given once for every variable, in the same order; "-" stands for none.
 INPUT has a column of reports for each variable; a row is one respondent, or with --count several
 who gave the same reports. Or each variable has its own table: INPUT is the first, --with names the
 others, and --id names the column that matches their rows, in any order.
+
+With --questionnaire, each --column names one of its questions, or a public column of text, and the
+table may be cut by --where. Respondents without all of the answers are left out and counted.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")
@@ -57,10 +68,13 @@ def add_associate(commands: Any) -> None:
     def each(name: str, metavar: str, words: str, **how: Any) -> None:
         add(name, action="append", default=[], metavar=metavar, help=f"each: {words}", **how)
 
-    each("--spec", "FILE", "specification of the mechanism (JSON)", required=True)
+    each("--spec", "FILE", "specification of the mechanism (JSON)")
+    words = "questionnaire of the table (JSON), instead of --spec"
+    add("--questionnaire", metavar="FILE", help=words)
     each("--column", "COLUMN", "column of reports (default with --with: report)")
     words = "name of the variable (default: its column, or its table where columns are alike)"
     each("--name", "NAME", words)
+    add_where(add)
     each("--cohort", "COLUMN", "column of cohorts (default: reports are cohort:report)")
     words = "text file, one a line: candidates, or the categories to keep where all are known"
     each("--candidates", "FILE", words)
@@ -82,32 +96,16 @@ def add_associate(commands: Any) -> None:
     words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
     add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
     words = "leave such respondents out, and count them"
-    add_reading(add, "reports, and respondents who are not in every table", words)
+    what = "reports, and respondents who are not in every table"
+    add_reading(add, what, words, missing=None)
 
 
 def _associate(given: argparse.Namespace) -> int:
-    paths = _paths(given)
-    columns = _columns(given, paths)
-    names = _names(given, paths, columns)
-    cohorts, listed = _each(given, "cohort"), _each(given, "candidates")
     how = _test_options(given)
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
-    _check_files(given, paths, listed)
-    mechanisms = [io.read_mechanism(path) for path in given.spec]
-    candidates = [_candidates(*each) for each in zip(listed, mechanisms, names, strict=True)]
+    read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
     with output_files(given) as write:
-        with progress("counting") as advance:
-            counts = io.read_joint_counts(
-                paths,
-                mechanisms,
-                columns,
-                given.count,
-                cohorts=cohorts,
-                id=given.id,
-                missing=given.missing,
-                na=given.na,
-                advance=advance,
-            )
+        counts, candidates, names = read()
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
             raise InvalidArgument("input", given.input, remedy)
@@ -116,21 +114,91 @@ def _associate(given: argparse.Namespace) -> int:
         test = _test(model, results, given.test, how)
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
         text = json.dumps(document, allow_nan=False)
-        table = _table(results, test, counts.reports[0].n_missing, given)
+        table = _table(results, test, given)
         write(text, lambda: results.plot(given.plot_kind or _PLOTS[0], alpha=given.alpha))
     print(text if given.json == "-" else table)
     return 0
 
 
+# -- tables ----------------------------------------------------------------------------------------
+
+Read = tuple[ldp.JointCounts, list[Any], list[str]]  # counts, candidates and names
+
+
+def _from_tables(given: argparse.Namespace) -> Callable[[], Read]:
+    """What reads the tables of variables with specifications; its options are checked first."""
+    refuse_options(given, ("where",), "goes with --questionnaire only")
+    paths = _paths(given)
+    columns = _columns(given, paths)
+    names = _names(given, paths, columns)
+    cohorts, listed = (_each(given, name, len(paths)) for name in ("cohort", "candidates"))
+    _check_files(given, paths, [*given.spec, *listed])
+    mechanisms = [io.read_mechanism(path) for path in given.spec]
+    candidates = [_candidates(*each) for each in zip(listed, mechanisms, names, strict=True)]
+
+    def read() -> Read:
+        return _counted(given, paths, mechanisms, columns, cohorts), candidates, names
+
+    return read
+
+
+def _from_survey(given: argparse.Namespace) -> Callable[[], Read]:
+    """What reads columns of a questionnaire; its options are checked first."""
+    remedy = "does not go with --questionnaire, which says what the columns hold"
+    refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
+    sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
+    if len(columns) < 2:
+        remedy = f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
+        raise InvalidArgument("--column", columns, remedy)
+    listed = _each(given, "candidates", len(columns))
+    _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+    made = [sheet[column] if column in sheet else None for column in columns]
+    candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
+
+    def read() -> Read:
+        if given.where is None and all(isinstance(one, ldp.Mechanism) for one in made):
+            check_fingerprint_column(given.input, sheet)
+            paths: list[str] = [given.input] * len(columns)
+            return _counted(given, paths, made, columns, [None] * len(made)), candidates, columns
+        counts = opened(given, sheet).joint_counts(*columns)
+        refuse_missing(given, counts.n_missing)
+        return counts, candidates, columns
+
+    return read
+
+
+def _counted(
+    given: argparse.Namespace,
+    paths: Sequence[str],
+    mechanisms: Sequence[Any],
+    columns: Sequence[str],
+    cohorts: Sequence[str | None],
+) -> ldp.JointCounts:
+    """Counts of combinations of reports, read chunk by chunk."""
+    with progress("counting") as advance:
+        return io.read_joint_counts(
+            paths,
+            mechanisms,
+            columns,
+            given.count,
+            cohorts=cohorts,
+            id=given.id,
+            missing=missing(given),
+            na=given.na,
+            advance=advance,
+        )
+
+
 # -- options ---------------------------------------------------------------------------------------
 
 
-def _each(given: argparse.Namespace, name: str) -> list[str | None]:
-    """The values of an option that is given once for each variable, or never; None for none."""
-    values, d = getattr(given, name), len(given.spec)
+def _each(given: argparse.Namespace, name: str, d: int) -> list[str | None]:
+    """The values of an option given once for each of d variables, or never; None for none."""
+    values = getattr(given, name)
     if values and len(values) != d:
+        of = "--spec" if given.questionnaire is None else "--column"
         raise InvalidArgument(
-            option(name), values, f"must be given once for each of the {d} --spec, - for none"
+            option(name), values, f"must be given once for each of the {d} {of}, - for none"
         )
     return [None if value == _NONE else value for value in values] or [None] * d
 
@@ -139,9 +207,8 @@ def _paths(given: argparse.Namespace) -> list[str]:
     """The table of each variable."""
     d = len(given.spec)
     if d < 2:
-        raise InvalidArgument(
-            "--spec", given.spec, "two or more variables are needed; ldpstats fit is for one"
-        )
+        remedy = "two or more variables are needed, or --questionnaire; ldpstats fit is for one"
+        raise InvalidArgument("--spec", given.spec, remedy)
     if not given.others:
         return [given.input] * d
     if len(given.others) != d - 1:
@@ -205,8 +272,15 @@ def _test_options(given: argparse.Namespace) -> dict[str, Any]:
     return how
 
 
-def _candidates(path: str | None, mechanism: ldp.Mechanism, name: str) -> list[Any] | None:
-    """The candidates of a variable, or those of its categories that are kept; None for all."""
+def _candidates(path: str | None, mechanism: Any, name: str) -> list[Any] | None:
+    """The candidates of a variable, or those of its categories that are kept; None for all.
+
+    Only a `Mechanism` has any: a public column has the values that it holds.
+    """
+    if not isinstance(mechanism, ldp.Mechanism):
+        if path is not None:
+            raise InvalidArgument("--candidates", path, f"must be - for {name}")
+        return None
     if path is None:
         if mechanism.is_open:
             raise InvalidArgument(
@@ -228,9 +302,9 @@ def _candidates(path: str | None, mechanism: ldp.Mechanism, name: str) -> list[A
 
 
 def _check_files(
-    given: argparse.Namespace, paths: Sequence[str], listed: Sequence[str | None]
+    given: argparse.Namespace, paths: Sequence[str], others: Sequence[str | None]
 ) -> None:
-    read = [*paths, *given.spec, *(path for path in listed if path is not None)]
+    read = [*paths, *(path for path in others if path is not None)]
     check_output(given, {os.path.realpath(path) for path in read})
     if given.plot is None and given.plot_kind is not None:
         raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
@@ -262,13 +336,10 @@ def _test(
 def _table(
     results: ldp.AssociationResults,
     test: ldp.TestResult | None,
-    lost: int,
     given: argparse.Namespace,
 ) -> str:
     """What is printed."""
     parts = [str(results.summary(given.alpha, given.max_rows))]
-    if lost:
-        parts.append(f"Respondents without a report on every variable, left out: {lost}")
     if test is not None:
         parts.append(str(test))
     return "\n\n".join(parts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import csv
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -22,9 +23,11 @@ __all__ = [
     "add_reading",
     "check_output",
     "distinct",
+    "label_list",
     "option",
     "output_files",
     "progress",
+    "split_labels",
 ]
 
 HOW: dict[str, Any] = {
@@ -43,13 +46,31 @@ def option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
+def label_list(text: str, flag: str) -> int | list[str]:
+    """A number of categories, or labels; a label with a comma in it stands in double quotes."""
+    if text.isascii() and text.isdecimal() and len(text) < 10:
+        return int(text)
+    return split_labels(text, flag)
+
+
+def split_labels(text: str, flag: str) -> list[str]:
+    """Labels separated by commas."""
+    try:
+        return next(csv.reader([text], strict=True))
+    except csv.Error as error:
+        raise InvalidArgument(flag, text, f"is not a list of labels ({error})") from None
+
+
 # -- reading ---------------------------------------------------------------------------------------
 
 
-def add_reading(add: Callable[..., Any], what: str, counted: str) -> None:
-    """The options of every command that reads a table."""
-    words = f"missing {what}: refuse them (default), or {counted}"
-    add("--missing", choices=("raise", "count"), default="raise", help=words)
+def add_reading(
+    add: Callable[..., Any], what: str, counted: str, missing: str | None = "raise"
+) -> None:
+    """The options of every command that reads a table; `missing` is the default of --missing."""
+    default = "default" if missing else "default, but with --questionnaire count"
+    words = f"missing {what}: refuse them ({default}), or {counted}"
+    add("--missing", choices=("raise", "count"), default=missing, help=words)
     add("--na", action="append", default=[], metavar="TEXT", help="text that means missing too")
     add("--force", action="store_true", help="overwrite files that exist")
 
@@ -95,19 +116,23 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
 
 
 @contextmanager
-def output_files(given: argparse.Namespace) -> Iterator[Callable[[str, Draw], None]]:
-    """Yield the function that writes --json and --plot, which appear together or not at all.
+def output_files(
+    given: argparse.Namespace, csv: str | None = None
+) -> Iterator[Callable[..., None]]:
+    """Yield the function that writes --json, --plot and `csv`, which appear together or not at all.
 
     Their names are taken first, so that an existing file is refused before any work.
     """
-    names = [name for name in (given.json, given.plot) if name and name != "-"]
+    names = [name for name in (given.json, given.plot, csv) if name and name != "-"]
     with io.replacing_all(names, given.force) as temporary:
         files = dict(zip(names, temporary, strict=True))
 
-        def write(document: str, draw: Draw) -> None:
+        def write(document: str, draw: Draw, table: str = "") -> None:
             for name, path in files.items():
-                json_file = f"{document}\n".encode()
-                path.write_bytes(json_file if name == given.json else _drawing(draw, given.plot))
+                if name == given.plot:
+                    path.write_bytes(_drawing(draw, given.plot))
+                else:
+                    path.write_bytes((f"{document}\n" if name == given.json else table).encode())
 
         yield write
 

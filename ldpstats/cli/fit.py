@@ -18,7 +18,15 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
-from ldpstats.errors import InvalidArgument
+from ldpstats.cli.surveys import (
+    add_where,
+    check_fingerprint_column,
+    missing,
+    opened,
+    refuse_missing,
+    refuse_options,
+)
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.google.fields import header_of
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
@@ -35,6 +43,9 @@ specification must be the one that made them: files that ldpstats wrote say whic
 Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
 detected are listed under the table. With --params, INPUT is a file of google/rappor, counts or
 reports.
+
+With --questionnaire, --column names one of its questions, or a public column. Missing answers are
+counted, and the table may be cut by --where and --by.
 """
 
 
@@ -47,12 +58,16 @@ def add_fit(commands: Any) -> None:
     of = command.add_mutually_exclusive_group(required=True)
     of.add_argument("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
     of.add_argument("--params", metavar="FILE", help="parameters of google/rappor (CSV)")
+    of.add_argument("--questionnaire", metavar="FILE", help="questionnaire of the table (JSON)")
     add("--column", help="column of reports (default: report)")
     add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
     add("--cohort", metavar="COLUMN", help="column of cohorts (default: reports are cohort:report)")
     among = command.add_mutually_exclusive_group()
     among.add_argument("--candidates", metavar="FILE", help="text file of candidates, one a line")
     among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
+    words = "with --questionnaire: public column that makes groups; may be given again"
+    add("--by", action="append", default=[], metavar="COLUMN", help=words)
+    add_where(add)
     add("--bits", action="store_true", help="sum bits instead of keeping their patterns")
     words = "mle (default), inversion (default with candidates or --bits), lasso, em, ..."
     add("--method", help=f"estimator: {words}")
@@ -61,31 +76,111 @@ def add_fit(commands: Any) -> None:
     add("--detect", choices=_CORRECTIONS, metavar="METHOD", help=words)
     words = "1 - coverage of intervals, and error rate of --detect"
     add_output(add, words, "categories", "the estimates")
-    add_reading(add, "answers", "count and report them")
+    add("--csv", metavar="FILE", help="write the table of estimates as CSV; - prints it instead")
+    add_reading(add, "answers", "count and report them", missing=None)
 
 
 def _fit(given: argparse.Namespace) -> int:
-    check_output(given, (given.input, given.spec, given.params, given.candidates, given.map))
+    csv = given.csv if given.csv != "-" else None
+    of = (given.spec, given.params, given.questionnaire)
+    check_output(given, (given.input, *of, given.candidates, given.map, csv))
+    if csv is not None and not csv.lower().endswith(".csv"):
+        raise InvalidArgument("--csv", csv, "must end in .csv")
+    if given.json == given.csv == "-":
+        raise InvalidArgument("--csv", "-", "prints instead of --json -: give a file for one")
     if given.method is not None:
         from ldpstats.estimators import ESTIMATORS
 
         one_of("method", given.method, tuple(ESTIMATORS))
+    estimate = _from_counts(given) if given.questionnaire is None else _from_survey(given)
+    with output_files(given, given.csv) as write:
+        results = estimate()
+        document, frame = results.to_json(), _table(results, given.alpha)
+        table = str(results.summary(given.alpha, given.max_rows))
+        if isinstance(results, ldp.FrequencyResults) and (
+            given.detect or results.unexplained is not None
+        ):
+            table += f"\n\n{_detected(results, given)}"
+        write(document, lambda: results.plot(alpha=given.alpha), frame)
+    printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
+    print(printed)
+    return 0
+
+
+def _table(results: Any, alpha: float) -> str:
+    """The table of estimates as CSV."""
+    if isinstance(results, ldp.FrequencyResults):
+        frame = results.to_frame(alpha)
+    else:
+        frame = results.summary_frame(alpha).reset_index()
+    text: str = frame.to_csv(index=False, lineterminator="\n")
+    return text
+
+
+def _from_counts(given: argparse.Namespace) -> Callable[[], Any]:
+    """What fits a table of the reports of one mechanism; its options are checked first."""
+    remedy = "goes with --questionnaire only"
+    refuse_options(given, ("by", "where"), remedy)
     mechanism = _google(given) if given.spec is None else io.read_mechanism(given.spec)
     candidates = _candidates(given, mechanism)
     _check_size(given.method, mechanism, candidates)
-    with output_files(given) as write:
+
+    def estimate() -> ldp.FrequencyResults:
         with progress("counting") as advance:
             counts = _counts(given, mechanism, advance)
-        if not counts.nobs:
-            raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
-        results = ldp.FrequencyModel(counts, candidates=candidates).fit(given.method)
-        document = results.to_json()
-        table = str(results.summary(given.alpha, given.max_rows))
-        if given.detect or candidates is not None:
-            table += f"\n\n{_detected(results, given)}"
-        write(document, lambda: results.plot(alpha=given.alpha))
-    print(document if given.json == "-" else table)
-    return 0
+        return _modelled(given, counts, candidates)
+
+    return estimate
+
+
+def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
+    if not counts.nobs:
+        raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
+    name = given.column if given.questionnaire is not None else None
+    model = ldp.FrequencyModel(counts, candidates=candidates, name=name)
+    return model.fit(given.method)
+
+
+def _from_survey(given: argparse.Namespace) -> Callable[[], Any]:
+    """What fits a question of a questionnaire; its options are checked first."""
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    refuse_options(given, ("count", "cohort"), "goes with --spec and --params only")
+    if given.column is None:
+        raise InvalidArgument("--column", None, f"is needed: a question, {', '.join(sheet)}")
+    if given.by:
+        refuse_options(given, ("detect",), "goes without --by")
+    mechanism = sheet[given.column] if given.column in sheet else None
+    if isinstance(mechanism, ldp.PUM | ldp.DictionarySurvey):
+        kind = "personalized" if isinstance(mechanism, ldp.PUM) else "dictionary"
+        words = f"survey.{kind}({given.column!r})"
+        raise NotAvailable(f"{given.column!r} of {given.questionnaire}: in Python, {words} fits it")
+    candidates = None if mechanism is None else _candidates(given, mechanism)
+    if mechanism is not None:
+        _check_size(given.method, mechanism, candidates)
+    if mechanism is not None and not given.by and given.where is None:
+        return lambda: _in_chunks(given, sheet, mechanism, candidates)
+    refuse_options(given, ("bits",), "sums bits chunk by chunk: leave --by and --where out")
+
+    def estimate() -> Any:
+        survey = opened(given, sheet)
+        results = survey.frequencies(
+            given.column, given.by or None, candidates, method=given.method
+        )
+        refuse_missing(given, results.n_missing)
+        return results
+
+    return estimate
+
+
+def _in_chunks(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, mechanism: Any, candidates: Any
+) -> ldp.FrequencyResults:
+    """The fit of a question whose column is read chunk by chunk."""
+    check_fingerprint_column(given.input, sheet)
+    with progress("counting") as advance:
+        how: dict[str, Any] = {"missing": missing(given), "na": given.na, "bits": given.bits}
+        counts = io.read_counts(given.input, mechanism, given.column, advance=advance, **how)
+    return _modelled(given, counts, candidates)
 
 
 def _google(given: argparse.Namespace) -> ldp.RAPPOR:
@@ -140,7 +235,7 @@ def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -
 def _counts(
     given: argparse.Namespace, mechanism: Any, advance: Callable[[float], None] | None
 ) -> ldp.Counts | ldp.BitCounts:
-    how: dict[str, Any] = {"missing": given.missing, "bits": given.bits, "advance": advance}
+    how: dict[str, Any] = {"missing": missing(given), "bits": given.bits, "advance": advance}
     if given.spec is not None:
         column = "report" if given.column is None else given.column
         how |= {"cohort": given.cohort, "na": given.na}

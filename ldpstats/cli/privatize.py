@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import argparse
-import csv
 import re
 from dataclasses import MISSING, Field, fields
 from typing import Any
 
 import ldpstats as ldp
 from ldpstats import io
-from ldpstats.cli.common import HOW, add_reading, distinct, option, progress
+from ldpstats.cli.common import (
+    HOW,
+    add_reading,
+    distinct,
+    label_list,
+    option,
+    progress,
+    split_labels,
+)
 from ldpstats.errors import InvalidArgument, LDPError
 from ldpstats.mechanisms import MECHANISMS
+from ldpstats.survey.writing import privatize_sheets
 
 __all__ = ["add_privatize"]
 
@@ -77,6 +85,11 @@ it, so that no other is used by mistake. With --write-spec, either both files ap
 
 With --survey, answers are strings that nobody listed, and OUTPUT has the columns start_1, gram_1,
 start_2, gram_2, string and, in CSV, survey_fingerprint: see ldpstats survey.
+
+With --questionnaire, every row is an answer sheet: reports replace the answers to all private
+questions, in columns of the same names, observed questions are copied, and epsilon is that of a
+whole sheet. Missing answers and questions that were not asked are empty cells (or, for a missing
+answer, a report of the category that the questionnaire names). See ldpstats questionnaire.
 """
 
 
@@ -102,10 +115,12 @@ def add_privatize(commands: Any) -> None:
     add = command.add_argument
     add("input", metavar="INPUT", help="table of true answers")
     add("output", metavar="OUTPUT", help="table of reports to write")
-    add("--column", required=True, help="column of true answers")
+    add("--column", help="column of true answers")
     add("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
     words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
     add("--survey", metavar="FILE", help=words)
+    words = "questionnaire (JSON), instead of --column and --spec: its questions are columns"
+    add("--questionnaire", metavar="FILE", help=words)
     made = command.add_argument_group("a mechanism of your own, instead of --spec")
     names = sorted(_mechanisms())
     add_made = made.add_argument
@@ -130,6 +145,10 @@ def add_privatize(commands: Any) -> None:
 
 
 def _privatize(given: argparse.Namespace) -> int:
+    if given.questionnaire is not None:
+        return _privatize_sheets(given)
+    if given.column is None:
+        raise LDPError("--column is missing: name the column of true answers")
     distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
     how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "missing", "na", "force")}
     made_by: Any
@@ -149,14 +168,34 @@ def _privatize(given: argparse.Namespace) -> int:
     return 0
 
 
+def _privatize_sheets(given: argparse.Namespace) -> int:
+    """Privatise the columns of a questionnaire."""
+    _exclude(given, "--questionnaire", "column", "survey", "spec")
+    distinct(given.input, given.output, given.questionnaire)
+    sheet = ldp.Questionnaire.from_json(given.questionnaire)
+    limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}
+    collector = sheet.collector(**limits)
+    how = {n: getattr(given, n) for n in ("keep", "na", "force", "spreadsheet_safe")}
+    with progress("privatising") as advance:
+        totals = privatize_sheets(given.input, given.output, collector, **how, advance=advance)
+    counts = ", ".join(f"{name}: {number}" for name, number in totals.items())
+    print(f"{given.output}: reports of {sheet}{f' ({counts})' if counts else ''}")
+    return 0
+
+
 def _survey(given: argparse.Namespace) -> ldp.DictionarySurvey:
     """The survey of --survey, which excludes options of a mechanism."""
-    for name in ("spec", "mechanism", *_PARAMETERS, "write_spec", "name"):
+    _exclude(given, "--survey", "spec")
+    return io.read_survey(given.survey)
+
+
+def _exclude(given: argparse.Namespace, chosen: str, *more: str) -> None:
+    """Refuse options of a mechanism, and some `more`, beside a chosen one."""
+    for name in (*more, "mechanism", *_PARAMETERS, "write_spec", "name"):
         value = getattr(given, name)
         if value is not None:
             flag = "--as" if name == "name" else option(name)
-            raise InvalidArgument(flag, value, "cannot be combined with --survey")
-    return io.read_survey(given.survey)
+            raise InvalidArgument(flag, value, f"cannot be combined with {chosen}")
 
 
 def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
@@ -192,7 +231,7 @@ def _mechanism(given: argparse.Namespace) -> ldp.Mechanism:
             raise InvalidArgument(option(name), None, f"is needed for {given.mechanism}")
     for name in _LABELS:
         if name in options:
-            options[name] = _categories(options[name], option(name))
+            options[name] = label_list(options[name], option(name))
     if "sensitive" in options:
         options["sensitive"] = _members(options["sensitive"], options["categories"])
     return kind(**options)
@@ -202,21 +241,7 @@ def _members(text: str, categories: int | list[str]) -> list[Any]:
     """Labels separated by commas, perhaps none; numbers if the categories are 0 to k-1."""
     if not text:
         return []
-    labels = _split(text, "--sensitive")
+    labels = split_labels(text, "--sensitive")
     if isinstance(categories, int):
         return [int(v) if v.isascii() and v.isdecimal() else v for v in labels]
     return labels
-
-
-def _categories(text: str, flag: str = "--categories") -> int | list[str]:
-    """A number of categories, or labels; a label with a comma in it stands in double quotes."""
-    if text.isascii() and text.isdecimal() and len(text) < 10:
-        return int(text)
-    return _split(text, flag)
-
-
-def _split(text: str, flag: str) -> list[str]:
-    try:
-        return next(csv.reader([text], strict=True))
-    except csv.Error as error:
-        raise InvalidArgument(flag, text, f"is not a list of labels ({error})") from None

@@ -26,6 +26,7 @@ from ldpstats.cli.common import HOW
 from ldpstats.cli.discover import add_discover, add_survey
 from ldpstats.cli.fit import add_fit
 from ldpstats.cli.privatize import add_privatize
+from ldpstats.cli.questionnaire import add_questionnaire
 from ldpstats.errors import MOST_CHARACTERS, LDPError, LDPWarning, cut
 from ldpstats.io.storage.interrupts import cleaning_up, remove_unfinished
 
@@ -51,6 +52,8 @@ examples:
       --test bootstrap --seed 1 --plot table.png --plot-kind departures
   ldpstats privatize answers.csv status.csv --column status --mechanism urr --epsilon 1 \\
       --categories married,single,divorced,widowed --sensitive divorced --write-spec status.json
+  ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
+  ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
@@ -216,5 +219,6 @@ def _parser() -> argparse.ArgumentParser:
     add_associate(commands)
     add_survey(commands)
     add_discover(commands)
+    add_questionnaire(commands)
     add_audit(commands)
     return parser

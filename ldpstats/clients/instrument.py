@@ -7,26 +7,31 @@ from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
+from ldpstats.arguments.checks import boolean
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.budget import opened_budget
-from ldpstats.clients.device import Client, Collector, Procedure
+from ldpstats.clients.device import Device
 from ldpstats.clients.limits import check_audit, check_cohorts, check_epsilon
 from ldpstats.clients.specification import Specified
 from ldpstats.sampling.words import Words, system_words
 
 __all__ = ["Instrument"]
 
-ClientType = TypeVar("ClientType", bound=Client)
-CollectorType = TypeVar("CollectorType", bound=Collector)
+ClientType = TypeVar("ClientType", bound=Device)
+CollectorType = TypeVar("CollectorType")
 
 
 class Instrument(Specified, Generic[ClientType, CollectorType]):
     """What privatises answers on a device: a mechanism, or a survey that combines several."""
 
-    @property
     @abstractmethod
-    def procedure(self) -> Procedure:
-        """How a device makes a report, and the privacy that one report spends."""
+    def _spent(self) -> float:
+        """Privacy that one report spends, in nats; inf where no category is sensitive."""
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether choosing it was consent to no privacy."""
+        return False
 
     @abstractmethod
     def audit(self) -> Audit:
@@ -69,9 +74,9 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
         InvalidArgument
             Where the audit finds that the sampler would leak more than `epsilon`, where that
             exceeds `max_epsilon`, and where it is infinite, or no category is sensitive (unless
-            allowed).
+            allowed; `Observed` needs no permission).
         """
-        self._permitted(self.procedure.epsilon, max_epsilon, allow_no_privacy)
+        self._permitted(self._spent(), max_epsilon, allow_no_privacy)
         return self._collector(system_words(entropy))
 
     def client(
@@ -109,11 +114,12 @@ class Instrument(Specified, Generic[ClientType, CollectorType]):
             Beyond 2^16 cohorts, by one of which a respondent could be recognised.
         """
         check_cohorts(self._most_cohorts())
-        self._permitted(self.procedure.epsilon, max_epsilon, allow_no_privacy)
+        self._permitted(self._spent(), max_epsilon, allow_no_privacy)
         words = system_words(entropy)
         return self._client(words, opened_budget(reports, state, self.fingerprint))
 
     def _permitted(self, epsilon: float, max_epsilon: float | None, allow_no_privacy: bool) -> None:
         """Refuse to run on a device what it does not allow, or what leaks more than it claims."""
-        check_epsilon(self, epsilon, max_epsilon, allow_no_privacy)
+        allowed = boolean("allow_no_privacy", allow_no_privacy) or self.unprotected
+        check_epsilon(self, epsilon, max_epsilon, allowed)
         check_audit(self.audit())

@@ -6,21 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from ldpstats.errors import InvalidArgument, LDPError
+from ldpstats.errors import HIDDEN, InvalidArgument, LDPError
 
 __all__ = ["HIDDEN", "bare", "secretive"]
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
-
-class _Hidden:
-    """Stands for an answer in a message."""
-
-    def __repr__(self) -> str:
-        return "(not shown)"
-
-
-HIDDEN = _Hidden()
 
 # what the package raises, and what the system does, which does not know the answer
 _SAFE = (LDPError, OSError, MemoryError)

@@ -12,7 +12,7 @@ from ldpstats.arguments.checks import level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.binomial import checked_tallies
 
-__all__ = ["clip_unit", "edge_binomial", "edge_normal"]
+__all__ = ["clip_unit", "edge_binomial", "edge_normal", "edge_range"]
 
 Array = npt.NDArray[np.float64]
 
@@ -102,6 +102,29 @@ def edge_normal(
         inward = np.minimum(move, 1.0)
         ends[at, side] = inward if side else 1.0 - inward
     return ends
+
+
+def edge_range(
+    interval: npt.ArrayLike,
+    estimate: npt.ArrayLike,
+    se: npt.ArrayLike,
+    reach: tuple[float, float],
+    alpha: float = 0.05,
+) -> Array:
+    """`edge_normal` for quantities that lie in `reach`, from the least to the most possible.
+
+    Examples
+    --------
+    >>> edge_range([[-1.4, 0.2]], [-0.6], [0.4], (-1.0, 1.0))
+    array([[-1. ,  0.2]])
+    """
+    least, width = reach[0], reach[1] - reach[0]
+    if width == 0.0:
+        return np.full(np.shape(interval), least)
+    ends, x = np.asarray(interval, dtype=np.float64), np.asarray(estimate, dtype=np.float64)
+    scaled = (ends - least) / width
+    cut = edge_normal(scaled, (x - least) / width, np.asarray(se) / width, alpha)
+    return np.where(cut == scaled, ends, least + width * cut)  # what is inside stays as it is
 
 
 def edge_binomial(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any, ClassVar
 
 from ldpstats.arguments.checks import numbers, real_number
+from ldpstats.arguments.markup import html_table
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import chi2_pvalue
 
@@ -71,11 +72,21 @@ class TestResult:
             if not isinstance(getattr(self, name), str):
                 raise InvalidArgument(name, getattr(self, name), "must be text")
 
-    def __str__(self) -> str:
-        shown = [f"statistic {self.statistic:.4g}", f"p-value {self.pvalue:.4g}"]
+    def _numbers(self) -> list[tuple[str, str]]:
+        """Names and values of the statistic, of what degrees of freedom there are, and of p."""
+        numbers = [("statistic", f"{self.statistic:.4g}"), ("p-value", f"{self.pvalue:.4g}")]
         if self.df is not None:
             values = self.df if isinstance(self.df, tuple) else (self.df,)
-            shown.insert(1, "df " + ", ".join(f"{value:g}" for value in values))
+            numbers.insert(1, ("df", ", ".join(f"{value:g}" for value in values)))
+        return numbers
+
+    def _repr_html_(self) -> str:
+        """The test, in a notebook."""
+        note = [("note", self.note)] if self.note else []
+        return html_table(self.method, [("H0", self.null), *self._numbers(), *note])
+
+    def __str__(self) -> str:
+        shown = [f"{name} {value}" for name, value in self._numbers()]
         lines = [self.method, f"  H0: {self.null}", "  " + ", ".join(shown)]
         if self.note:
             lines.append(f"  Note: {self.note}")

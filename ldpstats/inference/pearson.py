@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.inference.tests import Array, count_array, quadratic
 from ldpstats.problems.covariance import Covariance, probabilities
 
-__all__ = ["given_distribution", "pearson_given", "two_sample_pearson", "two_sample_wald"]
+__all__ = [
+    "given_distribution",
+    "pearson_given",
+    "several_samples_pearson",
+    "several_samples_wald",
+    "two_sample_pearson",
+    "two_sample_wald",
+]
 
 
 def given_distribution(
@@ -97,19 +107,7 @@ def two_sample_pearson(
 ) -> tuple[Array, npt.NDArray[np.int64]]:
     """Pearson's X^2 of two samples of reports from the same mechanism, a 2 x l table.
 
-    If both samples have the same p, their reports have the same law, so the test is valid for every
-    channel. It has no power against differences that the channel hides.
-
-    Parameters
-    ----------
-    counts_a, counts_b : array_like of integers, shape (..., l)
-        Counts of the l outputs in each sample.
-
-    Returns
-    -------
-    statistic : ndarray, shape (...)
-    df : ndarray of int64, shape (...)
-        Outputs seen in either sample, minus one.
+    As `several_samples_pearson`, for counts of shape (..., l) of two samples.
 
     Raises
     ------
@@ -125,12 +123,44 @@ def two_sample_pearson(
     a, b = count_array("counts_a", counts_a), count_array("counts_b", counts_b)
     if a.shape[-1] != b.shape[-1]:
         raise InvalidArgument("counts_b", b.shape, f"must have {a.shape[-1]} outputs")
-    n_a, n_b = a.sum(axis=-1, keepdims=True), b.sum(axis=-1, keepdims=True)
-    total = a + b
-    # with column totals t: n_a n_b sum (a/n_a - b/n_b)^2 / t
-    terms = n_a * n_b * (a / n_a - b / n_b) ** 2 / np.where(total > 0, total, 1.0)
-    df = np.asarray(np.count_nonzero(total, axis=-1) - 1, dtype=np.int64)
-    return np.sum(terms, axis=-1), df
+    return several_samples_pearson(np.stack(np.broadcast_arrays(a, b), axis=-2))
+
+
+def several_samples_pearson(counts: npt.ArrayLike) -> tuple[Array, npt.NDArray[np.int64]]:
+    """Pearson's X^2 of g samples of reports from the same mechanism, a g x l table.
+
+    If all samples have the same p, their reports have the same law, so the test is valid for every
+    channel. It has no power against differences that the channel hides.
+
+    Parameters
+    ----------
+    counts : array_like of integers, shape (..., g, l)
+        Counts of the l outputs in each sample.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : ndarray of int64, shape (...)
+        Outputs seen in any sample, minus one, times g - 1.
+
+    Raises
+    ------
+    InvalidArgument
+        If counts are negative or fractional, or a sample is empty.
+
+    Examples
+    --------
+    >>> statistic, df = several_samples_pearson([[30, 20, 0], [20, 30, 0], [25, 25, 0]])
+    >>> round(float(statistic), 4), int(df)
+    (4.0, 2)
+    """
+    c = count_array("counts", counts)
+    n, total = c.sum(axis=-1, keepdims=True), c.sum(axis=-2, keepdims=True)
+    expected = n * total / total.sum(axis=-1, keepdims=True)
+    terms = (c - expected) ** 2 / np.where(expected > 0.0, expected, 1.0)
+    seen = np.count_nonzero(total, axis=-1)[..., 0]
+    df = np.asarray((seen - 1) * (c.shape[-2] - 1), dtype=np.int64)
+    return np.sum(terms, axis=(-2, -1)), df
 
 
 def two_sample_wald(
@@ -169,3 +199,52 @@ def two_sample_wald(
     if a.shape[-1:] != b.shape[-1:]:
         raise InvalidArgument("est_b", b.shape, f"must end like the shape {a.shape} of est_a")
     return quadratic(a - b, cov_a + cov_b)
+
+
+def several_samples_wald(
+    estimates: Sequence[npt.ArrayLike], covariances: Sequence[Covariance]
+) -> tuple[Array, int]:
+    """Wald test that g samples have the same p; mechanisms and epsilons may differ.
+
+    The samples are compared one after the other, each with the precision-weighted mean of those
+    before it. The statistics are independent under the null; their sum is that of all contrasts of
+    samples at once.
+
+    Parameters
+    ----------
+    estimates : sequence of array_like, shape (..., k)
+        Unconstrained estimates of the samples.
+    covariances : sequence of Covariance
+        Their covariances, all at the pooled p.
+
+    Returns
+    -------
+    statistic : ndarray, shape (...)
+    df : int
+        (g - 1)(k - 1).
+
+    Raises
+    ------
+    InvalidArgument, NotIdentified
+        As for `quadratic`.
+
+    Examples
+    --------
+    >>> from ldpstats.problems.covariance import uniformised
+    >>> V = uniformised([0.5, 0.5], 0.5, 0.25, n=100)
+    >>> statistic, df = several_samples_wald([[0.6, 0.4], [0.4, 0.6], [0.5, 0.5]], [V, V, V])
+    >>> round(float(statistic), 4), df
+    (2.0, 2)
+    """
+    mean, V = np.asarray(estimates[0], dtype=np.float64), covariances[0]
+    statistic, df = np.zeros(mean.shape[:-1]), 0
+    for i, (estimate, W) in enumerate(zip(estimates[1:], covariances[1:], strict=True), start=2):
+        more, freedom = two_sample_wald(mean, estimate, V, W)
+        statistic, df = statistic + more, df + freedom
+        if i < len(estimates):  # the mean of those so far, on the contrasts
+            precision = observed_tangent_inverse((V + W).matrix()).core
+            dense = V.matrix()
+            share = dense @ precision
+            mean = mean - (mean - np.asarray(estimate)) @ share.T
+            V = Covariance.dense(dense - share @ dense)
+    return statistic, df

@@ -18,7 +18,9 @@ __all__ = [
     "continuity",
     "normal_critical",
     "normal_pvalue",
+    "one_sided",
     "skewed_pvalue",
+    "two_sided",
 ]
 
 Array = npt.NDArray[np.float64]
@@ -159,6 +161,50 @@ def continuity(skewness: npt.ArrayLike) -> Array:
     """
     g = np.abs(np.asarray(skewness, dtype=np.float64))
     return np.asarray(g / 4.0 * (40.0 * g**2 / (1.0 + 40.0 * g**2)), dtype=np.float64)
+
+
+def two_sided(excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
+    """Two-sided p-values of estimates that exceed their null by `excess`: twice the smaller tail.
+
+    The tails are those of `skewed_pvalue`, after the correction of `continuity`, as in the
+    intervals of `ldpstats.inference.intervals.inverted`.
+
+    Parameters
+    ----------
+    excess : array_like
+        Estimates minus their values under the null.
+    se, skewness : array_like
+        Standard errors and skewness under the null. With a standard error of 0 the p-value is 1
+        for no excess, and 0 otherwise.
+
+    Returns
+    -------
+    ndarray
+
+    Examples
+    --------
+    >>> two_sided([1.959964, 0.0], [1.0, 0.0], 0.0).round(4)
+    array([0.05, 1.  ])
+    """
+    tails = (one_sided(excess, se, skewness, upper) for upper in (True, False))
+    return np.asarray(np.minimum(2.0 * np.minimum(*tails), 1.0))
+
+
+def one_sided(
+    excess: npt.ArrayLike, se: npt.ArrayLike, skewness: npt.ArrayLike, upper: bool
+) -> Array:
+    """P(excess or more) if `upper`, else P(excess or less): the tails of `two_sided`.
+
+    Examples
+    --------
+    >>> one_sided([1.644854], 1.0, 0.0, upper=True).round(4)
+    array([0.05])
+    """
+    sign = 1.0 if upper else -1.0
+    beyond, spread = sign * np.asarray(excess, dtype=np.float64), np.asarray(se, dtype=np.float64)
+    certain = np.where(beyond == 0.0, 0.0, np.copysign(np.inf, beyond))
+    z = np.where(spread > 0.0, beyond / np.where(spread > 0.0, spread, 1.0), certain)
+    return skewed_pvalue(z - continuity(skewness), sign * np.asarray(skewness, dtype=np.float64))
 
 
 def chi2_pvalue(statistic: npt.ArrayLike, df: npt.ArrayLike) -> Array:

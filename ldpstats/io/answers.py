@@ -33,7 +33,7 @@ from ldpstats.io.values import (
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 
-__all__ = ["Answers", "check_labels", "chunks_of", "filled"]
+__all__ = ["Answers", "check_labels", "check_paths", "chunks_of", "filled"]
 
 Array = npt.NDArray[Any]
 T = TypeVar("T")
@@ -89,6 +89,15 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
 # -- answers ---------------------------------------------------------------------------------------
 
 
+def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> None:
+    """Refuse to write what is read; `beside` is another file to write, if any."""
+    checked_path(source)
+    for path in [target] if beside is None else [target, beside]:
+        checked_path(path)
+        if os.path.realpath(source) == os.path.realpath(path):
+            raise refusal(path, "is the file that is read: write to another one")
+
+
 @dataclass(frozen=True)
 class Answers:
     """A column of true answers, and what goes into the table of reports with them."""
@@ -102,13 +111,8 @@ class Answers:
     def __post_init__(self) -> None:
         one_of("missing", self.missing, ("raise", "count"))
         object.__setattr__(self, "na", names("na", self.na))
-        source, target, beside = self.kept.source, self.kept.target, self.specification
-        checked_path(source)
-        for path in [target] if beside is None else [target, beside]:
-            checked_path(path)
-            if os.path.realpath(source) == os.path.realpath(path):
-                raise refusal(path, "is the file that is read: write to another one")
-        check_spreadsheet_safe(self.kept.spreadsheet_safe, target)
+        check_paths(self.kept.source, self.kept.target, self.specification)
+        check_spreadsheet_safe(self.kept.spreadsheet_safe, self.kept.target)
 
     def beside(self, made_by: Any) -> dict[FilePath, str]:
         """The text of the file of the specification, if there is one."""
@@ -133,11 +137,12 @@ class Answers:
     ) -> Iterator[pd.DataFrame]:
         """The chunks of the table of reports."""
         kept, source = self.kept, self.kept.source
-        where = f"{source}, column {kept.answers!r}"
+        (answers,) = kept.answers
+        where = f"{source}, column {answers!r}"
         how |= {"optional": kept.optional, "secret": True}
-        for frame in table_chunks(source, [kept.answers, *kept.names], **how):
+        for frame in table_chunks(source, [answers, *kept.names], **how):
             done = sum(totals)
-            column = frame[kept.answers]
+            column = frame[answers]
             values, absent = present(where, column, self._to_label, self._missing_texts, True)
             if self.missing == "raise":
                 refuse_missing(where, done, absent)

@@ -37,17 +37,18 @@ class KeptColumns:
     source: FilePath
     target: FilePath
     names: list[str]
-    answers: str  # the column of true answers, which is never copied
+    answers: Sequence[str]  # the columns of true answers, which are never copied
     own: Sequence[str]  # the new columns, of reports and fingerprints
     spreadsheet_safe: bool = False
 
     def __post_init__(self) -> None:
-        if not isinstance(self.answers, str):  # answers, perhaps: not shown
-            kind = type(self.answers).__name__
-            raise InvalidArgument("column", kind, "must be text, the name of the column of answers")
-        if self.answers in self.names:
-            remedy = "holds the true answers, which are never copied"
-            raise InvalidArgument("keep", self.answers, remedy)
+        for column in self.answers:
+            if not isinstance(column, str):  # answers, perhaps: not shown
+                remedy = "must be text, the name of the column of answers"
+                raise InvalidArgument("column", type(column).__name__, remedy)
+            if column in self.names:
+                remedy = "holds the true answers, which are never copied"
+                raise InvalidArgument("keep", column, remedy)
         if len({*self.names, *self.own}) < len(self.names) + len(self.own):
             remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
             raise InvalidArgument("keep", self.names, remedy)
@@ -69,7 +70,7 @@ class KeptColumns:
     @property
     def optional(self) -> list[str]:
         """Columns to read if they exist."""
-        return [c for c in self._fingerprints.values() if c not in (*self.names, self.answers)]
+        return [c for c in self._fingerprints.values() if c not in (*self.names, *self.answers)]
 
     @cached_property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.labels import encode
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
@@ -31,11 +32,13 @@ from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.reports.single import Reports
 
 __all__ = [
+    "ARROW_TYPES",
     "FINGERPRINT",
     "SURVEY_COLUMNS",
     "SURVEY_FINGERPRINT",
     "SURVEY_FINGERPRINTS",
     "ReportColumn",
+    "cell_type",
     "read_fingerprints",
     "stored_fingerprint",
     "stored_text",
@@ -46,6 +49,23 @@ FINGERPRINT = b"ldpstats.fingerprint"  # under this, Parquet stores it beside a 
 SURVEY_COLUMNS = ("start_1", "gram_1", "start_2", "gram_2", "string")
 SURVEY_FINGERPRINT = b"ldpstats.survey"
 SURVEY_FINGERPRINTS = fingerprint_column("survey")  # the column of it in CSV
+
+
+# of columns of reports, by what `cell_type` says; all others are text
+ARROW_TYPES = {int: "int64", float: "double", bool: "bool"}
+
+
+def cell_type(mechanism: Mechanism) -> type:
+    """The type of a mechanism's reports in a table: of its labels, if they have one, or text.
+
+    Labels of several types are `object`: each keeps its own, where a table can hold them.
+    """
+    if not isinstance(mechanism, Enumerated):
+        return str
+    if isinstance(mechanism.outputs, pd.RangeIndex):
+        return int
+    kinds = {type(label) for label in mechanism.outputs.tolist()}
+    return kinds.pop() if len(kinds) == 1 else object
 
 
 def stored_fingerprint(mechanism: Mechanism) -> dict[bytes, bytes]:
@@ -142,6 +162,9 @@ class ReportColumn:
             refuse_missing(self.where, done, absent)
         cohort = None if self.cohort is None else self._cohorts(frame, done, absent)
         with row_named(self.where, done, values, absent):
+            if isinstance(self.mechanism, Enumerated):  # exact: a file may be damaged
+                y, _ = encode("reports", values, self.mechanism.outputs)
+                return Reports(y, self.mechanism), absent
             return self.mechanism.parse("reports", values, cohort), absent
 
     def _cohorts(self, frame: pd.DataFrame, done: int, absent: Any) -> npt.NDArray[np.int64]:

@@ -13,18 +13,15 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.kept import KeptColumns, constant
-from ldpstats.io.report_columns import stored_fingerprint
+from ldpstats.io.report_columns import ARROW_TYPES, cell_type, stored_fingerprint
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
-from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.single import Reports
 
 __all__ = ["privatize_file", "write_reports"]
-
-_ARROW_TYPES = {int: "int64", float: "double", bool: "bool", str: "string"}
 
 
 def write_reports(
@@ -167,7 +164,7 @@ def privatize_file(
     names("name", [name])
     columns, totals = _Columns(mechanism, target, name), [0, 0]
     own = [name, fingerprint_column(name)]
-    kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
+    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     labels = None if mechanism.is_open else mechanism.labels()
     answers = Answers(kept, labels, missing, na, specification)
     how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
@@ -213,9 +210,6 @@ class _Columns:
     ) -> None:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
         check_labels(self.path, self.mechanism, how["spreadsheet_safe"])
-        kind = "string"
-        if isinstance(self.mechanism, Enumerated):
-            kinds = {type(label) for label in self.mechanism.outputs.tolist()}
-            kind = _ARROW_TYPES[kinds.pop()] if len(kinds) == 1 else "string"
+        kind = ARROW_TYPES.get(cell_type(self.mechanism), "string")
         stored = {**(kept or {}), self.name: stored_fingerprint(self.mechanism)}
         write_table(frames, self.path, {self.name: kind}, stored, **how)

@@ -19,6 +19,7 @@ __all__ = [
     "is_format",
     "is_survey",
     "json_document",
+    "json_text",
     "read_mechanism",
     "read_survey",
     "specification_text",
@@ -71,6 +72,14 @@ def json_document(path: FilePath) -> Any:
         return json.loads(text, object_pairs_hook=_distinct)
     except (ValueError, RecursionError) as error:
         raise refusal(path, f"is not a specification ({error})") from None
+
+
+def json_text(text: str) -> Any:
+    """What JSON text holds."""
+    try:
+        return json.loads(text, object_pairs_hook=_distinct)
+    except (ValueError, RecursionError) as error:
+        raise InvalidArgument("text", text, f"is not a specification ({error})") from None
 
 
 def is_format(document: Any, name: str) -> bool:

@@ -17,6 +17,7 @@ from ldpstats.mechanisms.hashed.rappor import RAPPOR
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.mechanisms.lumped import LumpedUnary, lump
+from ldpstats.mechanisms.observed import Observed
 from ldpstats.mechanisms.sensitive.combined import paired, withhold
 from ldpstats.mechanisms.sensitive.pum import PUM
 from ldpstats.mechanisms.sensitive.pum_client import PUMClient
@@ -41,6 +42,7 @@ __all__ = [
     "ForcedResponse",
     "Mangat",
     "Mechanism",
+    "Observed",
     "PUMClient",
     "RAPPORClient",
     "UnrelatedQuestion",
@@ -53,7 +55,7 @@ __all__ = [
 
 _KINDS = (
     *(CustomMechanism, ForcedResponse, KRAPPOR, KRR, LumpedUnary, Mangat, ORAPPOR, ORR, RAPPOR),
-    *(URAP, URR, UnrelatedQuestion, Warner),
+    *(Observed, URAP, URR, UnrelatedQuestion, Warner),
 )
 MECHANISMS: dict[str, type[Mechanism]] = {kind.__name__: kind for kind in _KINDS}
 """What `mechanism_from_dict` reads, and the command line offers where its options suffice."""

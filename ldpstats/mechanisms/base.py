@@ -14,11 +14,13 @@ from ldpstats.arguments.checks import counts_vector, distribution, positive_inte
 from ldpstats.arguments.labels import (
     align,
     as_series,
+    column_name,
     encode,
     labels_from_json,
     labels_to_json,
     sensitive_codes,
 )
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.base import Channel
 from ldpstats.clients import Client, Collector
@@ -27,6 +29,7 @@ from ldpstats.clients.device import Procedure, plain
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms.words import in_words, parameters
 from ldpstats.problems.equations import Moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.reports.formats import ReportFormat, split_cohorts, with_cohorts
@@ -107,13 +110,47 @@ class Mechanism(Instrument[Client, Collector]):
         """How reports are held in `Reports.y`, and written as text."""
 
     def parse(self, name: str, labels: object, cohort: object = None) -> Reports:
-        """Reports from their text form; `name` is what to call them in an error."""
+        """Read reports: a column of one's own, as a file or a message has them.
+
+        Labels are matched as people write them: surrounding blanks are ignored, text stands for the
+        number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
+        fits no label, or several, is refused; case matters. Bits are text such as "0110".
+
+        Parameters
+        ----------
+        name : str
+            What to call the column in an error.
+        labels : array-like, shape (n,)
+            One report a respondent; a Series keeps its name as that of the variable. If the
+            mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+        cohort : array-like of int, shape (n,), optional
+            Cohort of each respondent, for mechanisms that have cohorts.
+
+        Returns
+        -------
+        Reports
+
+        Raises
+        ------
+        UnknownCategory
+            For what is no report; the message has the row, from 1, and the nearest label.
+        InvalidArgument
+            For missing reports, bits of another length, or cohorts that do not exist.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
+        >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
+        >>> reports.name, reports.y
+        ('job', array([0, 1, 0]))
+        """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
-            return Reports(self.format.parse(name, text), self, cohort=groups)
+            return Reports(self.format.parse(name, text), self, 0, groups, column_name(labels))
         if cohort is not None:
             raise InvalidArgument("cohort", cohort, f"must be None: {self} has no cohorts")
-        return Reports(self.format.parse(name, labels), self)
+        return Reports(self.format.parse(name, labels), self, name=column_name(labels))
 
     def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
         """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
@@ -184,13 +221,14 @@ class Mechanism(Instrument[Client, Collector]):
     def _report(self, values: object, words: Words, missing: str) -> Reports:
         codes, n_missing = encode("values", values, self.categories, missing, check=False)
         try:  # the samplers check the range of the codes in a pass that they make anyway
-            return Reports(self.sample(codes, words), self, n_missing)
+            return Reports(self.sample(codes, words), self, n_missing, name=column_name(values))
         except InvalidArgument:
             encode("values", values, self.categories, missing)  # says which value is no label
             raise
 
     @property
     def procedure(self) -> Procedure:
+        """How a device makes a report, and the privacy that one report spends."""
         return Procedure(self._report, self._message, self._spent)
 
     def _spent(self) -> float:
@@ -315,7 +353,11 @@ class Mechanism(Instrument[Client, Collector]):
         return made
 
     def __str__(self) -> str:
-        return f"{type(self).__name__}(k={self.k}, epsilon={self.epsilon:.6g})"
+        return in_words(self)
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        return html_table(type(self).__name__, parameters(self))
 
     def _own(self, counts: Counts | BitCounts) -> None:
         """Refuse counts that another mechanism made."""

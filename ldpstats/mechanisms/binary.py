@@ -1,22 +1,24 @@
 """Randomised response for a yes/no question: the designs of survey practice.
 
-Each is a 2 x 2 channel with categories ("no", "yes") in that order.
+Each is a 2 x 2 channel. The second category is the "yes" of the question; the categories are
+("no", "yes") unless others are given.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.checks import positive_epsilon, probability
+from ldpstats.arguments.labels import as_labels
 from ldpstats.channels.base import Channel
 from ldpstats.channels.structured import Dense
 from ldpstats.errors import InvalidArgument
+from ldpstats.mechanisms.base import check_document
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.krr import KRR
 from ldpstats.sampling.words import Words
@@ -26,15 +28,29 @@ __all__ = ["ForcedResponse", "Mangat", "UnrelatedQuestion", "Warner"]
 Array = npt.NDArray[Any]
 
 
+_NO_YES = ("no", "yes")
+
+
 class _Binary(Enumerated):
     """A yes/no design."""
 
-    @property
-    def categories(self) -> pd.Index[Any]:  # type: ignore[override]
-        return pd.Index(["no", "yes"], dtype=object)
+    def _label(self) -> None:
+        """Check the two categories."""
+        remedy = "must be two labels, that of a yes second, for example (0, 1)"
+        labels = as_labels("categories", self.categories)
+        if len(labels) != 2:
+            raise InvalidArgument("categories", self.categories, remedy)
+        object.__setattr__(self, "categories", labels)
 
-    def __str__(self) -> str:
-        return f"{type(self).__name__}(epsilon={self.epsilon:.6g})"
+    def _specification(self) -> dict[str, Any]:
+        document = super()._specification()
+        if document["categories"] == list(_NO_YES):  # as before there was a choice
+            del document["categories"]
+        return document
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Self:
+        return super().from_dict({"categories": list(_NO_YES)} | check_document(document))
 
 
 class _Device(_Binary):
@@ -62,6 +78,8 @@ class Warner(_Binary):
     ----------
     epsilon : float
         Privacy of one report, in nats.
+    categories : sequence of two labels, optional
+        The answers, that of a "yes" second: (0, 1), (False, True), ("No", "Yes"), and so on.
 
     References
     ----------
@@ -75,8 +93,10 @@ class Warner(_Binary):
     """
 
     epsilon: float
+    categories: Any = _NO_YES
 
     def __post_init__(self) -> None:
+        self._label()
         object.__setattr__(self, "epsilon", positive_epsilon("epsilon", self.epsilon))
 
     def channel(self, candidates: Any = None) -> Channel:
@@ -103,6 +123,8 @@ class ForcedResponse(_Device):
     p_yes : float
         Unconditional probability of being told to say "yes"; "no" has the rest,
         ``1 - p_truth - p_yes``. So P(yes | yes) = p_truth + p_yes and P(yes | no) = p_yes.
+    categories : sequence of two labels, optional
+        The answers, that of a "yes" second: (0, 1), (False, True), ("No", "Yes"), and so on.
 
     References
     ----------
@@ -119,8 +141,10 @@ class ForcedResponse(_Device):
 
     p_truth: float
     p_yes: float
+    categories: Any = _NO_YES
 
     def __post_init__(self) -> None:
+        self._label()
         object.__setattr__(self, "p_truth", probability("p_truth", self.p_truth, zero=False))
         object.__setattr__(self, "p_yes", probability("p_yes", self.p_yes))
         if self.p_truth + self.p_yes > 1.0 + 1e-12:
@@ -140,6 +164,8 @@ class UnrelatedQuestion(_Device):
         Probability of being asked the sensitive question, in (0, 1].
     prevalence : float
         Known share of "yes" to the unrelated question.
+    categories : sequence of two labels, optional
+        The answers, that of a "yes" second: (0, 1), (False, True), ("No", "Yes"), and so on.
 
     References
     ----------
@@ -154,8 +180,10 @@ class UnrelatedQuestion(_Device):
 
     p: float
     prevalence: float
+    categories: Any = _NO_YES
 
     def __post_init__(self) -> None:
+        self._label()
         object.__setattr__(self, "p", probability("p", self.p, zero=False))
         object.__setattr__(self, "prevalence", probability("prevalence", self.prevalence))
 
@@ -175,6 +203,8 @@ class Mangat(_Device):
     ----------
     p : float
         Probability, in (0, 1), that the device lets a "no" say no.
+    categories : sequence of two labels, optional
+        The answers, that of a "yes" second: (0, 1), (False, True), ("No", "Yes"), and so on.
 
     References
     ----------
@@ -188,8 +218,10 @@ class Mangat(_Device):
     """
 
     p: float
+    categories: Any = _NO_YES
 
     def __post_init__(self) -> None:
+        self._label()
         object.__setattr__(self, "p", probability("p", self.p, zero=False, one=False))
 
     def _yes(self) -> tuple[float, float]:

@@ -8,7 +8,7 @@ whatever the frequencies within "Other" and whatever they depend on.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ldpstats.mechanisms.bits import sums_of_bits
 from ldpstats.mechanisms.custom import CustomMechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.hashed.bits import HashedBits
+from ldpstats.mechanisms.observed import Observed
 from ldpstats.problems.covariance import independent_bits
 from ldpstats.problems.equations import Equations, Moments
 from ldpstats.problems.rows.base import Rows
@@ -106,7 +107,7 @@ def lump(reports: Reports, keep: Any, other: Any = "Other") -> Reports:
         )
     own = _own_bits(mechanism, kept)
     lumped = LumpedUnary(categories, mechanism.p1, mechanism.p0)
-    return Reports(_take_bits(reports, own), lumped, reports.n_missing)
+    return replace(reports, y=_take_bits(reports, own), mechanism=lumped, cohort=None)
 
 
 def _hashed(mechanism: Mechanism) -> str:
@@ -146,13 +147,15 @@ def _lump_labels(reports: Reports, kept: Array, categories: pd.Index[Any]) -> Re
         group = np.full(len(outputs), kept.size)
         group[kept] = np.arange(kept.size)
         outputs = categories
+    if mechanism.unprotected:
+        return replace(reports, y=group[reports.y], mechanism=Observed(categories))
     if isinstance(channel, Uniformised):
         b = np.broadcast_to(channel.b, channel.k)
         Q = channel.a * np.eye(kept.size + 1) + np.append(b[kept], np.delete(b, kept).sum())
     else:
         Q = _lumped_rows(mechanism, channel.matrix(), kept, group)
     lumped = CustomMechanism(Q, categories, outputs)
-    return Reports(group[reports.y], lumped, reports.n_missing)
+    return replace(reports, y=group[reports.y], mechanism=lumped, cohort=None)
 
 
 def _lumped_rows(mechanism: Mechanism, Q: Array, kept: Array, group: Array) -> Array:

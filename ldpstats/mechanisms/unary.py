@@ -141,7 +141,3 @@ class KRAPPOR(Mechanism):
             For a missing `nobs`, a wrong length, or a sum that exceeds `nobs`.
         """
         return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
-
-    def __str__(self) -> str:
-        theta = "" if self.theta is None else f", theta={self.theta:.6g}"
-        return f"KRAPPOR(k={self.k}, epsilon={self.epsilon:.6g}{theta})"

@@ -209,6 +209,12 @@ class ExactForm:
         """The counts of some categories."""
         return ExactForm(self.tally[index], self.nobs, self.offset[index], self.scale[index])
 
+    def cumulants(self, p: Array) -> tuple[Array, Array]:
+        """Variance and third cumulant, shape (k,), of ``(tally/nobs - offset)/scale`` at p."""
+        m = self.offset + self.scale * p
+        spread = m * (1.0 - m) / self.nobs
+        return spread / self.scale**2, spread * (1.0 - 2.0 * m) / self.nobs / self.scale**3
+
     def apply(self, function: Any, *rest: Any) -> Array:
         """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
         at = self.known

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series, encode, whole
+from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import packing
 
@@ -61,28 +62,17 @@ class LabelFormat(ReportFormat):
     outputs: pd.Index[Any]
 
     def parse(self, name: str, labels: object) -> Array:
-        return encode(name, self._from_text(name, labels), self.outputs)[0]
-
-    def _from_text(self, name: str, labels: object) -> object:
-        """Labels in place of their text, where a file or a message has made text of them."""
-        if isinstance(self.outputs, pd.RangeIndex) and isinstance(labels, np.ndarray):
-            if labels.dtype.kind in "iu":
-                return labels
-        column = as_series(name, labels)
-        if pd.api.types.is_numeric_dtype(column.dtype) or isinstance(
-            column.dtype, pd.CategoricalDtype
-        ):
-            return labels
-        if isinstance(self.outputs, pd.RangeIndex):
-            try:
-                return column.map(whole)
-            except UnicodeEncodeError:  # half of a surrogate pair is no number
-                return labels
-        if all(isinstance(label, str) for label in self.outputs):
-            return labels
-        known = {str(label): label for label in self.outputs.tolist()}  # texts are distinct
-        values = [known.get(v, v) if isinstance(v, str) else v for v in column]
-        return pd.Series(values, dtype=object)
+        codes = matched(name, labels, self.outputs)
+        absent = codes < 0
+        if absent.any():
+            row = int(np.argmax(absent)) + 1
+            raise InvalidArgument(
+                f"{name}, row {row}",
+                None,
+                f"is missing ({int(absent.sum())} of {codes.size} are): leave such rows out, for "
+                "example with column.dropna()",
+            )
+        return codes
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(y))

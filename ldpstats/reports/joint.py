@@ -15,6 +15,9 @@ import pandas as pd
 from ldpstats.arguments.checks import counts_vector, listed, positive_integer, reports_in_all
 from ldpstats.arguments.labels import as_series, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.columns import not_reports
+from ldpstats.reports.display import held
+from ldpstats.reports.matching import by_ids, by_rows
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
 __all__ = ["JointCounts"]
@@ -40,6 +43,13 @@ class JointCounts:
         Identifiers of the respondents, one sequence per variable, to check that reports i of all
         variables are of the same person. They are compared and not kept.
 
+    Attributes
+    ----------
+    n_missing : int
+        Respondents who were left out because a report was missing.
+    lacking : tuple of int
+        How many respondents lacked a report on each variable; empty where that is not known.
+
     Raises
     ------
     InvalidArgument
@@ -49,6 +59,10 @@ class JointCounts:
 
     Notes
     -----
+    Where all reports have identifiers of their own (`Reports.ids`), respondents are matched by
+    them, and those without a report on every variable are left out and counted. Respondents of
+    whom no identifier is known are counted where a variable's `n_missing` shows them.
+
     Counts of chunks add up. Combinations are merged by `tally` where there are few: a pair of k-RR
     reports becomes an l1 x l2 table; wide bit patterns hardly ever repeat and stay as they are.
 
@@ -62,10 +76,19 @@ class JointCounts:
     (100, 4)
     >>> (joint + joint).nobs
     200
+
+    The second respondent did not answer the second question:
+
+    >>> x = Reports(np.array([0, 1, 1]), krr, ids=["ann", "bob", "eve"])
+    >>> y = Reports(np.array([1, 0]), krr, n_missing=1, ids=["eve", "ann"])
+    >>> joint = JointCounts((x, y))
+    >>> joint.nobs, joint.n_missing, joint.lacking
+    (2, 1, (0, 1))
     """
 
     reports: tuple[Reports, ...]
     n: npt.NDArray[np.int64]
+    lacking: tuple[int, ...]
 
     def __init__(
         self,
@@ -73,31 +96,49 @@ class JointCounts:
         n: npt.ArrayLike | None = None,
         ids: Sequence[Any] | None = None,
     ) -> None:
-        parts = _checked_parts(reports)
+        parts, lacking = _checked_parts(reports), tuple[int, ...]()
+        identified = all(part.ids is not None for part in parts)
+        if ids is not None and any(part.ids is not None for part in parts):
+            remedy = "the reports have identifiers of their own: leave ids= out"
+            raise InvalidArgument("ids", "given", remedy)
+        if identified and n is None:
+            parts, lacking = by_ids(parts)
+        parts = _alike(parts)
         u = len(parts[0])
         counts = np.ones(u, dtype=np.int64) if n is None else counts_vector("n", n, (u,))
         if ids is not None:
             _check_ids(ids, len(parts), u)
-        elif any(part.n_missing for part in parts):
+        elif any(part.n_missing for part in parts) and not lacking:
             missing = [part.n_missing for part in parts]
             raise InvalidArgument(
                 "reports",
                 f"n_missing {missing}",
-                "answers were left out of a variable, so that reports no longer match: leave those "
-                "respondents out of all variables, give missing answers a category of their own, "
-                "or pass ids= to show that they match",
+                "answers were left out of a variable, so that reports no longer match: give the "
+                "reports identifiers, Reports(..., ids=), say which rows have one, "
+                "JointCounts.of_rows, or pass ids= to show that they match",
             )
         reports_in_all("n", counts)
         object.__setattr__(self, "reports", parts)
         object.__setattr__(self, "n", counts)
+        object.__setattr__(self, "lacking", lacking)
 
     def __repr__(self) -> str:
         return f"JointCounts({', '.join(map(str, self.mechanisms))}; n={self.nobs})"
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        missing, names = zip(*((part.n_missing, part.name) for part in self.reports), strict=True)
+        return held("Joint counts", self.mechanisms, self.nobs, missing, names)
 
     @property
     def nobs(self) -> int:
         """Number of respondents."""
         return int(self.n.sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Respondents who were left out because a report was missing."""
+        return max(part.n_missing for part in self.reports)
 
     @property
     def mechanisms(self) -> tuple[Any, ...]:
@@ -149,6 +190,41 @@ class JointCounts:
         parts = [Reports(y, m) for y, m in zip(seen, mechanisms, strict=True)]
         return cls(parts, counts[seen])
 
+    @classmethod
+    def of_rows(cls, rows: Sequence[tuple[Reports, Any]]) -> JointCounts:
+        """Counts of the rows of a table that have a report on every variable.
+
+        Parameters
+        ----------
+        rows : sequence of pairs (Reports, mask)
+            One pair per variable. The mask, bool of shape (N,), says which of the N rows have a
+            report; None stands for all. The reports are of these rows, in order, or of all N rows,
+            of which those outside the mask are left out.
+
+        Returns
+        -------
+        JointCounts
+            `n_missing` is the number of the other rows.
+
+        Raises
+        ------
+        InvalidArgument
+            If masks are not of the same rows, or do not fit the reports.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+        >>> x = Reports(np.array([0, 1, 1]), krr)
+        >>> y = Reports(np.array([1, 0]), krr)
+        >>> joint = JointCounts.of_rows([(x, None), (y, [True, False, True])])
+        >>> joint.nobs, joint.n_missing, joint.lacking
+        (2, 1, (0, 1))
+        """
+        parts, lacking = by_rows(rows)
+        made = cls([replace(part, n_missing=0) for part in parts])
+        return _raw(parts, made.n, lacking)
+
     def tally(self) -> JointCounts:
         """Merge equal combinations where few are possible, and drop those with count zero."""
         sizes = [_possible(part.mechanism) for part in self.reports]
@@ -164,7 +240,7 @@ class JointCounts:
         for part, size in zip(self.reports[::-1], sizes[::-1], strict=True):
             parts.append(_decoded(part, rest % size))
             rest = rest // size
-        return _raw(tuple(parts[::-1]), total[seen].astype(np.int64))
+        return _raw(tuple(parts[::-1]), total[seen].astype(np.int64), self.lacking)
 
     def __add__(self, other: JointCounts) -> JointCounts:
         if not isinstance(other, JointCounts):
@@ -183,7 +259,13 @@ class JointCounts:
         pairs = zip(self.reports, other.reports, strict=True)
         n = np.concatenate([self.n, other.n])
         reports_in_all("counts", n)
-        return _raw(tuple(_joined(mine, theirs) for mine, theirs in pairs), n).tally()
+        parts = tuple(_joined(mine, theirs) for mine, theirs in pairs)
+        return _raw(parts, n, self._lacking_with(other)).tally()
+
+    def _lacking_with(self, other: JointCounts) -> tuple[int, ...]:
+        """How many lacked each variable in both; empty where that is not known of one."""
+        known = [part.lacking for part in (self, other) if part.n_missing]
+        return tuple(map(sum, zip(*known, strict=True))) if all(known) else ()
 
     def __radd__(self, other: int) -> JointCounts:
         # sum() starts from zero
@@ -253,7 +335,7 @@ class JointCounts:
         """The same respondents with their reports in another form, such as lumped."""
         if all(new is old for new, old in zip(reports, self.reports, strict=True)):
             return self
-        return _raw(tuple(reports), self.n).tally()
+        return _raw(tuple(reports), self.n, self.lacking).tally()
 
     def simulated(
         self, p: Array, labels: Sequence[pd.Index[Any]], rng: np.random.Generator
@@ -284,7 +366,7 @@ class JointCounts:
             replace(p, y=p.y[rows], cohort=None if p.cohort is None else p.cohort[rows])
             for p in self.reports
         ]
-        return _raw(tuple(parts), n)
+        return _raw(tuple(parts), n, self.lacking)
 
     def table(self) -> npt.NDArray[np.int64]:
         """Counts of all combinations of labels, one axis a variable, in output order."""
@@ -296,11 +378,12 @@ class JointCounts:
         return total
 
 
-def _raw(parts: tuple[Reports, ...], n: Array) -> JointCounts:
+def _raw(parts: tuple[Reports, ...], n: Array, lacking: tuple[int, ...] = ()) -> JointCounts:
     """Counts of parts that are known to match."""
     made = object.__new__(JointCounts)
     object.__setattr__(made, "reports", parts)
     object.__setattr__(made, "n", n)
+    object.__setattr__(made, "lacking", lacking)
     return made
 
 
@@ -310,23 +393,28 @@ def _checked_parts(reports: Sequence[Reports]) -> tuple[Reports, ...]:
         if not isinstance(part, Reports):
             kind = "counts of one variable do not say what the others were; "
             remedy = kind if isinstance(part, Counts | BitCounts) else ""
-            raise InvalidArgument(
-                "reports", part, f"must be Reports, one per variable: {remedy}pass the reports"
-            )
+            remedy = f"must be Reports, one per variable: {remedy}pass the reports"
+            raise not_reports("reports", part, remedy)
     if len(parts) < 2:
         raise InvalidArgument(
             "reports",
             f"{len(parts)} variable",
             "two or more variables are needed; FrequencyModel is for one",
         )
+    return parts
+
+
+def _alike(parts: tuple[Reports, ...]) -> tuple[Reports, ...]:
+    """The same parts without identifiers, after a check that they have as many reports."""
     sizes = [len(part) for part in parts]
     if len(set(sizes)) > 1:
         raise InvalidArgument(
             "reports",
             f"{sizes} reports",
-            "must be as many for each variable: report i of all variables is one respondent's",
+            "must be as many for each variable: report i of all variables is one respondent's; "
+            "reports with identifiers, Reports(..., ids=), are matched by them",
         )
-    return parts
+    return tuple(part if part.ids is None else replace(part, ids=None) for part in parts)
 
 
 def _check_ids(ids: Sequence[Any], variables: int, u: int) -> None:
@@ -405,7 +493,8 @@ def _joined(first: Reports, second: Reports) -> Reports:
     if first.cohort is not None and second.cohort is not None:
         cohort = np.concatenate([first.cohort, second.cohort])
     missing = first.n_missing + second.n_missing
-    return Reports(np.concatenate([first.y, second.y]), first.mechanism, missing, cohort)
+    y = np.concatenate([first.y, second.y])
+    return Reports(y, first.mechanism, missing, cohort, first.name)
 
 
 def _determined(first: Array, second: Array, nobs: int) -> bool:

@@ -24,6 +24,7 @@ from ldpstats.arguments.checks import (
 )
 from ldpstats.arguments.labels import as_series, check_column, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.display import held
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
 __all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism"]
@@ -122,6 +123,10 @@ class Reports:
 
     def __len__(self) -> int:
         return int(self.y.shape[0])
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Reports", [self.mechanism], len(self), [self.n_missing], [self.name])
 
     def __getitem__(self, rows: object) -> Reports:
         """Reports of some respondents: a mask of all of them, positions, or a slice.
@@ -227,6 +232,10 @@ class Counts:
                     remedy += f", or {bits} sums of bits from 0 to the number of reports"
                 raise InvalidArgument("noise", self.noise, remedy)
             object.__setattr__(self, "noise", noise.astype(np.int64, copy=False))
+
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Counts", [self.mechanism], self.nobs, [self.n_missing], [])
 
     @property
     def nobs(self) -> int:
@@ -417,6 +426,10 @@ class BitCounts:
                 f"exceeds the number of reports, {int(self.reports[c])}",
             )
 
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Sums of bits", [self.mechanism], self.nobs, [self.n_missing], [])
+
     @property
     def nobs(self) -> int:
         """Number of reports."""
@@ -525,6 +538,8 @@ def _check_reports(data: Reports | Counts) -> None:
     else:
         good = y.ndim == 1 and whole_below(y, mechanism.n_outputs)
         what = f"output codes 0 to {mechanism.n_outputs - 1}, integers of shape (u,)"
+    if not good and y.dtype.kind not in "iufb":
+        what += "; mechanism.parse(name, column) reads reports as they are written"
     if not good:
         raise InvalidArgument("y", data.y, f"must be {what}")
     object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))

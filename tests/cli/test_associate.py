@@ -275,7 +275,9 @@ def test_missing_reports(folder: Path, capsys: pytest.CaptureFixture[str]) -> No
     missing = ["--missing", "count", "--na", "?"]
     assert main(["associate", "holes.csv", *BOTH, *missing]) == 0
     out = capsys.readouterr().out
-    assert "\nRespondents without a report on every variable, left out: 3\n" in out
+    assert (
+        "\nNOTE: 3 of " in out and "respondents were left out, because a report was missing." in out
+    )
     printed = []
     for arguments in (["holes.csv", *missing], ["kept.csv"]):
         assert main(["associate", *arguments, *BOTH, "--json", "-"]) == 0
@@ -292,7 +294,7 @@ def test_respondents_of_one_table_only(folder: Path, capsys: pytest.CaptureFixtu
     both = ["job.csv", "--with", "fewer.csv", "--id", "who", *specs]
     refused(["associate", *both], "='r4': is not in fewer.csv", capsys)
     assert main(["associate", *both, "--missing", "count"]) == 0
-    assert "left out: 1\n" in capsys.readouterr().out
+    assert "\nNOTE: 1 of " in capsys.readouterr().out
 
 
 def test_an_estimate_without_a_test(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -50,8 +50,8 @@ def test_other_clients_report_plain_python() -> None:
 
 def test_text_of_numbers_is_no_other_number() -> None:
     krr = ldp.KRR(12, epsilon=1.0)
-    assert krr.parse("report", ["7", "11"]).y.tolist() == [7, 11]
-    for text in ("07", "7.0", " 7", "+7", "-1", "12", "٣", "1e1", "0x1"):
+    assert krr.parse("report", ["7", "11", " 7", "7.0"]).y.tolist() == [7, 11, 7, 7]
+    for text in ("07", "7.5", "7 7", "+7", "-1", "12", "٣", "1e1", "0x1"):
         with pytest.raises(ldp.UnknownCategory):
             krr.parse("report", [text])
     halves = ldp.CustomMechanism(np.full((2, 2), 0.5), outputs=(0.5, 1.5))

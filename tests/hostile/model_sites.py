@@ -34,6 +34,16 @@ def model_sites(e: Examples) -> Iterator[Site]:
     yield Site("two_sample_test", ldp.two_sample_test, two | {"method": "default"}, named)
     opened_two = {"first": e.counts["ORR"], "second": e.counts["ORR"], "candidates": JOBS}
     yield Site("two_sample_test open", ldp.two_sample_test, opened_two, named)
+    several = {"groups": [*two.values(), e.counts["KRR"]], "method": "default"}
+    within = {"groups": ("data", "counts")}
+    yield Site("homogeneity_test", ldp.homogeneity_test, several, within)
+    regions = {"north": e.counts["KRR"], "south": two["second"]}
+    grouped = {"groups": regions, "by": ("region",), "name": "job", "n_ungrouped": 2}
+    yield Site("GroupedModel", ldp.GroupedModel, grouped, within)
+    open_regions = {"north": e.counts["ORR"], "south": e.counts["ORR"]}
+    listed_groups = {"groups": open_regions, "candidates": JOBS, "incomplete": True}
+    yield Site("GroupedModel open", ldp.GroupedModel, listed_groups, within)
+    yield Site("GroupedModel.fit", ldp.GroupedModel(regions).fit, {"method": "mle"})
     joint = {"names": ("job", "late"), "other": False, "candidates": None, "ids": None}
     both = {"reports": (e.reports["KRR"], e.reports["Warner"])}
     yield Site("AssociationModel", _association, both | joint)
@@ -118,6 +128,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
     pair = {"first": "nurse", "second": "driver", "alpha": 0.05}
     yield Site("difference", e.results.difference, pair)
     yield Site("ratio", e.results.ratio, pair)
+    yield from _ordered_sites("FrequencyResults", e.results)
+    yield from _grouped_sites(e)
     yield Site(
         "plot_graph",
         e.discovered.plot_graph,
@@ -146,6 +158,32 @@ def result_sites(e: Examples) -> Iterator[Site]:
     )
 
 
+def _ordered_sites(name: str, r: Any) -> Iterator[Site]:
+    yield Site(f"{name}.mean", r.mean, {"scores": [1, 2, 3], "alpha": 0.05})
+    yield Site(f"{name}.cumulative", r.cumulative, {"alpha": 0.05})
+    yield Site(f"{name}.quantile", r.quantile, {"q": 0.5, "alpha": 0.05})
+    yield Site(f"{name}.quantile several", r.quantile, {"q": [0.25, 0.5], "alpha": 0.05})
+
+
+def _grouped(e: Examples) -> ldp.GroupedResults:
+    groups = {"north": e.counts["KRR"], "south": ldp.KRR(JOBS, 2.0).counts([30, 20, 10])}
+    return ldp.GroupedModel(groups, by="region").fit()
+
+
+def _grouped_sites(e: Examples) -> Iterator[Site]:
+    r = _grouped(e)
+    yield from _ordered_sites("GroupedResults", r)
+    how = {"alpha": 0.05, "method": "default", "clip": True, "simultaneous": None}
+    yield Site("GroupedResults.conf_int", r.conf_int, how)
+    yield Site("GroupedResults.summary_frame", r.summary_frame, {"alpha": 0.05})
+    yield Site("GroupedResults.summary", r.summary, {"alpha": 0.05, "max_rows": 40})
+    yield Site("GroupedResults.plot", r.plot, {"alpha": 0.05}, slow=True)
+    yield Site("GroupedResults.differences", r.differences, {"reference": "south", "alpha": 0.05})
+    yield Site("GroupedResults pairs", r.differences, {"alpha": 0.05, "all_pairs": True})
+    two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])
+    yield Site("two_sample_test.differences", two.differences, {"alpha": 0.05})
+
+
 def document_sites(e: Examples) -> Iterator[Site]:
     """Specifications and stored results; their own spoiler damages them anywhere."""
     for name, m in e.mechanisms.items():
@@ -163,7 +201,10 @@ def document_sites(e: Examples) -> Iterator[Site]:
         "AssociationResults": e.table,
         "PersonalizedResults": e.personal_results,
         "DictionaryResults": e.discovered,
+        "GroupedResults": _grouped(e),
     }
+    two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])
+    yield Site("TwoSampleResult.from_dict", type(two).from_dict, {"document": two.to_dict()})
     for name, r in held.items():
         yield Site(f"{name}.from_dict", type(r).from_dict, {"document": r.to_dict()})
         yield Site(

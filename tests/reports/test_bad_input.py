@@ -100,13 +100,13 @@ BAD = [
     *refuses(
         "",
         lambda v: ldp.Counts.from_frame(frame(v), KRR),
-        {"unknown report": said(["cook"], "'report'[0]")},
+        {"unknown report": said(["cook"], "'report', row 1=")},
         UnknownCategory,
     ),
     *refuses(
         "",
         lambda v: ldp.Counts.from_frame(frame(v), KRR),
-        {"missing report": said([None], "'report'[0]")},
+        {"missing report": said([None], "'report', row 1=")},
     ),
     *refuses(
         "",

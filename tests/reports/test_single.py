@@ -211,7 +211,7 @@ def test_columns_of_a_table_are_told_apart() -> None:
 
 def test_rows_without_a_report_are_counted() -> None:
     table = pd.DataFrame({"report": ["b", None, "a", np.nan], "people": [2, 3, 4, 5]})
-    with pytest.raises(ldp.InvalidArgument, match=r"'report'\[1\].*2 of 4"):
+    with pytest.raises(ldp.InvalidArgument, match=r"'report', row 2=.*2 of 4"):
         ldp.Counts.from_frame(table, KRR)
     counts = ldp.Counts.from_frame(table, KRR, missing="count")
     assert (counts.vector().tolist(), counts.n_missing) == ([1, 1, 0], 2)
@@ -227,7 +227,7 @@ def test_rows_without_a_report_are_counted() -> None:
     complete = ldp.Counts.from_frame(table.iloc[[0, 2]], KRR, missing="count")
     assert (complete.nobs, complete.n_missing) == (2, 0)
     table.loc[2, "report"] = "z"
-    with pytest.raises(ldp.UnknownCategory, match=r"'report'\.dropna\(\)\[1\]='z'"):
+    with pytest.raises(ldp.UnknownCategory, match=r"'report'\.dropna\(\), row 2='z'"):
         ldp.Counts.from_frame(table, KRR, missing="count")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ldpstats.arguments.markup import html_table
 from ldpstats.problems.estimates import number_from_json, number_to_json
 
 __all__ = ["Effect", "Kind", "beside"]
@@ -72,14 +73,26 @@ class Effect:
     def __str__(self) -> str:
         if not self.given:
             return f"{self.name}: not given, because {self.message}"
-        ends = f"interval [{self.lower:.4g}, {self.upper:.4g}]"
-        if self.kind == "complement":
-            ends = f"set below {self.lower:.4g} or above {self.upper:.4g}"
+        note = f" ({self.message})" if self.message else ""
+        return f"{self.name}: {self._estimate_text()}, {' '.join(self._set_text())}{note}"
+
+    def _repr_html_(self) -> str:
+        """The effect, in a notebook."""
+        rows = [("estimate", self._estimate_text()), self._set_text()] if self.given else []
+        return html_table(self.name, [*rows, ("note", self.message)] if self.message else rows)
+
+    def _estimate_text(self) -> str:
         estimate = "no estimate" if math.isnan(self.estimate) else f"{self.estimate:.4g}"
         if self.ml is not None and f"{self.ml:.2g}" != f"{self.estimate:.2g}":
             estimate += f" (maximum likelihood {self.ml:.4g})"
-        note = f" ({self.message})" if self.message else ""
-        return f"{self.name}: {estimate}, {100 * (1 - self.alpha):.4g}% {ends}{note}"
+        return estimate
+
+    def _set_text(self) -> tuple[str, str]:
+        """What the confidence set is, and its ends."""
+        what, ends = "interval", f"[{self.lower:.4g}, {self.upper:.4g}]"
+        if self.kind == "complement":
+            what, ends = "set", f"below {self.lower:.4g} or above {self.upper:.4g}"
+        return f"{100 * (1 - self.alpha):.4g}% {what}", ends
 
     def to_dict(self) -> dict[str, Any]:
         """The fields as JSON values; nan and infinity become their names."""

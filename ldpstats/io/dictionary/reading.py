@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -35,7 +35,6 @@ from ldpstats.io.tables import (
 from ldpstats.io.values import missing_texts, present, refuse_missing
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.single import Reports
 
 __all__ = ["read_dictionary_reports"]
 
@@ -149,14 +148,6 @@ class _Table:
         each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
         return [ReportColumn(self.path, m, column, None, "count", self.na) for m, column in each]
 
-    @cached_property
-    def _pair_numbers(self) -> Array:
-        """Number of the pair of two positions, the first before the second; (K, K)."""
-        pairs = np.array(self.survey.layout.pairs)
-        numbers = np.full((self.survey.layout.n_positions,) * 2, -1)
-        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
-        return numbers
-
     def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""
         na = missing_texts(self.path, self.na)
@@ -172,10 +163,9 @@ class _Table:
                 self.survey.layout.starts[b[same[0]]],
                 "is also the start of the other gram: the two grams must be at distinct positions",
             )
-        first, second = _swapped(first, second, a > b)
-        pair = self._pair_numbers[np.minimum(a, b), np.maximum(a, b)]
         n_missing = int(absent.sum())
-        return DictionaryReports(self.survey, pair, first, second, string, n_missing), absent
+        parts = first, second, string
+        return DictionaryReports.at_positions(self.survey, a, b, parts, n_missing), absent
 
     def _positions(self, column: str, frame: pd.DataFrame, done: int) -> tuple[Array, Array]:
         """The positions, counted from 0, of the starts in a column, and which rows have none."""
@@ -209,17 +199,3 @@ class _Table:
                 "is missing, but other fields of the row are not: a report has all five",
             )
         return rows
-
-
-def _swapped(first: Reports, second: Reports, swap: Array) -> tuple[Reports, Reports]:
-    """Reports of one mechanism, exchanged where `swap`, (n,), says so."""
-    if not swap.any():
-        return first, second
-
-    def chosen(a: Reports, b: Reports) -> Reports:
-        y = np.where(swap if a.y.ndim == 1 else swap[:, None], b.y, a.y)
-        if a.cohort is None or b.cohort is None:
-            return replace(a, y=y)
-        return replace(a, y=y, cohort=np.where(swap, b.cohort, a.cohort))
-
-    return chosen(first, second), chosen(second, first)

@@ -158,7 +158,7 @@ def privatize_strings(
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
     own, totals = [*SURVEY_COLUMNS, SURVEY_FINGERPRINTS], [0, 0]
-    kept = KeptColumns(source, target, names("keep", keep), column, own, spreadsheet_safe)
+    kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     answers = Answers(kept, None, missing, na, specification)
     how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
     columns = partial(_columns, path=target)

@@ -17,7 +17,7 @@ from ldpstats.arguments.checks import (
     positive_integer,
     whole_below,
 )
-from ldpstats.arguments.labels import as_labels, as_series, encode, missing_entries
+from ldpstats.arguments.labels import as_labels, as_series, column_name, encode, missing_entries
 from ldpstats.channels.base import Channel
 from ldpstats.channels.combined import Stacked
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -236,7 +236,8 @@ class Hashed(Mechanism):
             own = self._permutations.own(codes, cohort)
         else:
             own = self.answer_hash.own(strings, cohort)
-        return Reports(self._randomise(own, words), self, n_missing, cohort)
+        y = self._randomise(own, words)
+        return Reports(y, self, n_missing, cohort, column_name(values))
 
     def cells_of_cohort(self, cohort: int) -> Array:
         """Cells of the alphabet in one cohort, shape (S, h), for a device that has no other."""

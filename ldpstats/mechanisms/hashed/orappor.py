@@ -72,10 +72,3 @@ class ORAPPOR(HashedBits):
         # rounded towards more privacy; 1 - p1 is p0 exactly
         other = max(samplers.threshold(self.p0, "up"), 1)
         return (1 << 64) - other, other
-
-    def __str__(self) -> str:
-        known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
-        return (
-            f"ORAPPOR(n_bits={self.n_bits}, n_hashes={self.n_hashes}, "
-            f"n_cohorts={self.n_cohorts}, epsilon={self.epsilon:.6g}{known})"
-        )

@@ -152,10 +152,3 @@ class ORR(Hashed):
                 )
         cohort, y = np.nonzero(table)
         return Counts(y, table[cohort, y], self, cohort=cohort)
-
-    def __str__(self) -> str:
-        known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
-        return (
-            f"ORR(n_outputs={self.n_outputs}, n_cohorts={self.n_cohorts}, "
-            f"epsilon={self.epsilon:.6g}{known})"
-        )

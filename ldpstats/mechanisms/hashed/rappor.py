@@ -21,6 +21,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.hashed.answer_hash import AnswerHash, MD5Hash, UnknownHash
 from ldpstats.mechanisms.hashed.bits import HashedBits, most_different
 from ldpstats.mechanisms.hashed.rappor_client import RAPPORClient, opened_client
+from ldpstats.mechanisms.words import in_words
 from ldpstats.sampling import samplers
 from ldpstats.sampling.words import system_words
 
@@ -245,9 +246,4 @@ class RAPPOR(HashedBits):
         return self._steps()[2:]
 
     def __str__(self) -> str:
-        known = "" if self.alphabet is None else f", alphabet of {len(self.alphabet)}"
-        other = "" if self.hashing == "ldpstats" else f", hashing={self.hashing!r}"
-        return (
-            f"RAPPOR(n_bits={self.n_bits}, n_hashes={self.n_hashes}, n_cohorts={self.n_cohorts}, "
-            f"f={self.f:g}, p={self.p:g}, q={self.q:g}{known}{other})"
-        )
+        return in_words(self, with_epsilon=False)  # f, p and q are long enough, and say it

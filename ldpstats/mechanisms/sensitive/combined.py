@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -116,7 +117,7 @@ def withhold(reports: Reports, sensitive: Any = None, label: Any = "withheld") -
     merged = np.column_stack([Q[:, kept], Q[:, withheld].sum(axis=1)])
     labels = pd.Index([*(outputs[y] for y in kept), name], dtype=object)
     shared = CustomMechanism(merged, mechanism.categories, labels)
-    return Reports(number[codes], shared, reports.n_missing)
+    return replace(reports, y=number[codes], mechanism=shared, cohort=None)
 
 
 def paired(first: Reports, second: Reports) -> Reports:
@@ -187,7 +188,7 @@ def paired(first: Reports, second: Reports) -> Reports:
         )
     labels = [json.dumps([a, b], ensure_ascii=False) for a in outputs0 for b in outputs1]
     both = CustomMechanism(sequential(Q0, Q1).matrix(), mechanisms[0].categories, labels)
-    return Reports(codes0 * len(outputs1) + codes1, both, first.n_missing)
+    return replace(first, y=codes0 * len(outputs1) + codes1, mechanism=both, cohort=None)
 
 
 def _mechanism(name: str, reports: object) -> Mechanism:

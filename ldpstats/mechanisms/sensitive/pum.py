@@ -13,7 +13,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
-from ldpstats.arguments.labels import as_labels, as_series, encode, labels_from_json
+from ldpstats.arguments.labels import as_labels, as_series, column_name, encode, labels_from_json
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.combined import Mapped
 from ldpstats.clients.budget import opened_budget
 from ldpstats.clients.secrecy import bare
@@ -276,7 +277,7 @@ class PUM(Specified):
         >>> reports.mechanism == pum.common, len(reports)
         (True, 3)
         """
-        words, n_missing = simulation_words(rng), 0
+        words, n_missing, name = simulation_words(rng), 0, column_name(values)
         if one_of("missing", missing, ("raise", "count")) == "count":
             series = as_series("values", values)
             given = series.notna().to_numpy()
@@ -284,7 +285,7 @@ class PUM(Specified):
             if n_missing and isinstance(tags, Mapping):
                 tags = {tag: _those(f"tags[{tag!r}]", own, given) for tag, own in tags.items()}
         codes = self.preprocess(values, tags)
-        return Reports(self.common.sample(codes, words), self.common, n_missing)
+        return Reports(self.common.sample(codes, words), self.common, n_missing, name=name)
 
     # -- specification ---------------------------------------------------------------------------
 
@@ -327,6 +328,11 @@ class PUM(Specified):
         made = cls(base, labels_from_json("tags", document["tags"]))
         check_fingerprint(document, made.fingerprint)
         return made
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        tags = ", ".join(map(str, self.tags))
+        return html_table("PUM", [("mechanism", str(self.mechanism)), ("tags", tags)])
 
     def __str__(self) -> str:
         return f"PUM({self.mechanism}, tags={self.tags.tolist()})"

@@ -242,7 +242,3 @@ class URAP(Mechanism):
             For a missing `nobs`, a wrong length, or sums that exceed `nobs`.
         """
         return BitCounts(*sums_of_bits(n, nobs, self.categories), self)
-
-    def __str__(self) -> str:
-        theta = "" if self.theta is None else f", theta={self.theta:.6g}"
-        return f"URAP(k={self.k}, sensitive={self._at.size}, epsilon={self.epsilon:.6g}{theta})"

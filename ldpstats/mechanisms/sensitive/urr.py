@@ -233,10 +233,6 @@ class URR(Enumerated):
             kept[self._at] += rng.multinomial(replaced, law / law.sum())
         return self.counts(kept)
 
-    def __str__(self) -> str:
-        levels = "" if self.levels is None else "up to "
-        return f"URR(k={self.k}, sensitive={self._at.size}, epsilon={levels}{self.epsilon:.6g})"
-
 
 @dataclass(frozen=True, eq=False, init=False)
 class _Scattered(Uniformised):

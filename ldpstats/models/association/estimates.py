@@ -28,6 +28,7 @@ __all__ = [
     "information",
     "maximum",
     "one_step",
+    "rests_on",
     "uncertain",
     "unconstrained",
 ]
@@ -35,6 +36,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 
 _PART = 0.25  # of a step: half of the correction for continuity, which is half a step
+_ROUNDING = 1e-9  # of frequencies
 _STRATA = 50  # respondents, over the square of the strata, from which these tell their information
 
 
@@ -56,6 +58,19 @@ def unconstrained(evidence: Evidence, by_name: bool) -> JointMoments:
         except NotIdentified:  # of one stratum alone
             return evidence.moments
     return evidence.moments
+
+
+def rests_on(evidence: Evidence, linear: Uncertain) -> JointMoments | None:
+    """The moments that an unconstrained estimate solves; None where it is of none of them."""
+    for by_name in (False, True):
+        try:
+            problem = unconstrained(evidence, by_name)
+            estimate = problem.estimate()[0]
+        except NotIdentified:
+            continue
+        if np.allclose(estimate, linear.estimate, rtol=0.0, atol=_ROUNDING):
+            return problem
+    return None
 
 
 def _scores_serve(evidence: Evidence) -> bool:

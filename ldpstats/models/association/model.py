@@ -17,6 +17,7 @@ from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstim
 from ldpstats.estimators.mle import MLE
 from ldpstats.estimators.one_step import OneStep
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.association import estimates
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.groups import JointGroup
@@ -40,6 +41,7 @@ from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.joint.moments import JointMoments, without_rounding
 from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.reports.joint import JointCounts
 
 __all__ = ["AssociationModel"]
 
@@ -65,9 +67,11 @@ class AssociationModel:
         kind of answer whatever the other variables are, and warns. "fpe16" is the printed formula
         of FPE16 III-B, which comes to ignoring Other.
     names : sequence of str, optional
-        Names of the variables; x, y, z (or x1, x2, ...) by default.
+        Names of the variables; by default those of the reports, or x, y, z (x1, x2, ...).
     ids : sequence of array-like, optional
-        Identifiers of the respondents, one column per variable, to be compared.
+        Identifiers of the respondents, one column per variable, to be compared. Reports that have
+        identifiers of their own are matched by them, and respondents without a report on every
+        variable are left out and counted (see `JointCounts`).
 
     Raises
     ------
@@ -105,7 +109,8 @@ class AssociationModel:
     ) -> None:
         groups = respondents(reports, ids)
         d = len(groups[0].reports)
-        self.names: tuple[str, ...] = variable_names(names, d)
+        known = [part.name for part in groups[0].reports]
+        self.names: tuple[str, ...] = variable_names(names, d, known)
         listed = per_variable("candidates", candidates, self.names)
         others = per_variable("other", other, self.names, scalar=True)
         variables = [
@@ -113,7 +118,8 @@ class AssociationModel:
             for v in range(d)
         ]
         specs: tuple[VariableSpec, ...] = tuple(spec for _, spec in variables)
-        self._n_missing = sum(max(p.n_missing for p in group.reports) for group in groups)
+        self._n_missing = sum(group.n_missing for group in groups)
+        self._lacking = _lacking(groups)
         # groups that nobody reported in add nothing; if all are empty, the fit refuses the first
         held = [g for g, group in enumerate(groups) if group.nobs] or [0]
         made = (groups[g].with_reports([parts[g] for parts, _ in variables]) for g in held)
@@ -255,9 +261,7 @@ class AssociationModel:
             cov_type=kind,
             nobs=self.nobs,
             n_missing=self._n_missing,
-            epsilon=max(
-                float(sum(m.epsilon for m in group.counts.mechanisms)) for group in evidence.groups
-            ),
+            epsilon=max(joint_epsilon(group.counts.mechanisms) for group in evidence.groups),
             sources=self.sources,
             is_partial=any(margin.fit.is_partial for margin in margin_fits),
             llf=_loglike(evidence.likelihood, solution.p),
@@ -272,6 +276,12 @@ class AssociationModel:
             others=tuple(spec.other for spec in evidence.specs),
             margin_fits=margin_fits,
             is_complete=evidence.is_complete,
+            lacking=self._lacking,
+            unprotected=tuple(
+                name
+                for v, name in enumerate(self.names)
+                if any(group.counts.mechanisms[v].unprotected for group in evidence.groups)
+            ),
         )
         cells = Cells(
             n_strata=sum(len(group.slices) for group in evidence.groups),
@@ -342,6 +352,13 @@ class AssociationModel:
         if not isinstance(given, AssociationResults):  # what a caller passes may be anything
             raise InvalidArgument("results", given, "must be a fit of this model, model.fit()")
         return results.test_independence(method, model=self, **how)
+
+
+def _lacking(groups: Sequence[JointCounts]) -> tuple[int, ...]:
+    """How many respondents lacked each variable; empty where that is not known."""
+    if any(group.n_missing and not group.lacking for group in groups):
+        return ()
+    return tuple(sum(part) for part in zip(*(g.lacking for g in groups if g.lacking), strict=True))
 
 
 def _estimator(method: str | Estimator[Any] | None) -> Any:

@@ -19,7 +19,9 @@ __all__ = ["Cells", "Tests", "Variables"]
 class Variables:
     """The variables: names, categories, how others are treated, and each one's own fit.
 
-    `is_complete` says that all answers are among the categories.
+    `is_complete` says that all answers are among the categories; `lacking` how many respondents
+    gave no report on each variable, and is empty where nobody did or that is not known.
+    `unprotected` names the variables that some respondents answered without privacy.
     """
 
     names: tuple[str, ...]
@@ -27,6 +29,8 @@ class Variables:
     others: tuple[str, ...]
     margin_fits: tuple[FrequencyResults, ...]
     is_complete: bool
+    lacking: tuple[int, ...] = ()
+    unprotected: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

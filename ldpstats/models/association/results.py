@@ -21,6 +21,7 @@ from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
+from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.merging import merging
 from ldpstats.models.association.pvalues import null_hypothesis
@@ -97,9 +98,14 @@ class AssociationResults(FittedResults):
     labels : tuple of Index
         Categories of each variable.
     nobs, n_missing : int
-        Respondents, and those who were left out because a report was missing, at least.
+        Respondents, and those who were left out because a report was missing.
+    lacking : tuple of int
+        How many respondents lacked each variable; empty where nobody did or that is not known.
     epsilon : float
-        Privacy of all reports of one respondent together, in nats.
+        Privacy of all reports of one respondent together, in nats; those on `unprotected` variables
+        do not enter it. Infinite if no variable is protected.
+    unprotected : tuple of str
+        Names of the variables that some respondents answered without privacy (`Observed`).
     dispersion : float
         What the variances of `linear_params` were multiplied by because answers that are not among
         the candidates hash to the same cells; one where there are none.
@@ -125,8 +131,9 @@ class AssociationResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
-    margins, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
-        Margins, conditional frequencies and effects, with their intervals.
+    margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
+        Margins, tables of some of the variables, conditional frequencies and effects, with their
+        intervals.
     test_independence, test_conditional_independence, test_homogeneity, test_trend
         Tests of the whole table; `detected`, `t_test` and `wald_test` are about cells.
     to_dict, to_json, from_dict, from_json
@@ -155,6 +162,8 @@ class AssociationResults(FittedResults):
     others = Part[tuple[str, ...]]("variables", "How answers that are not listed are treated.")
     margin_fits = Part[tuple[FrequencyResults, ...]]("variables", "Each variable's own fit.")
     is_complete = Part[bool]("variables", "Whether all answers are among the categories.")
+    lacking = Part[tuple[int, ...]]("variables", "How many respondents lacked each variable.")
+    unprotected = Part[tuple[str, ...]]("variables", "Variables answered without privacy.")
     n_strata = Part[int]("cells", "Strata of respondents within which tests compare them.")
     dispersion = Part[float]("cells", "How far answers beyond the candidates inflate variance.")
     smallest_expected = Part[float]("cells", "Smallest expected count of a pair of reports.")
@@ -318,6 +327,7 @@ class AssociationResults(FittedResults):
 
     # -- margins and conditionals ------------------------------------------------------------
 
+    @names_alpha
     def margins(self, alpha: float = 0.05) -> dict[str, pd.DataFrame]:
         """The distribution of each variable alone.
 
@@ -342,6 +352,7 @@ class AssociationResults(FittedResults):
             found[name] = frame
         return found
 
+    @names_alpha
     def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
@@ -388,8 +399,41 @@ class AssociationResults(FittedResults):
             return frame
         return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
 
+    def collapse(self, names: Sequence[str]) -> AssociationResults:
+        """The joint distribution of some of three or more variables.
+
+        Cells are summed over the other variables. Intervals and tests are those of a model of these
+        variables alone where the results carry tallies of the reports (see `evidence`), over all
+        respondents of this fit; otherwise intervals are Wald's, and independence can be tested by
+        ``method="wald"`` only.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Two or more variables, fewer than all, in the order that the table is to have.
+
+        Raises
+        ------
+        InvalidArgument
+            For names that are no such subset.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> krr = ldp.KRR(("no", "yes"), epsilon=2.0)
+        >>> table = [[[90, 50], [40, 60]], [[50, 60], [70, 80]]]
+        >>> results = ldp.AssociationModel(ldp.JointCounts.from_table(table, [krr] * 3)).fit()
+        >>> results.collapse(["x", "z"]).table.round(3).to_numpy()
+        array([[0.244, 0.208],
+               [0.227, 0.321]])
+        """
+        keep = places(names, self.names)
+        made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)
+        return AssociationResults(*made)
+
     # -- effects -----------------------------------------------------------------------------
 
+    @names_alpha
     def odds_ratio(
         self, rows: Sequence[Any], columns: Sequence[Any], alpha: float = 0.05
     ) -> Effect:
@@ -425,6 +469,7 @@ class AssociationResults(FittedResults):
         first, second = (_quotient(p[row, j], p[row].sum()) for row in (i, i2))
         return first, second
 
+    @names_alpha
     def risk_difference(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -433,6 +478,7 @@ class AssociationResults(FittedResults):
         first, second = self._risks(i, i2, j)
         return effects.beside(found, first - second)
 
+    @names_alpha
     def risk_ratio(self, rows: Sequence[Any], column: Any, alpha: float = 0.05) -> Effect:
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
@@ -440,6 +486,7 @@ class AssociationResults(FittedResults):
         found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
         return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
+    @names_alpha
     def cramers_v(self, alpha: float = 0.05) -> Effect:
         """Cramer's V, freed of the bias that the noise gives it.
 
@@ -460,6 +507,7 @@ class AssociationResults(FittedResults):
 
     # -- tests -------------------------------------------------------------------------------
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Cells whose frequency is above zero, with control of the errors made over all cells.
 
@@ -685,6 +733,14 @@ class AssociationResults(FittedResults):
 
     # -- presentation ------------------------------------------------------------------------
 
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        computed = not np.isnan(self.linear.bse()).any()
+        return super()._tidy(alpha).assign(p_value=self._of_zero(False) if computed else np.nan)
+
+    @property
+    def _subject(self) -> str:
+        return " x ".join(self.names)
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the cells.
@@ -698,7 +754,7 @@ class AssociationResults(FittedResults):
         return self._estimates_frame(alpha)
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -707,10 +763,14 @@ class AssociationResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Cells to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
         """
         from ldpstats.models.association.summary import association_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = association_summary(
             self.fit,
             self.variables,
@@ -722,6 +782,7 @@ class AssociationResults(FittedResults):
             is_doubtful=self.is_doubtful,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
@@ -805,6 +866,8 @@ class AssociationResults(FittedResults):
             document[name] = maybe_to_dict(test)
         document["law"] = maybe_to_dict(self.law)
         document["null_llf"] = number_to_json(self.null_llf)
+        document["lacking"] = list(self.lacking)
+        document["unprotected"] = list(self.unprotected)
         document["tallies"] = tallies_to_dict(self.evidence)
         return document
 
@@ -821,7 +884,11 @@ class AssociationResults(FittedResults):
         cells = int(np.prod([len(values) for values in given["labels"]]))
         if given["fitted"].estimate.size != cells or given["linear"].estimate.size != cells:
             raise InvalidArgument("labels", d["labels"], "do not match the number of estimates")
-        # early documents have no law, trend, null_llf and tallies
+        # early documents have no law, trend, null_llf, tallies, lacking and unprotected
+        given["unprotected"] = tuple(d.get("unprotected", []))
+        if not set(given["unprotected"]) <= set(given["names"]):
+            raise InvalidArgument("unprotected", d["unprotected"], "must be names of variables")
+        given["lacking"] = _lacking(d.get("lacking", []), given["n_missing"], given["names"])
         law = given["law"] = maybe_from_dict(CellLaw, d.get("law"))
         if law is not None and law.step.size != cells:
             raise InvalidArgument("law", law.step.size, f"must be of {cells} cells")
@@ -845,6 +912,15 @@ def _without_reports(otherwise: str) -> NotAvailable:
 def _z_values(departure: Array, se: Array) -> Array:
     """Departures in standard errors; zero where there is nothing to vary."""
     return np.asarray(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
+
+
+def _lacking(document: Any, n_missing: int, names: Sequence[str]) -> tuple[int, ...]:
+    """How many respondents lacked each variable, as a document says."""
+    found = tuple(positive_integer("lacking", size, 0) for size in document)
+    if found and not (len(found) == len(names) and max(found) <= n_missing <= sum(found)):
+        remedy = f"must be {len(names)} numbers up to n_missing, whose sum is at least that"
+        raise InvalidArgument("lacking", document, remedy)
+    return found
 
 
 def _quotient(numerator: float, denominator: float) -> float:

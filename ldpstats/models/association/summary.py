@@ -8,19 +8,29 @@ import pandas as pd
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.association.record import Cells, Variables
 from ldpstats.models.shared.fit import Fit
-from ldpstats.models.shared.tables import (
+from ldpstats.models.shared.missing import missing_notes
+from ldpstats.models.shared.notes import (
     DOUBTFUL,
+    closing_notes,
+    epsilon_text,
+    estimator_text,
+    header,
+    interval_note,
+    protection_notes,
+    rest_notes,
+)
+from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
-    closing_notes,
     decimals,
-    epsilon_text,
+    estimate_cells,
     estimate_columns,
-    figures,
-    fit_rows,
     largest,
     one_line,
-    protection_notes,
+    pvalue_words,
+    second_shown,
+    second_words,
+    touch_ends,
 )
 
 __all__ = ["association_summary"]
@@ -42,54 +52,59 @@ def association_summary(
     is_doubtful: bool,
     alpha: float,
     max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of the cells; `reports` are those that each rests on, where they are known."""
     names, shown = variables.names, largest(frame, max_rows)
-    digits = decimals(shown)
+    digits, both = decimals(shown), second_shown(frame, details)
     each = LONGEST_LABEL // len(names)
-    notes = _interval_notes(fit, cells, frame, alpha)
-    if rest := len(frame) - len(shown):
-        notes.append(f"{rest} cells with smaller estimates are not shown.")
-    notes += _few_reports(cells, reports) + _excluded(fit, frame)
-    notes += _margin_notes(variables) + _dispersion_notes(cells) + _test_notes(independence)
-    notes += _list_notes(fit, variables, is_doubtful) + _design_notes(fit, cells)
     return SummaryTable(
         title=f"Joint distribution of {' and '.join(one_line(name, 40) for name in names)}",
-        header=_header(fit, variables, cells),
-        columns=estimate_columns(alpha),
+        header=_header(fit, variables, cells, details),
+        columns=estimate_columns(alpha, both),
         stubs=[" : ".join(one_line(label, each) for label in cell) for cell in shown.index],
-        body=[figures(row, digits) for row in shown.to_numpy()],
-        notes=notes + protection_notes(fit) + closing_notes(fit, condition),
+        body=estimate_cells(shown, digits, both),
+        notes=[
+            *missing_notes(fit.nobs, fit.n_missing, names, variables.lacking),
+            *_interval_notes(fit, cells, frame, alpha, second_words(frame, both, digits)),
+            *rest_notes(len(shown), len(frame)),
+            *_few_reports(cells, reports),
+            *_excluded(fit, frame),
+            *_margin_notes(variables),
+            *_dispersion_notes(cells),
+            *_test_notes(independence),
+            *_list_notes(fit, variables, is_doubtful),
+            *_design_notes(fit, cells),
+            *protection_notes(fit),
+            *closing_notes(fit, condition),
+        ],
     )
 
 
-def _header(fit: Fit, variables: Variables, cells: Cells) -> list[list[str]]:
-    own = zip(variables.names, fit.sources, variables.labels, strict=True)
-    rows = [
-        [f"{one_line(name, 20)}:", source, "Categories:", str(len(labels))]
-        for name, source, labels in own
-    ]
-    right = [
-        ("No. Respondents:", str(fit.nobs)),
-        ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
-        ("Cells:", str(fit.linear.estimate.size)),
-    ]
-    *first, last = fit_rows(fit, right)
-    strata = ["Strata:", str(cells.n_strata), "Missing:", str(fit.n_missing)]
-    return [*rows, *first, strata, last]
+def _header(fit: Fit, variables: Variables, cells: Cells, details: bool) -> list[list[str]]:
+    own = list(zip(variables.names, fit.sources, variables.labels, strict=True))
+    left = [(f"{one_line(name, 20)}:", source) for name, source, _ in own]
+    right = [("Categories:", str(len(labels))) for *_, labels in own]
+    left += [("Estimator:", estimator_text(fit)), ("Cells:", str(fit.linear.estimate.size))]
+    right += [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+    if cells.n_strata > 1:
+        left.append(("Strata:", str(cells.n_strata)))
+    right.append(("Epsilon, all (nats):", epsilon_text(fit.epsilon)))
+    if variables.unprotected:
+        right.append(("Not protected:", one_line(", ".join(variables.unprotected), 40)))
+    return header(left, right, fit if details else None)
 
 
-def _interval_notes(fit: Fit, cells: Cells, frame: pd.DataFrame, alpha: float) -> list[str]:
+def _interval_notes(
+    fit: Fit, cells: Cells, frame: pd.DataFrame, alpha: float, source: str
+) -> list[str]:
     if np.isnan(fit.linear.bse()).any():
         return [
             f"Standard errors of {len(frame)} cells at once were not computed: list fewer "
             "categories, with other=True."
         ]
     kind = "Wald" if cells.law is None else "score intervals with skewness"
-    return [
-        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, cut to "
-        "[0, 1]."
-    ]
+    return [interval_note(alpha, kind, touch_ends(frame), source)]
 
 
 def _few_reports(cells: Cells, reports: pd.Series[float] | None) -> list[str]:
@@ -142,7 +157,7 @@ def _margin_notes(variables: Variables) -> list[str]:
         if margin.unexplained is None and test is not None and test.pvalue < DOUBTFUL:
             notes.append(
                 f"WARNING: the reports of {name} contradict the hypothesis that {test.null} "
-                f"({test.method}): p = {test.pvalue:.3g}."
+                f"({test.method}): {pvalue_words(test.pvalue)}."
             )
     return notes
 
@@ -162,7 +177,7 @@ def _test_notes(test: TestResult | None) -> list[str]:
         return ["Independence of all variables was not tested: test pairs of them."]
     notes = [
         f"Independence ({test.method}): {test.statistic:.4g} on {test.df:g} df, "
-        f"p = {test.pvalue:.3g}."
+        f"{pvalue_words(test.pvalue)}."
     ]
     return [*notes, f"NOTE: {test.note}."] if test.note else notes
 

@@ -22,7 +22,7 @@ from ldpstats.mechanisms.lumped import lump
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["VariableSpec", "per_variable", "prepared", "respondents", "variable_names"]
+__all__ = ["VariableSpec", "per_variable", "prepared", "respondents", "together", "variable_names"]
 
 OTHER = "Other"
 _REST = "(not among the candidates)"  # of lumped reports whose "Other" is then left out
@@ -115,9 +115,25 @@ def _check_different(reports: Sequence[Any]) -> None:
                 )
 
 
-def variable_names(names: Sequence[str] | None, d: int) -> tuple[str, ...]:
-    """Names of d variables: those given, else x, y, z or x1, x2, ..."""
+def together(parts: Sequence[Any]) -> JointCounts:
+    """The respondents who answered every question.
+
+    `parts` are `Reports`, matched by row or by their identifiers, or pairs (Reports, mask of rows).
+    """
+    paired = [isinstance(part, list | tuple) for part in parts]
+    rows = [part if pair else (part, None) for part, pair in zip(parts, paired, strict=True)]
+    _check_different([row[0] if len(row) else None for row in rows])
+    found = JointCounts.of_rows(rows) if any(paired) else JointCounts(parts)
+    return found.tally()
+
+
+def variable_names(
+    names: Sequence[str] | None, d: int, known: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """Names of d variables: those given, else those known, else x, y, z or x1, x2, ..."""
     if names is None:
+        if len({name for name in known if name}) == d:
+            return tuple(known)
         return tuple("xyz"[:d]) if d <= 3 else tuple(f"x{v + 1}" for v in range(d))
     remedy = f"must be {d} different names, one per variable"
     given = tuple(listed("names", names, remedy))

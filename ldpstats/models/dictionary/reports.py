@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import as_array, positive_integer, whole_below
 from ldpstats.errors import InvalidArgument, MechanismMismatch
 from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.reports.display import held
 from ldpstats.reports.single import Reports
 
 __all__ = ["DictionaryReports"]
@@ -84,6 +85,34 @@ class DictionaryReports:
             if len(part) != pair.size:
                 remedy = f"must be {pair.size}: one of each respondent"
                 raise InvalidArgument(name, f"{len(part)} reports", remedy)
+
+    @classmethod
+    def at_positions(
+        cls,
+        survey: Any,
+        a: Array,
+        b: Array,
+        parts: tuple[Reports, Reports, Reports],
+        n_missing: int = 0,
+    ) -> DictionaryReports:
+        """Reports of grams at two distinct positions, in any order, and of the strings.
+
+        Parameters
+        ----------
+        survey : DictionarySurvey
+        a, b : array of int, shape (n,)
+            Numbers of the positions of the two grams, among ``survey.layout.starts``.
+        parts : three Reports
+            Of the grams at `a`, of the grams at `b`, and of the strings.
+        n_missing : int
+            Respondents who gave no answer.
+        """
+        pairs = np.array(survey.layout.pairs)
+        numbers = np.full((survey.layout.n_positions,) * 2, -1)
+        numbers[pairs[:, 0], pairs[:, 1]] = np.arange(len(pairs))
+        first, second = _swapped(parts[0], parts[1], a > b)
+        pair = numbers[np.minimum(a, b), np.maximum(a, b)]
+        return cls(survey, pair, first, second, parts[2], n_missing)
 
     def __len__(self) -> int:
         return int(self.pair.size)
@@ -166,6 +195,10 @@ class DictionaryReports:
             }
         )
 
+    def _repr_html_(self) -> str:
+        """What is held, in a notebook."""
+        return held("Dictionary reports", [self.survey], len(self), [self.n_missing], [])
+
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"
 
@@ -179,9 +212,24 @@ def _concatenated(left: Reports, right: Reports) -> Reports:
     cohort = None
     if left.cohort is not None and right.cohort is not None:
         cohort = np.concatenate([left.cohort, right.cohort])
-    return Reports(np.concatenate([left.y, right.y]), left.mechanism, 0, cohort)
+    y = np.concatenate([left.y, right.y])
+    return Reports(y, left.mechanism, 0, cohort, left.name or right.name)
 
 
 def _selected(part: Reports, keep: Array) -> Reports:
     cohort = None if part.cohort is None else part.cohort[keep]
-    return Reports(part.y[keep], part.mechanism, 0, cohort)
+    return Reports(part.y[keep], part.mechanism, 0, cohort, part.name)
+
+
+def _swapped(first: Reports, second: Reports, swap: Array) -> tuple[Reports, Reports]:
+    """Reports of one mechanism, exchanged where `swap`, (n,), says so."""
+    if not swap.any():
+        return first, second
+
+    def chosen(a: Reports, b: Reports) -> Reports:
+        y = np.where(swap if a.y.ndim == 1 else swap[:, None], b.y, a.y)
+        if a.cohort is None or b.cohort is None:
+            return replace(a, y=y)
+        return replace(a, y=y, cohort=np.where(swap, b.cohort, a.cohort))
+
+    return chosen(first, second), chosen(second, first)

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of, positive_integer, probability
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer, probability
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
@@ -295,7 +295,7 @@ class DictionaryResults(FittedResults):
         )
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """Lay out the strings that were found, and what was not, as a statsmodels summary.
 
         Parameters
@@ -304,10 +304,13 @@ class DictionaryResults(FittedResults):
             One minus the coverage of the intervals.
         max_rows : int
             Strings to show at most.
+        details : bool
+            Whether to show how the search was made too.
         """
         from ldpstats.models.dictionary.summary import POWER, dictionary_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = dictionary_summary(
             self.fit,
             self._survey,
@@ -319,6 +322,7 @@ class DictionaryResults(FittedResults):
             n_biased=int((self.median_unbiased < 0.9 * self.params).sum()),
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from ldpstats.models.dictionary.record import Searched, Tested
 from ldpstats.models.dictionary.search.detection import STAGES
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.notes import Pair, epsilon_text, header, rest_notes, title
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
@@ -35,70 +38,102 @@ def dictionary_summary(
     n_biased: int,
     alpha: float,
     max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of the strings; `n_biased` of their estimates are too large on average."""
     shown = frame.iloc[:max_rows]
-    columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value", "edges"]
-    pairs = len(survey.layout.pairs)
-    body = [
-        [*figures(row[:4], 4), pvalue_text(row[4]), f"{int(row[5])} of {pairs}"]
-        for row in shown.to_numpy()
-    ]
+    columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
+    columns += ["edges"] if details else []
+    body = [_row(survey, row, details) for row in shown.to_numpy()]
     stubs = [one_line(label, LONGEST_LABEL) for label in shown.index]
     if not body:
         stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
-    notes = _reading_notes(survey, tested, alpha)
-    if tested.caution:
-        notes.append(
-            f"WARNING: {tested.caution}: more strings that nobody holds may be accepted than that."
-        )
-    if rest := len(frame) - len(shown):
-        notes.append(f"{rest} accepted strings with smaller estimates are not shown.")
-    if n_biased:
-        notes.append(
-            f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and too "
-            "large on average; median_unbiased and the intervals allow for that."
-        )
-    notes += _recall_notes(fit, survey, tested, searched, detectable, unexplained)
     return SummaryTable(
-        title="Strings found without a list",
-        header=_header(fit, survey, tested, searched, unexplained),
+        title=f"{title(fit, 'Strings', '')} found without a list",
+        header=_header(fit, survey, tested, searched, unexplained, details),
         columns=columns,
         stubs=stubs,
         body=body,
-        notes=notes + _limit_notes(searched),
+        notes=[
+            *_reading_notes(survey, tested, alpha, details),
+            *rest_notes(len(shown), len(frame)),
+            *_bias_notes(n_biased),
+            *_recall_notes(fit, survey, tested, searched, detectable, unexplained),
+            *_limit_notes(searched),
+        ],
     )
 
 
+def _row(survey: DictionarySurvey, row: Any, details: bool) -> list[str]:
+    cells = [*figures(row[:4], 4), pvalue_text(row[4])]
+    return [*cells, f"{int(row[5])} of {len(survey.layout.pairs)}"] if details else cells
+
+
 def _header(
-    fit: Fit, survey: DictionarySurvey, tested: Tested, searched: Searched, rest: Unexplained
+    fit: Fit,
+    survey: DictionarySurvey,
+    tested: Tested,
+    searched: Searched,
+    rest: Unexplained,
+    details: bool,
 ) -> list[list[str]]:
     named, grams, strings = fit.sources
-    split = survey.split
-    kept = searched.grams.groupby("start").size()
+    left = [
+        ("Survey:", named),
+        ("Grams by:", grams),
+        ("Strings by:", strings),
+        ("Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})"),
+    ]
+    right = [
+        ("No. Respondents:", str(fit.nobs)),
+        ("Missing:", str(fit.n_missing)),
+        ("Epsilon, all (nats):", epsilon_text(fit.epsilon)),
+        ("Strings tested:", str(tested.n_tested)),
+    ]
+    if details:
+        more = _search_pairs(fit, survey, searched)
+        left, right = left + more[0], right + more[1]
+    return header(left, right)
+
+
+def _search_pairs(
+    fit: Fit, survey: DictionarySurvey, searched: Searched
+) -> tuple[list[Pair], list[Pair]]:
+    """How the search was made: shown on request only."""
+    split, kept = survey.split, searched.grams.groupby("start").size()
     spread = f"{kept.min()} to {kept.max()} a position" if len(kept) else "none"
-    return [
-        ["Survey:", named, "", ""],
-        ["Grams by:", grams, "Epsilon of a gram:", f"{split[1] * fit.epsilon:.4g}"],
-        ["Strings by:", strings, "Epsilon of a string:", f"{split[0] * fit.epsilon:.4g}"],
-        ["Search:", fit.settings, "Epsilon, all (nats):", f"{fit.epsilon:.6g}"],
-        ["Grams kept:", spread, "No. Respondents:", str(fit.nobs)],
-        ["Edges:", str(searched.n_edges), "Missing:", str(fit.n_missing)],
-        ["Not found:", f"{rest.estimate:.4f} (std err {rest.bse:.4f})", "Strings tested:",
-         str(tested.n_tested)],
-    ]  # fmt: skip
+    left = [("Search:", fit.settings), ("Grams kept:", spread), ("Edges:", str(searched.n_edges))]
+    each = ("gram", split[1]), ("string", split[0])
+    return left, [(f"Epsilon of a {what}:", f"{share * fit.epsilon:.4g}") for what, share in each]
 
 
-def _reading_notes(survey: DictionarySurvey, tested: Tested, alpha: float) -> list[str]:
+def _reading_notes(
+    survey: DictionarySurvey, tested: Tested, alpha: float, details: bool
+) -> list[str]:
     replace = survey.replace
     others = f", characters outside the alphabet as {replace!r}" if replace else ""
-    return [
+    notes = [
         "Accepted: strings whose own reports reject a frequency of zero; the probability that "
         f"even one of them is held by nobody is at most about {tested.alpha:g} (Bonferroni over "
         "all tested, with larger shares for higher scores).",
         f"Intervals: {100 * (1 - alpha):.4g}% given that the string was accepted, cut to [0, 1].",
-        "edges: pairs of its grams whose joint frequency is above the threshold.",
         f"Strings are as the survey reads them: cut to {survey.layout.length} characters{others}.",
+    ]
+    if details:
+        notes.append("edges: pairs of its grams whose joint frequency is above the threshold.")
+    if tested.caution:
+        notes.append(
+            f"WARNING: {tested.caution}: more strings that nobody holds may be accepted than that."
+        )
+    return notes
+
+
+def _bias_notes(n_biased: int) -> list[str]:
+    if not n_biased:
+        return []
+    return [
+        f"WARNING: {n_biased} of the estimates are just large enough to be accepted, and too "
+        "large on average; median_unbiased and the intervals allow for that."
     ]
 
 

@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, column_name
+from ldpstats.arguments.markup import html_table
 from ldpstats.channels.audit import Audit
 from ldpstats.channels.structured import Dense
 from ldpstats.clients import Client, Collector
@@ -221,12 +222,13 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
                 here = pairs[pair, side] == position
                 grams[here] = layout.grams_at(strings[here], position)
             parts.append(self.gram_mechanism.procedure.draw(_objects(grams), words, "raise"))
-        whole = pd.Series(layout.unpadded(strings), dtype=object)
+        whole = pd.Series(layout.unpadded(strings), dtype=object, name=column_name(values))
         string = self.string_mechanism.procedure.draw(whole, words, "raise")
         return DictionaryReports(self, pair, parts[0], parts[1], string, n_missing)
 
     @property
     def procedure(self) -> Procedure:
+        """How a device makes a report, and the privacy that one report spends."""
         return Procedure(self._report, self._message, self._spent)
 
     def _spent(self) -> float:
@@ -365,6 +367,12 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
         made = cls(**given)
         check_fingerprint(document, made.fingerprint)
         return made
+
+    def _repr_html_(self) -> str:
+        """The parameters, in a notebook."""
+        mechanisms = ("grams by", self.gram_mechanism), ("strings by", self.string_mechanism)
+        rows = [(what, str(mechanism)) for what, mechanism in mechanisms]
+        return html_table("DictionarySurvey", [("survey", str(self)), *rows])
 
     def __str__(self) -> str:
         grams = f"{self.gram}-grams"

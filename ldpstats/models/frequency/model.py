@@ -36,11 +36,12 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.fit import Fit, is_partial
+from ldpstats.models.shared.fit import CONSTRAINED, Fit, is_partial
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
 from ldpstats.problems.problem import Likelihood, Solution
+from ldpstats.reports.columns import not_reports
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 __all__ = ["Data", "FrequencyModel", "settings_of"]
@@ -299,6 +300,7 @@ class FrequencyModel:
             converged=solution.converged,
             message=solution.message,
             name=self.name,
+            source_nobs=tuple(counts.nobs for counts in self.sources),
         )
 
     def _estimator(
@@ -481,12 +483,9 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
     sums: dict[tuple[str, bool], Any] = {}
     for group in groups:
         if not isinstance(group, Reports | Counts | BitCounts):
-            raise InvalidArgument(
-                "data",
-                group,
-                "must be Reports, Counts or BitCounts (plain numbers become counts with "
-                "mechanism.counts(n))",
-            )
+            remedy = "must be Reports, Counts or BitCounts"
+            remedy += " (plain numbers become counts with mechanism.counts(n))"
+            raise not_reports("data", group, remedy)
     for group in groups:
         counts = group.tally() if isinstance(group, Reports) else group
         key = counts.mechanism.fingerprint, counts.has_patterns
@@ -508,5 +507,5 @@ def _variable_name(name: str | None, data: object) -> str:
 def settings_of(estimator: Estimator[Any]) -> str:
     """The settings of an estimator that its name leaves out."""
     if estimator.constraints is not None:
-        return "constrained"
+        return CONSTRAINED
     return "" if estimator == type(estimator)() else "tuned"

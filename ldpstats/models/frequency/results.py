@@ -21,7 +21,7 @@ from ldpstats.errors import (
 from ldpstats.inference import intervals, multiplicity
 from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency import absence, contrasts
+from ldpstats.models.frequency import absence, contrasts, ordered
 from ldpstats.models.frequency import intervals as own_intervals
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.categories import CategoryResults
@@ -124,6 +124,8 @@ class FrequencyResults(CategoryResults):
         Intervals, covariances, and all of it as a table, in print or as a figure.
     detected, presence_pvalues, t_test, wald_test, difference, ratio
         Which frequencies are above zero; tests and intervals of contrasts.
+    mean, cumulative, quantile
+        Of ordered answers, with intervals.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -309,6 +311,7 @@ class FrequencyResults(CategoryResults):
         """
         return self._series(absence.two_sided(self.linear, self.laws), "pvalues")
 
+    @names_alpha
     def detected(
         self, alpha: float = 0.05, method: str = "bonferroni", *, force: bool = False
     ) -> pd.Index[Any]:
@@ -427,7 +430,147 @@ class FrequencyResults(CategoryResults):
     def _position(self, name: str, label: Any) -> int:
         return position(name, label, self.categories, "is not a category of these results")
 
+    # -- ordered answers -------------------------------------------------------------------
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> pd.Series[float]:
+        """Mean of the scores of the answers, with a score interval.
+
+        Parameters
+        ----------
+        scores : mapping, Series or array, shape (k,), optional
+            A number for each category; a mapping or Series is matched by label. By default the
+            labels, where they are numbers.
+        alpha : float
+            One minus the coverage of the interval.
+
+        Returns
+        -------
+        Series
+            "estimate" (from the unconstrained estimate), "se", "lower", "upper", in the units of
+            the scores. The interval is cut to their range.
+
+        Raises
+        ------
+        InvalidArgument
+            If the labels are not numbers and no scores are given, or the scores do not fit.
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> results = ldp.FrequencyModel(counts).fit()
+        >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
+        {'estimate': 0.533, 'se': 0.07, 'lower': 0.398, 'upper': 0.67}
+        """
+        alpha = level(alpha)
+        self._refuse_open()
+        values = ordered.checked_scores(scores, self.categories)
+        found = ordered.mean_score(self.linear, self.laws, values)
+        name = f"mean of {self.name}" if self.name else "mean"
+        entries = [found.estimate, found.se, *found.interval(alpha)]
+        return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
+
+    @names_alpha
+    def cumulative(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Cumulative frequencies in the order of the categories, with score intervals.
+
+        The order is the mechanism's: that of the categories it was made with, as of an ordered
+        pandas categorical.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "estimate" (from the unconstrained estimate, so that it may fall), "se", "lower",
+            "upper". The last row is exactly one.
+
+        Raises
+        ------
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().cumulative().round(3)
+                estimate     se  lower  upper
+        low        0.571  0.043  0.488  0.656
+        middle     0.895  0.038  0.820  0.967
+        high       1.000  0.000  1.000  1.000
+        """
+        alpha = level(alpha)
+        self._refuse_open()
+        sums = ordered.cumulative_sums(self.linear, self.laws)
+        rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
+        columns = ["estimate", "se", "lower", "upper"]
+        return pd.DataFrame(rows, index=self.categories, columns=columns)
+
+    @names_alpha
+    def quantile(self, q: Any, alpha: float = 0.05) -> pd.Series[Any] | pd.DataFrame:
+        """Quantiles of ordered answers: the first category whose cumulative frequency reaches q.
+
+        The interval goes from the first category of which a one-sided score test of level alpha/2
+        does not reject that its cumulative frequency is at least q, to the one behind the last of
+        which a test does not reject that it is below. Its coverage is at least 1 - alpha.
+
+        Parameters
+        ----------
+        q : float or list of float
+            Probabilities, for example 0.5 for the median.
+        alpha : float
+            One minus the coverage of the interval.
+
+        Returns
+        -------
+        Series, or DataFrame with a row for each q
+            "estimate", "lower", "upper": labels of categories. The estimate is the first category
+            whose `cumulative` estimate is at least q.
+
+        Raises
+        ------
+        InvalidArgument
+            If q is not strictly between 0 and 1.
+        NotAvailable
+            Over an open alphabet, where the candidates need not be all answers.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().quantile([0.5, 0.75])
+             estimate   lower   upper
+        q
+        0.50      low     low  middle
+        0.75   middle  middle  middle
+        """
+        alpha = level(alpha)
+        wanted, alone = ordered.checked_quantiles(q)
+        self._refuse_open()
+        sums = ordered.cumulative_sums(self.linear, self.laws)
+        rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
+        columns = ["estimate", "lower", "upper"]
+        if alone:
+            name = f"{wanted[0]:g} quantile" + (f" of {self.name}" if self.name else "")
+            return pd.Series(rows[0], index=columns, name=name)
+        index = pd.Index(wanted, name="q")
+        return pd.DataFrame([row.tolist() for row in rows], index=index, columns=columns)
+
+    def _refuse_open(self) -> None:
+        ordered.refuse_open(self.linear, self.unexplained is not None)
+
     # -- presentation ----------------------------------------------------------------------
+
+    def _facts(self) -> dict[str, Any]:
+        test = self.goodness_of_fit
+        return super()._facts() | {"goodness_pvalue": np.nan if test is None else test.pvalue}
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -445,8 +588,11 @@ class FrequencyResults(CategoryResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        The unconstrained estimate, which intervals and p-values rest on, has columns of its own
+        where it differs from `params` by more than the digits that are shown.
 
         Parameters
         ----------
@@ -454,6 +600,9 @@ class FrequencyResults(CategoryResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -466,6 +615,7 @@ class FrequencyResults(CategoryResults):
         from ldpstats.models.frequency.summary import frequency_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         computed = self.linear.covariance is not None
         table = frequency_summary(
             self.fit,
@@ -475,6 +625,7 @@ class FrequencyResults(CategoryResults):
             uncut=self.conf_int(alpha, clip=False) if computed else None,
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 
@@ -486,7 +637,7 @@ class FrequencyResults(CategoryResults):
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
         document["categories"] = labels_to_json(self.categories)
-        document["name"] = self.name
+        document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
         return document | {name: list(getattr(self, name)) for name in _LISTS}
 
     @classmethod
@@ -497,6 +648,7 @@ class FrequencyResults(CategoryResults):
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
-        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote none
+        d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
+        d["source_nobs"] = tuple(document.get("source_nobs", ()))
         categories = labels_from_json("categories", document["categories"])
         return cls(record(Fit, d), categories, d["mechanisms"], record(Laws, d), record(Checks, d))

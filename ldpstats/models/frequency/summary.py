@@ -9,20 +9,30 @@ import pandas as pd
 
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.notes import (
+    closing_notes,
+    design_pairs,
+    estimator_text,
+    goodness_notes,
+    header,
+    interval_note,
+    protection_notes,
+    respondents_pairs,
+    rest_notes,
+    title,
+)
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
-    closing_notes,
     decimals,
-    epsilon_text,
+    estimate_cells,
     estimate_columns,
     figures,
-    fit_rows,
-    goodness_notes,
     largest,
     one_line,
-    protection_notes,
-    source_rows,
+    pvalue_text,
+    second_shown,
+    second_words,
 )
 
 __all__ = ["frequency_summary"]
@@ -37,66 +47,75 @@ def frequency_summary(
     uncut: pd.DataFrame | None,
     alpha: float,
     max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of frequencies; `uncut` are the intervals before they are cut to [0, 1]."""
-    all_rows = len(frame)
+    k = len(frame)
     frame = frame.iloc[fit.linear.places]
     shown = largest(frame, max_rows)
     digits = decimals(shown)
-    notes = _interval_notes(fit, laws, frame, uncut, alpha)
-    notes += protection_notes(fit)
-    if uncut is None:
-        notes = [
-            f"Standard errors of {len(frame)} candidates at once were not computed: use method "
-            "'lasso', or fewer candidates."
-        ]
-    if rest := len(frame) - len(shown):
-        notes.append(f"{rest} categories with smaller estimates are not shown.")
-    notes += _list_notes(fit, checks) + _selection_notes(fit, all_rows) + _boundary_notes(fit)
-    notes += closing_notes(fit, checks.condition) + goodness_notes(checks.goodness_of_fit)
+    both = second_shown(frame, details)
+    cells = estimate_cells(shown, digits, both)
     return SummaryTable(
-        title="Frequencies of a privatised variable",
-        header=_header(fit, checks, all_rows),
-        columns=[*estimate_columns(alpha), "p-value"],
+        title=title(fit),
+        header=_header(fit, checks, k, details),
+        columns=[*estimate_columns(alpha, both), "p-value"],
         stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
-        body=[[*figures(row[:-1], digits), *figures(row[-1:], 3)] for row in shown.to_numpy()],
-        notes=notes + _dispersion_notes(fit, checks),
+        body=[
+            [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
+        ],
+        notes=[
+            *_interval_notes(fit, laws, frame, uncut, alpha, second_words(frame, both, digits)),
+            *protection_notes(fit),
+            *rest_notes(len(shown), len(frame)),
+            *_list_notes(fit, checks),
+            *_selection_notes(fit, k),
+            *_boundary_notes(fit),
+            *closing_notes(fit, checks.condition),
+            *goodness_notes(checks.goodness_of_fit),
+            *_dispersion_notes(fit, checks),
+        ],
     )
 
 
-def _header(fit: Fit, checks: Checks, k: int) -> list[list[str]]:
-    eps = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
-    right = [
-        ("No. Reports:", str(fit.nobs)),
-        ("Missing:", str(fit.n_missing)),
-        (eps, epsilon_text(fit.epsilon)),
-    ]
-    rows = source_rows(fit) + fit_rows(fit, right)
-    if (rest := checks.unexplained) is not None:
-        looked = str(k) if fit.linear.at is None else f"{k}, {fit.linear.at.size} selected"
+def _header(fit: Fit, checks: Checks, k: int, details: bool) -> list[list[str]]:
+    left = [*design_pairs(fit), ("Estimator:", estimator_text(fit))]
+    if (rest := checks.unexplained) is None:
+        left.append(("Categories:", str(k)))
+    else:
         (error,) = figures([rest.bse], 4)
-        share = f"{rest.estimate:.4f} (std err {error})"
-        rows.append(["Not among them:", share, "Candidates:", looked])
-    return rows
+        looked = str(k) if fit.linear.at is None else f"{k}, {fit.linear.at.size} selected"
+        left.append(("Candidates:", looked))
+        left.append(("Not among them:", f"{rest.estimate:.4f} (std err {error})"))
+    return header(left, respondents_pairs(fit), fit if details else None)
 
 
 def _interval_notes(
-    fit: Fit, laws: Laws, frame: pd.DataFrame, uncut: pd.DataFrame | None, alpha: float
+    fit: Fit,
+    laws: Laws,
+    frame: pd.DataFrame,
+    uncut: pd.DataFrame | None,
+    alpha: float,
+    source: str,
 ) -> list[str]:
+    """What intervals and p-values are, and which of them are cut to [0, 1]."""
+    if uncut is None:
+        return [
+            f"Standard errors of {len(frame)} candidates at once were not computed: use method "
+            "'lasso', or fewer candidates."
+        ]
     own = laws.counted(fit.linear.estimate.size)[fit.linear.places]
     kind = "Wald" if laws.tally is None else "score, with the skewness of the reports"
     if own.all():
         kind = "exact (Clopper-Pearson)"
     elif own.any():
         kind = f"exact (where a category has a count of its own) or {kind}"
-    notes = [
-        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate, "
-        "cut to [0, 1]."
-    ]
-    if laws.linear_method == "one step":
+    uncut = uncut.loc[frame.index]
+    is_cut = bool((uncut["lower"] < 0.0).any() or (uncut["upper"] > 1.0).any())
+    notes = [interval_note(alpha, kind, is_cut, source)]
+    if source and laws.linear_method == "one step":
         notes.append("Unconstrained estimate: one Newton step of the likelihood of the bits.")
-    if uncut is not None:
-        notes += _cut_notes(fit, frame, uncut.loc[frame.index])
+    notes += _cut_notes(fit, frame, uncut)
     return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
 
 

@@ -1,31 +1,107 @@
-"""Test that two groups of respondents have the same distribution."""
+"""Test that two groups of respondents have the same distribution, and how they differ."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
+import pandas as pd
 
-from ldpstats.arguments.checks import one_of
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference import pearson
-from ldpstats.inference import tests as tests_
-from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.arguments.checks import level, one_of
+from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
-from ldpstats.models.frequency.evidence import Evidence
-from ldpstats.models.frequency.model import Data, FrequencyModel
-from ldpstats.models.frequency.one_step import effective_counts
-from ldpstats.problems.moments import Moments
-from ldpstats.reports.single import Reports
+from ldpstats.models.frequency.differences import difference_rows
+from ldpstats.models.frequency.homogeneity import METHODS, compared, homogeneity
+from ldpstats.models.frequency.model import Data
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.spelling import names_alpha
 
-__all__ = ["two_sample_test"]
+__all__ = ["TwoSampleResult", "two_sample_test"]
 
-Array = npt.NDArray[Any]
 
-_NULL = "both groups have the same distribution"
+@dataclass(frozen=True, slots=True)
+class TwoSampleResult(TestResult):
+    """Outcome of a test of two groups, and the frequencies of both.
+
+    Parameters
+    ----------
+    null, statistic, df, pvalue, method, note
+        As in `TestResult`.
+    groups : tuple of two FrequencyResults
+        The fits of the first and the second group.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("a", "b"), epsilon=1.0)
+    >>> test = ldp.two_sample_test(krr.counts([500, 400]), krr.counts([450, 450]))
+    >>> test.differences().round(3)
+       estimate     se  lower  upper  pvalue
+    a      0.12  0.051   0.02   0.22   0.018
+    b     -0.12  0.051  -0.22  -0.02   0.018
+    """
+
+    groups: tuple[FrequencyResults, ...] = field(default=(), compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        TestResult.__post_init__(self)
+        pair = self.groups
+        if not isinstance(pair, tuple) or [type(one) for one in pair] != [FrequencyResults] * 2:
+            raise InvalidArgument("groups", pair, "must be the FrequencyResults of two groups")
+
+    @names_alpha
+    def differences(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Frequencies of the first group minus those of the second.
+
+        Estimates and standard errors are those of the unconstrained estimates. The interval holds
+        all differences that two one-sided score tests of level alpha/2 do not reject, with the
+        variances and the skewness that both estimates have then; the p-value is that of no
+        difference, and agrees with the interval. Neither is adjusted for the number of categories.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+
+        Returns
+        -------
+        DataFrame, one row per category
+            "estimate", "se", "lower", "upper", "pvalue".
+
+        Raises
+        ------
+        NotAvailable
+            Where a group's estimates have no standard errors.
+
+        References
+        ----------
+        Miettinen, O. and Nurminen, M. (1985), Statistics in Medicine 4, 213-226.
+        """
+        first, second = self.groups
+        return difference_rows(first, second, level(alpha))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The fields as JSON values, with the documents of both groups."""
+        return TestResult.to_dict(self) | {"groups": [group.to_dict() for group in self.groups]}
+
+    @classmethod
+    def from_dict(cls, document: Mapping[str, Any]) -> TwoSampleResult:
+        """The result that `to_dict` wrote."""
+        groups = document.get("groups") if isinstance(document, Mapping) else None
+        if not isinstance(groups, list):
+            remedy = "must be what TwoSampleResult.to_dict wrote"
+            raise InvalidArgument("document", document, remedy)
+        rest = {name: value for name, value in document.items() if name != "groups"}
+        test = TestResult.from_dict(rest)
+        return _told(test, tuple(FrequencyResults.from_dict(group) for group in groups))
+
+
+def _told(test: TestResult, groups: tuple[FrequencyResults, ...]) -> TwoSampleResult:
+    """The test with the fits of its groups."""
+    return TwoSampleResult(
+        test.null, test.statistic, test.df, test.pvalue, test.method, test.note, groups
+    )
 
 
 def two_sample_test(
@@ -33,13 +109,13 @@ def two_sample_test(
     second: Data | Sequence[Data],
     method: str = "default",
     candidates: Any = None,
-) -> TestResult:
+) -> TwoSampleResult:
     """Test that two groups of respondents have the same distribution.
 
     Parameters
     ----------
     first, second : Reports, Counts or BitCounts, or lists of them
-        Reports of the two groups, over the same categories.
+        Reports of the two groups, over the same categories, of different persons.
     method : {"default", "pearson", "wald"}
         "pearson": chi-square on the privatised 2 x l table; needs one mechanism for both groups.
         "wald": difference of the linear estimates with the covariance pooled under the null; the
@@ -50,12 +126,14 @@ def two_sample_test(
 
     Returns
     -------
-    TestResult
+    TwoSampleResult
+        A `TestResult` whose `differences` are those of the frequencies, with intervals.
 
     Raises
     ------
     InvalidArgument
-        If a group is empty or the method unknown.
+        If a group is empty, the method unknown, or the `ids` of the groups overlap: the answers of
+        the same persons are not independent, see `AssociationModel`.
     MechanismMismatch
         For groups over different categories.
 
@@ -67,70 +145,7 @@ def two_sample_test(
     >>> test.df
     2.0
     """
-    method = one_of("method", method, ("default", "pearson", "wald"))
-    _require_reports("first", first)
-    _require_reports("second", second)
-    models = FrequencyModel(first, candidates), FrequencyModel(second, candidates)
-    sources = [*models[0].sources, *models[1].sources]
-    pooled = FrequencyModel(sources, candidates).evidence  # refuses groups over other categories
-    sides = models[0].evidence, models[1].evidence
-    alike = len(sources) == 2 and sources[0].mechanism == sources[1].mechanism
-    maker = sources[0].mechanism
-    labels = alike and not maker.n_bits
-    labels = labels and not maker.n_cohorts  # where cohorts differ in size by chance
-    if method == "pearson" and not labels:
-        raise NotAvailable(
-            "Pearson's test needs reports of one mechanism that are labels: use method='wald'"
-        )
-    if labels and method != "wald":
-        return _pearson(sources[0], sources[1])
-    return _wald(sides, pooled.plug_in, alike)
-
-
-def _require_reports(name: str, data: object) -> None:
-    """Refuse data that hold no report; what is no data at all is left to `FrequencyModel`."""
-    groups = data if isinstance(data, list | tuple) else [data]
-    sizes = [len(g) if isinstance(g, Reports) else getattr(g, "nobs", 1) for g in groups]
-    if sizes and not any(sizes):
-        raise InvalidArgument(name, 0, "holds no report: there is nothing to compare")
-
-
-def _pearson(first: Any, second: Any) -> TestResult:
-    """Pearson's chi-square of the 2 x l table of labels."""
-    seen = np.array([first.vector(), second.vector()])
-    share = min(first.nobs, second.nobs) / (first.nobs + second.nobs)
-    group = rare_groups(seen.sum(axis=0) * share)
-    statistic, df = pearson.two_sample_pearson(*(group_sums(row, group) for row in seen))
-    how = "Pearson chi-square of the privatised reports"
-    return TestResult.chi_square(_NULL, float(statistic), float(df), how, together(group))
-
-
-def _wald(sides: tuple[Evidence, Evidence], p: Array, alike: bool) -> TestResult:
-    """The difference of the linear estimates, with the covariance at the pooled frequencies p."""
-    steps = [side.one_step.at(p) for side in sides if side.one_step is not None]
-    problems: Sequence[Moments] = steps if len(steps) == 2 else _comparable(sides, alike)
-    first, second = (problem.estimate()[0] for problem in problems)
-    V = [problem.covariance(p) for problem in problems]
-    if any(problem.is_open for problem in problems):
-        R = np.eye(problems[0].k)  # the candidates need not sum to one
-        every = tests_.wald(R, np.zeros(len(R)), first - second, V[0] + V[1])
-        how = "Wald on all candidates, covariance pooled under the null"
-        return all_candidates(_NULL, every, problems, how)
-    if len(steps) == 2:
-        group = rare_groups(effective_counts(steps, p))
-    else:
-        group = rare_categories([side.problems for side in sides], p)
-    sums = group_sums(first, group), group_sums(second, group)
-    outcome = pearson.two_sample_wald(*sums, *(v.merged(group) for v in V))
-    how = "Wald, covariance pooled under the null"
-    return TestResult.chi_square(_NULL, float(outcome[0]), outcome[1], how, together(group))
-
-
-def _comparable(sides: tuple[Evidence, Evidence], alike: bool) -> Sequence[Moments]:
-    """The equations of two groups, for the difference of their estimates.
-
-    Over an open alphabet answers that are not listed cancel, hash by hash, if both groups have the
-    same mechanism and weights. Else both allow for them.
-    """
-    matched = sides[0].moments.matched(sides[1].moments) if alike else None
-    return [side.inference for side in sides] if matched is None else matched
+    method = one_of("method", method, METHODS)
+    models = compared({"first": first, "second": second}, candidates)
+    test = homogeneity(models, method)
+    return _told(test, tuple(model.fit_quietly() for model in models))

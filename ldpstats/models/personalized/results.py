@@ -109,6 +109,11 @@ class PersonalizedResults(CategoryResults):
     others = Part["Array"]("assumed", "Categories that are not sensitive for all.")
     exact = Part[bool]("assumed", "Whether the background is the truth.")
 
+    df_model = Part[int]("intermediate", "Intermediate frequencies that vary freely.")
+    df_resid = Part[int]("intermediate", "Reports less `df_model`.")
+    aic = Part[float]("intermediate", "Akaike's criterion of the intermediate frequencies.")
+    bic = Part[float]("intermediate", "Schwarz's criterion of the intermediate frequencies.")
+
     _format = "ldpstats-personalized-results"
     _required = frozenset({"categories", "tags", "given", "others", "exact", "intermediate"})
 
@@ -300,6 +305,7 @@ class PersonalizedResults(CategoryResults):
         larger[np.any(enters & (offset == 0.0) & (tally > 0), axis=1)] = 0.0
         return larger, smaller
 
+    @names_alpha
     def detected(self, alpha: float = 0.05, method: str = "bonferroni") -> pd.Index[Any]:
         """Categories whose frequency is above zero, with control of the errors made over all.
 
@@ -344,7 +350,7 @@ class PersonalizedResults(CategoryResults):
         return frame
 
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """The fit as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -353,6 +359,9 @@ class PersonalizedResults(CategoryResults):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show; the largest estimates come first where there are more.
+        details : bool
+            Whether to show the covariance, the log-likelihood, AIC and BIC, and how the estimator
+            ended too, and the unconstrained estimate in any case.
 
         Examples
         --------
@@ -365,6 +374,7 @@ class PersonalizedResults(CategoryResults):
         from ldpstats.models.personalized.summary import personalized_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        details = boolean("details", details)
         table = personalized_summary(
             self.fit,
             self.intermediate,
@@ -373,6 +383,7 @@ class PersonalizedResults(CategoryResults):
             bound=self.loss_bound(),
             alpha=alpha,
             max_rows=max_rows,
+            details=details,
         )
         return table.layout()
 

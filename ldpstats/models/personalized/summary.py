@@ -9,20 +9,32 @@ import pandas as pd
 
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.notes import (
+    Pair,
+    closing_notes,
+    design_pairs,
+    estimator_text,
+    goodness_notes,
+    header,
+    interval_note,
+    protection_notes,
+    respondents_pairs,
+    rest_notes,
+    title,
+)
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
-    closing_notes,
     decimals,
-    epsilon_text,
+    estimate_cells,
     estimate_columns,
     figures,
-    fit_rows,
-    goodness_notes,
     largest,
     one_line,
-    protection_notes,
-    source_rows,
+    pvalue_text,
+    second_shown,
+    second_words,
+    touch_ends,
 )
 
 __all__ = ["personalized_summary"]
@@ -37,51 +49,76 @@ def personalized_summary(
     bound: pd.Series[float],
     alpha: float,
     max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of the frequencies; `case` and `bound` are what results have of these names."""
     shown = largest(frame, max_rows)
-    digits = decimals(shown)
-    exact = intermediate.exact is not None
-    kind = "from the exact ones of the category and of the tags" if exact else "Wald"
-    notes = [
-        f"Intervals: {100 * (1 - alpha):.4g}% {kind}, around the unconstrained estimate, cut to "
-        "[0, 1].",
-        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
-    ]
-    if rest := len(frame) - len(shown):
-        notes.append(f"{rest} categories with smaller estimates are not shown.")
-    notes += protection_notes(fit) + _background_notes(case, bound)
-    if intermediate.on_boundary and fit.is_maximum:
-        notes.append(
-            "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the "
-            "intervals do not rest on it."
-        )
-    notes += closing_notes(fit, intermediate.condition)
+    digits, both = decimals(shown), second_shown(frame, details)
+    cells = estimate_cells(shown, digits, both)
     return SummaryTable(
-        title="Frequencies behind a personalised mechanism",
-        header=_header(fit, intermediate, case),
-        columns=[*estimate_columns(alpha), "p-value"],
+        title=f"{title(fit, unnamed='')} behind a personalised mechanism",
+        header=_header(fit, intermediate, case, details),
+        columns=[*estimate_columns(alpha, both), "p-value"],
         stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
-        body=[[*figures(row[:-1], digits), f"{row[-1]:.3f}"] for row in shown.to_numpy()],
-        notes=notes + goodness_notes(intermediate.goodness_of_fit),
+        body=[
+            [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
+        ],
+        notes=[
+            *_interval_notes(intermediate, frame, alpha, second_words(frame, both, digits)),
+            *rest_notes(len(shown), len(frame)),
+            *protection_notes(fit),
+            *_background_notes(case, bound),
+            *_boundary_notes(fit, intermediate),
+            *closing_notes(fit, intermediate.condition),
+            *goodness_notes(intermediate.goodness_of_fit),
+        ],
     )
 
 
-def _header(fit: Fit, intermediate: FrequencyResults, case: pd.Series[Any]) -> list[list[str]]:
-    eps = "Epsilon, largest:" if len(fit.sources) > 1 else "Epsilon (nats):"
-    right = [
-        ("No. Reports:", str(fit.nobs)),
-        ("Missing:", str(fit.n_missing)),
-        (eps, epsilon_text(fit.epsilon)),
+def _header(
+    fit: Fit, intermediate: FrequencyResults, case: pd.Series[Any], details: bool
+) -> list[list[str]]:
+    left = [
+        *design_pairs(fit),
+        ("Estimator:", estimator_text(fit)),
+        ("Categories:", str(fit.fitted.estimate.size)),
     ]
-    rows = source_rows(fit) + fit_rows(fit, right)
+    left, right = [*left, *_tags(intermediate, case)], respondents_pairs(fit)
+    known = [("Background:" if i == 0 else "", words) for i, words in enumerate(case)]
+    right += [("", "")] * (len(left) - len(right) - len(known)) + known
+    return header(left, right, intermediate.fit if details else None)
+
+
+def _tags(intermediate: FrequencyResults, case: pd.Series[Any]) -> list[Pair]:
+    """The share of the reports that each tag stands for."""
     bots = intermediate.fitted
-    shares = zip(bots.estimate[-len(case) :], bots.bse()[-len(case) :], case.items(), strict=True)
-    for i, (share, error, (tag, known)) in enumerate(shares):
+    shares = zip(bots.estimate[-len(case) :], bots.bse()[-len(case) :], case.index, strict=True)
+    pairs = []
+    for i, (share, error, tag) in enumerate(shares):
         (se,) = figures([error], 4)
-        words = ["Tags:" if i == 0 else "", f"{one_line(tag, 20)} {share:.4f} (std err {se})"]
-        rows.append([*words, "Background:" if i == 0 else "", known])
-    return rows
+        words = f"{one_line(tag, 20)} {share:.4f} (std err {se})"
+        pairs.append(("Tags:" if i == 0 else "", words))
+    return pairs
+
+
+def _interval_notes(
+    intermediate: FrequencyResults, frame: pd.DataFrame, alpha: float, source: str
+) -> list[str]:
+    exact = intermediate.exact is not None
+    kind = "from the exact ones of the category and of the tags" if exact else "Wald"
+    return [
+        interval_note(alpha, kind, touch_ends(frame), source),
+        "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+    ]
+
+
+def _boundary_notes(fit: Fit, intermediate: FrequencyResults) -> list[str]:
+    if not (intermediate.on_boundary and fit.is_maximum):
+        return []
+    return [
+        "NOTE: the estimate is on the boundary (an intermediate frequency of zero); the intervals "
+        "do not rest on it."
+    ]
 
 
 def _background_notes(case: pd.Series[Any], bound: pd.Series[float]) -> list[str]:

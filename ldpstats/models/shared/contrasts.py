@@ -8,15 +8,19 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 from statsmodels.stats.contrast import ContrastResults
 
 from ldpstats.inference.intervals import inverted
-from ldpstats.inference.tails import continuity, skewed_pvalue
+from ldpstats.inference.tails import two_sided
 from ldpstats.inference.tests import z_test
+from ldpstats.models.shared.tables import one_line
 
-__all__ = ["ContrastLaw", "contrast_results"]
+__all__ = ["ContrastLaw", "contrast_names", "contrast_results"]
 
 Array = npt.NDArray[Any]
+
+_LONGEST_NAME = 60  # characters
 
 
 class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels ships no types
@@ -54,19 +58,39 @@ class ContrastLaw:
 
 
 def contrast_results(
-    effect: Array, sd: Array, value: Array, laws: Sequence[ContrastLaw | None]
+    effect: Array,
+    sd: Array,
+    value: Array,
+    laws: Sequence[ContrastLaw | None],
+    names: Sequence[str],
 ) -> ContrastResults:
-    """Tests of contrasts, two-sided, one by one."""
-    se, skewness, step = np.array(sd, dtype=np.float64), np.zeros(len(sd)), np.zeros(len(sd))
+    """Tests of contrasts, two-sided, one by one; `names` label the rows of their tables."""
+    se, skewness = np.array(sd, dtype=np.float64), np.zeros(len(sd))
     for row, law in enumerate(laws):
         if law is not None:
             (se[row],), (skewness[row],) = law.at(np.clip(value[[row]], law.least, law.most))
-            step[row] = continuity(skewness[row])
     z = np.array(z_test(effect, se, value)[0])
     results = _ScoreContrasts(
         laws, effect=effect, sd=sd, statistic=z, value=value, distribution="norm"
     )
-    tails = (skewed_pvalue(sign * z - step, sign * skewness) for sign in (1.0, -1.0))
-    pvalue = np.minimum(2.0 * np.minimum(*tails), 1.0)
+    results.c_names = list(names)
+    pvalue = two_sided(effect - value, se, skewness)
     results.pvalue = pvalue.reshape(np.shape(results.pvalue))
     return results
+
+
+def contrast_names(R: Array, value: Array, terms: pd.Index[Any]) -> list[str]:
+    """The rows of R p = value in words: "nurse - cook", "nurse - 2 cook = 0.1"."""
+    labels = [term if isinstance(term, str) else f"p[{term}]" for term in terms]
+    names = []
+    for row, right in zip(R, value, strict=True):
+        text = " ".join(_term(row[i], labels[i]) for i in np.flatnonzero(row).tolist())
+        text = text.replace("- ", "-", 1) if text.startswith("-") else text.removeprefix("+ ")
+        names.append(one_line(f"{text} = {right:g}" if right else text, _LONGEST_NAME))
+    return names
+
+
+def _term(factor: float, label: str) -> str:
+    """The term with its sign: "+ nurse", "- 2 cook"."""
+    size = "" if abs(factor) == 1.0 else f"{abs(factor):g} "
+    return f"{'-' if factor < 0.0 else '+'} {size}{label}"

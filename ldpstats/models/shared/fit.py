@@ -11,7 +11,10 @@ import numpy as np
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.problem import nats_to_gain
 
-__all__ = ["WITHOUT_ERRORS", "Fit", "Part", "is_partial"]
+__all__ = ["CONSTRAINED", "WITHOUT_ERRORS", "Fit", "Part", "is_partial"]
+
+CONSTRAINED = "constrained"  # settings of an estimate under constraints of the caller
+_ROUNDING = 1e-9  # of frequencies
 
 T = TypeVar("T")
 
@@ -27,7 +30,8 @@ class Fit:
     """An estimate, the unconstrained one that tests rest on, and how the fit ended.
 
     `is_partial` says that epsilon protects the sensitive categories only. `llf` and `gap` are nan
-    for an estimate that maximises no likelihood. `name` is the variable's.
+    for an estimate that maximises no likelihood. `name` is the variable's. `source_nobs` are the
+    reports of each source; empty where they are not known.
     """
 
     fitted: Uncertain
@@ -46,6 +50,37 @@ class Fit:
     converged: bool = True
     message: str = ""
     name: str = ""
+    source_nobs: tuple[int, ...] = ()
+
+    @property
+    def df_model(self) -> int:
+        """Estimated frequencies that vary freely: one fewer where they sum to one."""
+        estimate = self.fitted.estimate[self.fitted.places]
+        return int(estimate.size) - int(abs(estimate.sum() - 1.0) <= _ROUNDING)
+
+    @property
+    def df_resid(self) -> int:
+        """Reports less `df_model`."""
+        return self.nobs - self.df_model
+
+    @property
+    def aic(self) -> float:
+        """``2 df_model - 2 llf``; nan where the frequencies do not maximise the likelihood freely.
+
+        Under further constraints, what varies freely is not known.
+        """
+        return self._criterion(2.0)
+
+    @property
+    def bic(self) -> float:
+        """``log(nobs) df_model - 2 llf``; nan as `aic`."""
+        return self._criterion(float(np.log(max(self.nobs, 1))))
+
+    def _criterion(self, each: float) -> float:
+        """Twice the negative log-likelihood, and `each` for what varies freely."""
+        if not self.is_maximum or not self.converged or self.settings == CONSTRAINED:
+            return float("nan")
+        return each * self.df_model - 2.0 * self.llf
 
     @property
     def gap_nats(self) -> float:

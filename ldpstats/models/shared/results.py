@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -18,19 +18,20 @@ from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit, Part
 from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.storage import Stored
 from ldpstats.problems.estimates import Uncertain
 
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
 
-__all__ = ["FittedResults"]
+__all__ = ["FittedResults", "tidy_names"]
 
 Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, eq=False)
-class FittedResults(Stored, ABC):
+class FittedResults(Stored, Presented):
     """Estimated frequencies and their uncertainty.
 
     `params`, `bse` and `cov_params` describe the estimator that was asked for; tests rest on the
@@ -50,6 +51,10 @@ class FittedResults(Stored, ABC):
     epsilon = Part[float]("fit", "Privacy of a respondent's reports, in nats; the largest.")
     sources = Part[tuple[str, ...]]("fit", "The mechanisms of the reports, in words.")
     llf = Part[float]("fit", "Log-likelihood at `params`, in nats; nan where it is not known.")
+    aic = Part[float]("fit", "Akaike's criterion; nan where `params` maximise no likelihood.")
+    bic = Part[float]("fit", "Schwarz's criterion; nan where `params` maximise no likelihood.")
+    df_model = Part[int]("fit", "Frequencies that vary freely: one fewer where they sum to one.")
+    df_resid = Part[int]("fit", "Reports less `df_model`.")
     gap = Part[float]("fit", "`gap_nats` of one report.")
     gap_nats = Part[float]("fit", "Bound, in nats, of the log-likelihood that any p could gain.")
     n_iter = Part[int]("fit", "Iterations of the estimator.")
@@ -104,6 +109,16 @@ class FittedResults(Stored, ABC):
         if not self.linear.has_errors:
             warnings.warn(WITHOUT_ERRORS["none (too large)"], LDPWarning, stacklevel=2)
         return self._series(self.linear.bse(), "linear_bse")
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """`linear_params` over their standard errors; nan where these are zero or unknown.
+
+        p-values do not come from them: they know the law of few reports.
+        """
+        se = self.linear.bse()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
 
     @property
     def linear_cov(self) -> pd.DataFrame:
@@ -175,7 +190,7 @@ class FittedResults(Stored, ABC):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from ldpstats.models.shared.contrasts import contrast_results
+        from ldpstats.models.shared.contrasts import contrast_names, contrast_results
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, V = self.linear.restricted(given)
@@ -191,7 +206,8 @@ class FittedResults(Stored, ABC):
                 "conf_int() tells more: there is nothing to test",
             )
         laws = [self._contrast_law(row) for row in given]
-        return contrast_results(effect, np.sqrt(variance), value, laws)
+        names = contrast_names(given, value, self.terms)
+        return contrast_results(effect, np.sqrt(variance), value, laws, names)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         """The law of the contrast `row`, shape (k,); None where it is not known."""
@@ -262,3 +278,40 @@ class FittedResults(Stored, ABC):
                 "upper": bounds["upper"],
             }
         )
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @abstractmethod
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates: "params", "bse", "lower", "upper" and more."""
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return tidy_names(self.summary_frame(alpha))
+
+    @property
+    def _subject(self) -> str:
+        return self.name or "frequency"
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "mechanism": "; ".join(self.sources),
+            "method": self.method,
+            "cov_type": self.cov_type,
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "k": self.k,
+            "df_model": self.df_model,
+            "df_resid": self.df_resid,
+            "llf": self.llf,
+            "aic": self.aic,
+            "bic": self.bic,
+            "converged": self.converged,
+        }
+
+
+def tidy_names(frame: pd.DataFrame) -> pd.DataFrame:
+    """The columns of a `summary_frame` as `to_frame` calls them."""
+    names = {"params": "estimate", "bse": "std_error", "presence_pvalue": "p_value"}
+    return frame.rename(columns=names | {"pvalue": "p_value"})

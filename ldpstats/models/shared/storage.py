@@ -43,6 +43,7 @@ class Stored(ABC):
     _format: ClassVar[str]
     _version: ClassVar[int] = 1
     _required: ClassVar[frozenset[str]]
+    _whole: ClassVar[tuple[str, ...]] = ("nobs", "n_missing")  # whole numbers that results have
 
     @abstractmethod
     def _stored(self) -> dict[str, Any]:
@@ -77,7 +78,7 @@ class Stored(ABC):
             why = " ".join(f"{type(error).__name__}: {error}".split())
             what = document.get("format")
             raise InvalidArgument("document", what, f"is damaged ({why})") from error
-        for name in ("nobs", "n_missing"):
+        for name in cls._whole:
             positive_integer(name, getattr(results, name), 0)
         return results
 

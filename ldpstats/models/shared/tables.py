@@ -9,53 +9,46 @@ from __future__ import annotations
 
 import copy
 import html
+import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-from ldpstats.inference.tests import TestResult
-from ldpstats.models.shared.fit import Fit
-from ldpstats.problems.problem import ill_conditioned
-
 __all__ = [
-    "DOUBTFUL",
     "LONGEST_LABEL",
     "SummaryTable",
-    "closing_notes",
     "decimals",
-    "epsilon_text",
+    "estimate_cells",
     "estimate_columns",
     "figures",
-    "fit_rows",
-    "goodness_notes",
     "interval_columns",
     "largest",
     "one_line",
-    "protection_notes",
     "pvalue_text",
-    "source_rows",
+    "pvalue_words",
+    "second_shown",
+    "second_words",
+    "touch_ends",
 ]
 
+Array = npt.NDArray[Any]
+
 LONGEST_LABEL = 40
-DOUBTFUL = 0.01  # p-value of a goodness of fit below which a summary warns
+_NARROWEST = 79  # characters of a line of notes
+_PAIRS = (("params", "bse"), ("linear", "linear_se"))
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
     "colsep": "  ",
     "table_dec_above": "=",
     "table_dec_below": "=",  # Summary drops the last line of every table but one
     "title_align": "c",
-}
-_COVARIANCE = {  # what a covariance rests on, in words
-    "expected": "expected information",
-    "observed": "observed information",
-    "fpe16": "fpe16 (overstates)",
-    "linear": "linear estimate",
-    "dual": "dual of the likelihood",
 }
 _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
     "\\": r"\textbackslash{}",
@@ -112,7 +105,15 @@ class SummaryTable:
 
 
 class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no types
-    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX."""
+    """A `Summary` whose labels and notes are text, not markup, in HTML and LaTeX.
+
+    As text its notes are wrapped at the width of its tables.
+    """
+
+    def as_text(self) -> str:
+        tables, gap, notes = str(super().as_text()).partition("\n\n")
+        width = max(_NARROWEST, *map(len, tables.split("\n")))
+        return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
 
     def as_html(self) -> str:
         return str(self._escaped(html.escape).as_html())
@@ -132,6 +133,12 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
                 for cell in row:
                     cell.data = escape(str(cell.data).strip())
         return plain
+
+
+def _wrapped(note: str, width: int) -> str:
+    return textwrap.fill(
+        note, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    )
 
 
 def _latex_escape(text: str) -> str:
@@ -155,13 +162,21 @@ def one_line(label: object, longest: int) -> str:
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:
-    """Numbers with so many decimals; "-" for what was not computed."""
-    return ["-" if np.isnan(value) else f"{value:.{digits}f}" for value in values]
+    """Numbers with so many decimals; "-" for what was not computed, and no negative zero."""
+    return ["-" if np.isnan(value) else f"{value:z.{digits}f}" for value in values]
 
 
 def pvalue_text(p: float) -> str:
-    """A p-value to three digits; no p-value is shown as zero."""
-    return f"{p:.3g}" if p > 0.0 else "<1e-300"
+    """A p-value with three decimals, "<0.001" below that, and "-" where there is none."""
+    if np.isnan(p):
+        return "-"
+    return f"{p:.3f}" if p >= 0.0005 else "<0.001"
+
+
+def pvalue_words(p: float) -> str:
+    """The same within a sentence: "p = 0.034" or "p < 0.001"."""
+    text = pvalue_text(p)
+    return f"p < {text[1:]}" if text.startswith("<") else f"p = {text}"
 
 
 def decimals(frame: pd.DataFrame) -> int:
@@ -183,71 +198,49 @@ def interval_columns(alpha: float) -> list[str]:
     return [f"[{alpha / 2:.4g}", f"{1 - alpha / 2:.4g}]"]
 
 
-def estimate_columns(alpha: float) -> list[str]:
-    """Heads of both estimates, their standard errors and the interval."""
-    return ["estimate", "std err", "unconstr.", "std err", *interval_columns(alpha)]
+def estimate_columns(alpha: float, both: bool) -> list[str]:
+    """Heads of the estimate, of the unconstrained one if `both`, and of the interval."""
+    second = ["unconstr.", "std err"] if both else []
+    return ["estimate", "std err", *second, *interval_columns(alpha)]
 
 
-# -- header and notes of every fit -----------------------------------------------------------
+def estimate_cells(frame: pd.DataFrame, digits: int, both: bool) -> list[list[str]]:
+    """The cells below `estimate_columns`, one row for each of a frame of estimates."""
+    second = ["linear", "linear_se"] if both else []
+    numbers = frame[["params", "bse", *second, "lower", "upper"]].to_numpy()
+    return [figures(row, digits) for row in numbers]
 
 
-def source_rows(fit: Fit) -> list[list[str]]:
-    """Header rows of the mechanisms."""
-    return [["Mechanism:" if i == 0 else "", s, "", ""] for i, s in enumerate(fit.sources)]
+def second_shown(frame: pd.DataFrame, details: bool) -> bool:
+    """Whether the unconstrained estimate has columns of its own.
+
+    It has where it, or its standard error, differs by more than a tenth of a standard error.
+    """
+    return details or bool(np.any(_apart(frame) > 0.1))
 
 
-def fit_rows(fit: Fit, right: Sequence[tuple[str, str]]) -> list[list[str]]:
-    """Header rows of the estimator, with three pairs of the kind's own on the right."""
-    llf = f"{fit.llf:.6g}" if np.isfinite(fit.llf) else "-"
-    gap = f"{fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else "-"
-    left = [
-        ("Estimator:", f"{fit.method}, {fit.settings}" if fit.settings else fit.method),
-        ("Covariance:", _COVARIANCE.get(fit.cov_type, fit.cov_type)),
-        ("Log-Likelihood:", llf),
-        ("Gap to maximum:", gap),
-    ]
-    return [
-        [*a, *b]
-        for a, b in zip(
-            left, [*right, ("Converged:", "yes" if fit.converged else "NO")], strict=True
-        )
-    ]
+def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
+    """That intervals rest on the unconstrained estimate, where the reader can see a difference."""
+    if shown:
+        return ", from the unconstrained estimate"
+    first, second = (
+        [figures(column, digits) for column in frame[list(pair)].to_numpy().T] for pair in _PAIRS
+    )
+    if first == second:
+        return ""
+    return ", from the unconstrained estimate, which differs by less than a tenth of a std err"
 
 
-def epsilon_text(epsilon: float) -> str:
-    """Epsilon in nats, as a summary shows it."""
-    return f"{epsilon:.6g}" if np.isfinite(epsilon) else "infinite"
+def touch_ends(frame: pd.DataFrame) -> bool:
+    """Whether some interval ends at 0 or at 1."""
+    return bool((frame["lower"] <= 0.0).any() or (frame["upper"] >= 1.0).any())
 
 
-def protection_notes(fit: Fit) -> list[str]:
-    """What epsilon does not protect, for mechanisms that protect sensitive categories only."""
-    if not fit.is_partial:
-        return []
-    return [
-        "NOTE: epsilon protects the sensitive categories only: reports may reveal any other answer."
-    ]
-
-
-def closing_notes(fit: Fit, condition: float) -> list[str]:
-    """Notes on standard errors, convergence and the channel that every fit may need."""
-    notes = []
-    if fit.cov_type == "none (constrained)":
-        notes.append(
-            f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
-        )
-    if not fit.converged:
-        notes.append(f"WARNING: the estimator did not converge: {fit.message}")
-    if words := ill_conditioned(condition):
-        notes.append(f"WARNING: {words}.")
-    return notes
-
-
-def goodness_notes(test: TestResult | None) -> list[str]:
-    """The goodness of fit, and a warning where the reports contradict its hypothesis."""
-    if test is None:
-        return []
-    p = f"= {test.pvalue:.3g}" if test.pvalue > 0.0 else "< 1e-300"
-    notes = [f"Goodness of fit ({test.method}): p {p}."]
-    if test.pvalue < DOUBTFUL:
-        notes.append(f"WARNING: the reports contradict the hypothesis that {test.null}.")
-    return notes
+def _apart(frame: pd.DataFrame) -> Array:
+    """How far the two estimates are apart, in standard errors; infinite where only one has any."""
+    first, second = (frame[list(pair)].to_numpy(dtype=np.float64) for pair in _PAIRS)
+    both_lack = np.isnan(first) & np.isnan(second)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        apart = np.abs(first - second) / second[:, 1:]
+    apart = np.where((first == second) | both_lack, 0.0, apart)
+    return np.where(np.isnan(apart), np.inf, apart)

@@ -279,8 +279,11 @@ def test_results_round_trip_through_json_without_data() -> None:
 def test_summary_forms() -> None:
     summary = MODEL.fit().summary(alpha=0.1)
     text = summary.as_text()
-    for word in (*JOBS, "KRR(k=4, epsilon=1)", "[0.05", "0.95]", "Gap to maximum", "Converged"):
+    for word in (*JOBS, "KRR(k=4, epsilon=1)", "[0.05", "0.95]"):
         assert word in text
+    more = MODEL.fit().summary(details=True).as_text()
+    for word in ("Gap to maximum", "Converged", "Covariance", "Log-Likelihood", "AIC", "unconstr."):
+        assert word in more and word not in text
     assert "<table" in summary.as_html() and r"\begin{tabular}" in summary.as_latex()
     assert text == MODEL.fit().summary(alpha=0.1).as_text()  # no clock in it
 
@@ -290,7 +293,7 @@ def test_long_summaries_say_what_they_leave_out() -> None:
     results = ldp.FrequencyModel(
         krr.draw(np.full(100, 0.01), 10_000, np.random.default_rng(1))
     ).fit()
-    assert "60 categories with smaller estimates are not shown" in results.summary().as_text()
+    assert "Shown: the 40 largest of 100 estimates." in results.summary().as_text()
     assert len(results.summary_frame()) == 100
 
 

@@ -1,0 +1,190 @@
+"""Answers as people write them: matched with labels where exactly one label fits."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from difflib import get_close_matches
+from functools import cached_property
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import whole_below
+from ldpstats.arguments.labels import as_series, missing_entries, preview
+from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
+
+__all__ = ["matched"]
+
+Codes = npt.NDArray[np.int64]
+Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
+
+_MISSING, _UNKNOWN = -1, -2
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", f"{truth}".lower())}
+_TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
+_EXACT = 2.0**53  # a whole float from here on may stand for other integers
+_MOST_COMPARED = 5_000  # labels among which the one nearest to an unknown value is searched
+# object columns of one type: others may hold values that compare equal, such as 1, 1.0 and True
+_ALIKE = {"string", "boolean", "integer", "floating", "decimal", "empty"}
+
+
+def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = False) -> Codes:
+    """Return codes of answers among `labels`, int64 of shape (n,), -1 where missing.
+
+    A value that is a label is that label. Otherwise surrounding blanks are ignored, text stands for
+    the number (3, -3, 3.0) or the truth value (True, true, TRUE) that it spells, a number or truth
+    value for its text, and a whole float for an integer. A value is matched if exactly one label
+    fits. Empty text is missing unless it is a label. Case matters, and True is never 1.
+
+    Errors name `where` and the row, from 1; with ``secret=True`` they do not show the value.
+    """
+    if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
+        if values.ndim == 1 and whole_below(values, len(labels)):
+            return values.astype(np.int64)
+    try:
+        codes, distinct = _factorized(where, values)
+    except InvalidArgument as error:
+        raise type(error)(where, HIDDEN, error.unquoted) if secret else error from None
+    known = _Labels(labels)
+    found: Codes = np.append(known.places(distinct), _MISSING)[codes]
+    if (found == _UNKNOWN).any():
+        row = int(np.argmax(found == _UNKNOWN))
+        value, times = distinct[codes[row]], int((codes == codes[row]).sum())
+        raise known.refusal(f"{where}, row {row + 1}", HIDDEN if secret else value, times)
+    return found
+
+
+def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
+    """Codes of distinct values, (n,), -1 where missing; and the distinct values."""
+    arrow: Any = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
+        values = pd.Series(values, dtype=pd.ArrowDtype(values.type))
+    column = as_series(where, values)
+    absent = missing_entries(where, column)
+    distinct: pd.Index[Any]
+    if column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) not in _ALIKE:
+        keys = pd.Series([(type(v), v) if _key(v) else id(v) for v in column], dtype=object)
+        codes = pd.factorize(keys)[0]
+        distinct = pd.Index(column.iloc[np.unique(codes, return_index=True)[1]], dtype=object)
+    else:
+        codes, distinct = pd.factorize(column)
+    codes[absent] = _MISSING
+    return codes, distinct
+
+
+def _key(value: Any) -> Key | None:
+    """What a value is, and itself; None for what cannot be an answer."""
+    if isinstance(value, str):
+        return "text", value
+    if isinstance(value, bool | np.bool_):
+        return "bool", bool(value)
+    # numpy's durations count as integers
+    if isinstance(value, Real | Decimal) and not isinstance(value, np.timedelta64):
+        return "number", value
+    return None
+
+
+@dataclass(frozen=True)
+class _Labels:
+    """Labels, and how answers find them."""
+
+    labels: pd.Index[Any]
+
+    def places(self, distinct: pd.Index[Any]) -> Codes:
+        """Codes of distinct values, shape (u,)."""
+        counted, k = isinstance(self.labels, pd.RangeIndex), len(self.labels)
+        if counted and isinstance(distinct.dtype, np.dtype) and distinct.dtype.kind in "iu":
+            numbers = distinct.to_numpy()
+            return np.where((numbers >= 0) & (numbers < k), numbers, _UNKNOWN).astype(np.int64)
+        values = distinct.tolist()
+        found = np.full(len(values), _UNKNOWN, dtype=np.int64)
+        if self.labels.inferred_type == "string" and all(isinstance(v, str) for v in values):
+            there = self.labels.get_indexer(pd.Index(values, dtype=object))
+            found[there >= 0] = there[there >= 0]
+        for i in np.flatnonzero(found < 0):
+            found[i] = self._place(values[i])
+        return found
+
+    def _place(self, value: Any) -> int:
+        """Code of one value, missing or unknown ones included."""
+        key = _key(value)
+        if key is None or value != value:
+            return _UNKNOWN if key is None else _MISSING
+        exact = self._exact(key)
+        if exact is not None:
+            return exact
+        if isinstance(value, str) and not value.strip():
+            exact = self._exact(("text", ""))
+            return _MISSING if exact is None else exact
+        fits = set(self._alike(key))
+        return fits.pop() if len(fits) == 1 else _UNKNOWN
+
+    def _exact(self, key: Key) -> int | None:
+        kind, value = key
+        if isinstance(self.labels, pd.RangeIndex):
+            inside = kind == "number" and 0 <= value < len(self.labels) and value == int(value)
+            return int(value) if inside else None
+        place = self._by_key.get(key)
+        if place is not None and isinstance(value, float) and abs(value) >= _EXACT:
+            return place if isinstance(self.labels[place], float) else None
+        return place
+
+    def _alike(self, key: Key) -> Iterator[int]:
+        """Codes of the labels that a value fits which is none of them."""
+        kind, value = key
+        if kind == "text":
+            text = value.strip()
+            spelled: list[Key] = [("bool", _TRUTH[text])] if text in _TRUTH else []
+            if _NUMBER.fullmatch(text):
+                whole, _, decimals = text.partition(".")
+                number = float(text) if decimals.strip("0") else int(whole)
+                spelled.append(("number", number))
+            yield from (place for key in spelled if (place := self._exact(key)) is not None)
+            texts = {text}
+        else:
+            texts = {str(value)}
+            if kind == "number" and abs(value) < _EXACT and value == int(value):
+                texts.add(str(int(value)))
+        for text in texts:
+            yield from self._by_text.get(text, ())
+
+    @cached_property
+    def _by_key(self) -> dict[Key, int]:
+        keys = map(_key, self.labels.tolist())
+        return {key: place for place, key in enumerate(keys) if key is not None}
+
+    @cached_property
+    def _by_text(self) -> dict[str, list[int]]:
+        """Codes of labels that are text, by what is between their surrounding blanks."""
+        places: dict[str, list[int]] = {}
+        for (kind, value), place in self._by_key.items():
+            if kind == "text":
+                places.setdefault(value.strip(), []).append(place)
+        return places
+
+    def refusal(self, name: str, value: object, times: int) -> UnknownCategory:
+        """The error about a value that is no label, given so many times; some are not shown."""
+        value = value.item() if isinstance(value, np.generic) else value
+        nearest = self._nearest(value)
+        hint = "" if nearest is None else f"; the nearest is {nearest!r}"
+        if value is not HIDDEN:
+            hint += f" ({times} such value{'s' if times > 1 else ''})"
+        remedy = f"is not among the {len(self.labels)} labels {preview(self.labels)}{hint}"
+        return UnknownCategory(name, value, f"{remedy}; correct it or add the label")
+
+    def _nearest(self, value: object) -> Any:
+        """The label that is spelled most like a value, if one is."""
+        if not isinstance(value, str) or isinstance(self.labels, pd.RangeIndex):
+            return None
+        folded = {str(label).strip().casefold(): label for label in reversed(self.labels.tolist())}
+        text = value.strip().casefold()
+        if text not in folded and len(folded) <= _MOST_COMPARED:
+            text = "".join(get_close_matches(text, list(folded), 1))
+        return folded.get(text)

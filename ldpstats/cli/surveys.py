@@ -1,0 +1,71 @@
+"""Tables of a questionnaire on the command line: options, and the survey they describe."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ldpstats as ldp
+from ldpstats.cli.common import option
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.tables import objects, table_chunks
+from ldpstats.reports.fingerprints import check_fingerprints
+from ldpstats.survey.questionnaire import FINGERPRINTS
+
+__all__ = [
+    "add_where",
+    "check_fingerprint_column",
+    "missing",
+    "opened",
+    "refuse_missing",
+    "refuse_options",
+]
+
+
+def add_where(add: Callable[..., Any]) -> None:
+    """The option that chooses respondents."""
+    words = (
+        "with --questionnaire: only respondents for whom this holds, \"age >= 18 and sex == 'f'\""
+    )
+    add("--where", metavar="CONDITION", help=words)
+
+
+def refuse_options(given: argparse.Namespace, names: Sequence[str], remedy: str) -> None:
+    """Refuse options that were given but do not apply."""
+    for name in names:
+        value = getattr(given, name)
+        if value not in (None, False, []):
+            raise InvalidArgument(option(name), value, remedy)
+
+
+def missing(given: argparse.Namespace) -> str:
+    """What to do with missing answers: count them where a questionnaire expects some."""
+    default = "raise" if given.questionnaire is None else "count"
+    chosen: str = given.missing or default
+    return chosen
+
+
+def opened(given: argparse.Namespace, sheet: ldp.Questionnaire) -> ldp.Survey:
+    """The table as a survey, or some of its rows."""
+    survey = ldp.Survey(given.input, sheet, na=given.na)
+    return survey if given.where is None else survey.where(given.where)
+
+
+def refuse_missing(given: argparse.Namespace, n_missing: int) -> None:
+    """Refuse missing answers where that was asked for."""
+    if given.missing == "raise" and n_missing:
+        remedy = f"{n_missing} respondents lack an answer or a group: leave --missing raise out"
+        raise InvalidArgument("--missing", "raise", remedy)
+
+
+def check_fingerprint_column(path: str, sheet: ldp.Questionnaire) -> None:
+    """Refuse a table in which a row carries another questionnaire's fingerprint."""
+    done = 0
+    for frame in table_chunks(path, [], optional=[FINGERPRINTS]):
+        if FINGERPRINTS not in frame:
+            return
+        where = f"{path}, column {FINGERPRINTS!r}"
+        digits = objects(frame[FINGERPRINTS])
+        check_fingerprints(where, FINGERPRINTS, digits, sheet, done)
+        done += len(frame)

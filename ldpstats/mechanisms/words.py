@@ -1,0 +1,87 @@
+"""A mechanism and its parameters in words, for summaries, messages and notebooks."""
+
+from __future__ import annotations
+
+from dataclasses import Field, fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.errors import shorten
+
+__all__ = ["in_words", "parameters"]
+
+_NAMED = 3  # sensitive categories that are named one by one
+_LONGEST = 20  # characters of a label
+_ALIASES = {"categories": "k", "alphabet": "k", "outputs": "n_outputs"}  # lists, by their length
+
+
+def in_words(mechanism: Any, with_epsilon: bool = True) -> str:
+    """The mechanism as it might be called: its name, and its parameters in brackets."""
+    pairs = parameters(mechanism)
+    if not with_epsilon:
+        pairs = [pair for pair in pairs if pair[0] != "epsilon"]
+    return f"{type(mechanism).__name__}({', '.join(f'{name}={text}' for name, text in pairs)})"
+
+
+def parameters(mechanism: Any) -> list[tuple[str, str]]:
+    """Names and values of the parameters, of lists their length; epsilon last where it follows.
+
+    Parameters that are as they are by default are left out.
+    """
+    epsilon = ("epsilon", _number(mechanism.epsilon))
+    if not is_dataclass(mechanism):
+        return [("k", str(mechanism.k)), epsilon]
+    pairs = []
+    for item in fields(mechanism):
+        value = getattr(mechanism, item.name)
+        if not _is_default(item, value) and (text := _text(mechanism, item.name, value)):
+            pairs.append((_ALIASES.get(item.name, item.name), text))
+    if "epsilon" not in dict(pairs):
+        pairs.append(epsilon)
+    return pairs
+
+
+def _is_default(item: Field[Any], value: Any) -> bool:
+    if isinstance(value, pd.Index):
+        return isinstance(item.default, tuple) and value.tolist() == list(item.default)
+    return value is None or (isinstance(value, str) and value == item.default)
+
+
+def _text(mechanism: Any, name: str, value: Any) -> str:
+    """A parameter in words; "" where another one says it."""
+    if name == "sensitive":
+        return _sensitive(mechanism)
+    if name == "levels" or isinstance(value, np.ndarray):
+        return ""  # told with epsilon, and too many numbers
+    if name == "epsilon":
+        return _epsilon(mechanism)
+    if isinstance(value, pd.Index):
+        alike = name == "outputs" and value.equals(mechanism.categories)
+        return "" if alike else str(len(value))
+    return _number(value) if isinstance(value, int | float) else shorten(value, _LONGEST)
+
+
+def _sensitive(mechanism: Any) -> str:
+    """The sensitive categories where they are few, else their number."""
+    labels = mechanism.sensitive.tolist()
+    if len(labels) in (0, mechanism.k):
+        return "all" if labels else "none"
+    if len(labels) > _NAMED:
+        return f"{len(labels)} of {mechanism.k}"
+    return "{" + ", ".join(shorten(label, _LONGEST) for label in labels) + "}"
+
+
+def _epsilon(mechanism: Any) -> str:
+    """Epsilon; where each sensitive category has its own, each or their range."""
+    levels = getattr(mechanism, "levels", None)
+    if levels is None:
+        return _number(mechanism.epsilon)
+    if len(levels) > _NAMED:
+        return f"{_number(min(levels))} to {_number(max(levels))}"
+    return "(" + ", ".join(map(_number, levels)) + ")"
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"

@@ -1,0 +1,1 @@
+"""Change between two waves: the same persons asked the same question twice."""

@@ -1,0 +1,170 @@
+"""Test that several groups of respondents have the same distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import listed, one_of
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference import pearson
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
+from ldpstats.models.frequency.evidence import Evidence
+from ldpstats.models.frequency.groups import refuse_shared_persons, reports_in
+from ldpstats.models.frequency.model import Data, FrequencyModel
+from ldpstats.models.frequency.one_step import OneStep, effective_counts
+from ldpstats.problems.covariance import Covariance
+from ldpstats.problems.moments import Moments
+
+__all__ = ["METHODS", "compared", "homogeneity", "homogeneity_test"]
+
+Array = npt.NDArray[Any]
+
+METHODS = ("default", "pearson", "wald")
+
+
+def homogeneity_test(
+    groups: Sequence[Data | Sequence[Data]], method: str = "default", candidates: Any = None
+) -> TestResult:
+    """Test that several groups of respondents have the same distribution.
+
+    Parameters
+    ----------
+    groups : sequence of Reports, Counts or BitCounts, or of lists of them
+        Reports of at least two groups, over the same categories, of different persons.
+    method : {"default", "pearson", "wald"}
+        "pearson": chi-square on the privatised g x l table; needs one mechanism for all groups.
+        "wald": contrasts of the linear estimates with covariances pooled under the null; the groups
+        may have different mechanisms or epsilon. The default is "pearson" where it applies. Both
+        test categories together that are expected in fewer than five reports.
+    candidates : sequence of str or CandidateMap, optional
+        Values to compare the frequencies of; for mechanisms with an open alphabet only.
+
+    Returns
+    -------
+    TestResult
+        With (g - 1)(k - 1) degrees of freedom. For two groups it is that of `two_sample_test`.
+
+    Raises
+    ------
+    InvalidArgument
+        If there are fewer than two groups, one is empty, two share persons (by their `ids`), or the
+        method is unknown.
+    MechanismMismatch
+        For groups over different categories.
+    NotAvailable
+        For Pearson's test of reports that are not labels of one mechanism.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("a", "b", "c"), epsilon=1.0)
+    >>> groups = [krr.counts(n) for n in ([50, 30, 20], [20, 40, 40], [30, 30, 40])]
+    >>> print(ldp.homogeneity_test(groups))
+    Pearson chi-square of the privatised reports
+      H0: all groups have the same distribution
+      statistic 24, df 4, p-value 7.987e-05
+    """
+    remedy = "must be a list of at least two groups, for example [north, south, west]"
+    several = listed("groups", groups, remedy)
+    if len(several) < 2:
+        raise InvalidArgument("groups", groups, remedy)
+    named = {f"groups[{i}]": data for i, data in enumerate(several)}
+    return homogeneity(compared(named, candidates), one_of("method", method, METHODS))
+
+
+def compared(groups: dict[str, Any], candidates: Any) -> list[FrequencyModel]:
+    """Models of the groups, by the arguments' names; refused if empty or of the same persons."""
+    for name, data in groups.items():
+        if reports_in(data) == 0:
+            raise InvalidArgument(name, 0, "holds no report: there is nothing to compare")
+    models = [FrequencyModel(data, candidates) for data in groups.values()]
+    refuse_shared_persons(groups)
+    return models
+
+
+def homogeneity(models: Sequence[FrequencyModel], method: str) -> TestResult:
+    """Test that the groups of these models have the same distribution."""
+    sources = [source for model in models for source in model.sources]
+    pooled = FrequencyModel(sources, models[0].candidates).evidence  # refuses other categories
+    maker, mechanisms = sources[0].mechanism, [source.mechanism for source in sources]
+    alike = len(sources) == len(models) and all(mechanism == maker for mechanism in mechanisms)
+    # where cohorts differ in size by chance reports are no labels of one law
+    labels = alike and not maker.n_bits and not maker.n_cohorts
+    if method == "pearson" and not labels:
+        raise NotAvailable(
+            "Pearson's test needs reports of one mechanism that are labels: use method='wald'"
+        )
+    null = f"{'both' if len(models) == 2 else 'all'} groups have the same distribution"
+    if labels and method != "wald":
+        return _pearson(sources, null)
+    return _wald([model.evidence for model in models], pooled.plug_in, alike, null)
+
+
+def _pearson(sources: Sequence[Any], null: str) -> TestResult:
+    """Pearson's chi-square of the g x l table of labels."""
+    seen = np.array([source.vector() for source in sources])
+    share = seen.sum(axis=1).min() / seen.sum()
+    group = rare_groups(seen.sum(axis=0) * share)
+    statistic, df = pearson.several_samples_pearson([group_sums(row, group) for row in seen])
+    how = "Pearson chi-square of the privatised reports"
+    return TestResult.chi_square(null, float(statistic), float(df), how, together(group))
+
+
+def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestResult:
+    """Contrasts of the linear estimates, with the covariances at the pooled frequencies p."""
+    steps = [side.one_step.at(p) for side in sides if side.one_step is not None]
+    by_score = len(steps) == len(sides)
+    problems: Sequence[Moments] = steps if by_score else _comparable(sides, alike)
+    estimates = [problem.estimate()[0] for problem in problems]
+    V = [problem.covariance(p) for problem in problems]
+    how = "covariance pooled under the null"
+    if any(problem.is_open for problem in problems):
+        outcome = _all_entries(estimates, V)
+        return all_candidates(null, outcome, problems, f"Wald on all candidates, {how}")
+    group = _rare_steps(steps, p) if by_score else _rare(sides, p)
+    sums = [group_sums(estimate, group) for estimate in estimates]
+    statistic, df = pearson.several_samples_wald(sums, [v.merged(group) for v in V])
+    return TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", together(group))
+
+
+def _rare_steps(steps: Sequence[OneStep], p: Array) -> npt.NDArray[np.int64]:
+    """Categories to test together, by the two smallest groups, which are the most skewed."""
+    return rare_groups(effective_counts(sorted(steps, key=lambda step: step.nobs)[:2], p))
+
+
+def _rare(sides: Sequence[Evidence], p: Array) -> npt.NDArray[np.int64]:
+    smallest = sorted(sides, key=lambda side: side.moments.nobs)[:2]
+    return rare_categories([side.problems for side in smallest], p)
+
+
+def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[float, int]:
+    """Wald statistic of candidates, whose frequencies need not sum to one; and its df."""
+    mean, W = estimates[0], V[0]
+    R, zero = np.eye(mean.size), np.zeros(mean.size)
+    statistic, df = 0.0, 0
+    for estimate, more in zip(estimates[1:], V[1:], strict=True):
+        found, freedom = tests_.wald(R, zero, mean - estimate, W + more)
+        statistic, df = statistic + found, df + freedom
+        if len(estimates) > 2:
+            dense = W.matrix()
+            share = dense @ np.linalg.pinv((W + more).matrix(), hermitian=True)
+            mean, W = mean - share @ (mean - estimate), Covariance.dense(dense - share @ dense)
+    return statistic, df
+
+
+def _comparable(sides: Sequence[Evidence], alike: bool) -> Sequence[Moments]:
+    """The equations of the groups, for the differences of their estimates.
+
+    Over an open alphabet answers that are not listed cancel, hash by hash, if two groups have the
+    same mechanism and weights. Else all allow for them.
+    """
+    two = alike and len(sides) == 2
+    matched = sides[0].moments.matched(sides[1].moments) if two else None
+    return [side.inference for side in sides] if matched is None else matched

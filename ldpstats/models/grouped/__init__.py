@@ -1,0 +1,1 @@
+"""One variable in several groups of respondents."""

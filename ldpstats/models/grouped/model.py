@@ -1,0 +1,189 @@
+"""One privatised variable in several groups of respondents."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.errors import (
+    InvalidArgument,
+    LDPWarning,
+    MechanismMismatch,
+    NotAvailable,
+    NotIdentified,
+)
+from ldpstats.estimators.base import Estimator
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.frequency.groups import missing_in, refuse_shared_persons, reports_in
+from ldpstats.models.frequency.homogeneity import homogeneity
+from ldpstats.models.frequency.model import Data, FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.grouped.labels import Label, group_columns, labelled, worded
+from ldpstats.models.grouped.results import GroupedResults
+
+__all__ = ["GroupedModel"]
+
+
+class GroupedModel:
+    """Frequencies of the categories of one variable in several groups of respondents.
+
+    Each group is fitted on its own, by `FrequencyModel`. Groups may have different mechanisms over
+    the same categories.
+
+    Parameters
+    ----------
+    groups : mapping of label to Reports, Counts or BitCounts, or to lists of them
+        What was collected in each group; labels are text, numbers or truth values, or tuples of
+        them where several columns make the groups. Groups must be of different persons. A group
+        without a report is not fitted: `fit` warns, and the summary names it.
+    by : str or sequence of str
+        Names of the columns that make the groups, one for each value of a label.
+    candidates : sequence of str or CandidateMap, optional
+        Values to look for; for mechanisms with an open alphabet only.
+    incomplete : bool
+        Whether other answers than the candidates are known to exist, see `FrequencyModel`.
+    name : str, optional
+        Name of the variable; that of the reports by default.
+    n_ungrouped : int
+        Respondents who are in no group, because their group is not known; for the summary.
+
+    Raises
+    ------
+    InvalidArgument
+        If there is no group, no report, a label is of another kind, or two groups share persons.
+    MechanismMismatch
+        For groups over different categories.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> krr = ldp.KRR(("no", "yes"), epsilon=1.0)
+    >>> groups = {"north": krr.counts([450, 550]), "south": krr.counts([600, 400])}
+    >>> ldp.GroupedModel(groups, by="region").fit().params.round(3)
+    region  category
+    north   no          0.392
+            yes         0.608
+    south   no          0.716
+            yes         0.284
+    Name: params, dtype: float64
+    """
+
+    def __init__(
+        self,
+        groups: Mapping[Any, Data | Sequence[Data]],
+        by: str | Sequence[str] = ("group",),
+        candidates: Any = None,
+        incomplete: bool = False,
+        name: str | None = None,
+        n_ungrouped: int = 0,
+    ) -> None:
+        self.by = group_columns(by)
+        given = labelled(groups, self.by)
+        self.n_ungrouped = positive_integer("n_ungrouped", n_ungrouped, 0)
+        sizes = {label: reports_in(data) for label, data in given.items()}
+        self.empty = tuple(label for label, size in sizes.items() if size == 0)
+        if len(self.empty) == len(given):
+            raise InvalidArgument("groups", len(given), "are without a single report")
+        refuse_shared_persons({worded(label, self.by): data for label, data in given.items()})
+        self.models: dict[Label, FrequencyModel] = {}
+        for label, data in given.items():
+            if label not in self.empty:
+                self.models[label] = _modelled(
+                    worded(label, self.by), data, candidates, incomplete, name
+                )
+        self.n_missing = sum(map(missing_in, given.values()))
+        _refuse_other_categories(
+            {worded(label, self.by): model for label, model in self.models.items()}
+        )
+        names = {model.name for model in self.models.values()}
+        self.name = names.pop() if len(names) == 1 else ""
+
+    def __repr__(self) -> str:
+        by = ", ".join(self.by)
+        return f"GroupedModel({len(self.models)} groups by {by}; n={self.nobs})"
+
+    @property
+    def nobs(self) -> int:
+        """Number of reports in all groups."""
+        return sum(model.nobs for model in self.models.values())
+
+    def fit(self, method: str | Estimator[Any] | None = None, **how: Any) -> GroupedResults:
+        """Estimate the frequencies in each group.
+
+        Parameters
+        ----------
+        method : str or Estimator, optional
+            As for `FrequencyModel.fit`.
+        **how
+            Its other arguments: `constraints`, `cov_type`.
+
+        Returns
+        -------
+        GroupedResults
+
+        Warns
+        -----
+        LDPWarning
+            For groups without a report, which are not fitted; and whatever `FrequencyModel.fit`
+            warns of in a group, with the group's label.
+        """
+        if self.empty:
+            names = "; ".join(worded(label, self.by) for label in self.empty)
+            warnings.warn(
+                f"no report in the group {names}: it is not fitted", LDPWarning, stacklevel=2
+            )
+        fits: list[FrequencyResults] = []
+        for label, model in self.models.items():
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                fits.append(model.fit(method, **how))
+            for one in caught:
+                warnings.warn(
+                    f"{worded(label, self.by)}: {one.message}", one.category, stacklevel=2
+                )
+        equal, untested = self._test_equal()
+        return GroupedResults(
+            by=self.by,
+            labels=tuple(self.models),
+            fits=tuple(fits),
+            equal=equal,
+            untested=untested,
+            empty=self.empty,
+            n_missing=self.n_missing,
+            n_ungrouped=self.n_ungrouped,
+            name=self.name,
+        )
+
+    def _test_equal(self) -> tuple[TestResult | None, str]:
+        """The test that all groups have the same distribution, or why there is none."""
+        if len(self.models) < 2:
+            return None, "there is one group only"
+        try:
+            return homogeneity(list(self.models.values()), "default"), ""
+        except (NotAvailable, NotIdentified) as error:
+            return None, str(error)
+
+
+def _modelled(
+    words: str, data: Any, candidates: Any, incomplete: bool, name: str | None
+) -> FrequencyModel:
+    """The model of one group; an error about its data names the group."""
+    try:
+        return FrequencyModel(data, candidates, incomplete, name)
+    except InvalidArgument as error:
+        if error.name != "data":
+            raise
+        raise InvalidArgument(words, data, error.remedy) from None
+
+
+def _refuse_other_categories(models: Mapping[str, FrequencyModel]) -> None:
+    """Refuse groups whose categories are not those of the first."""
+    (first, model), *others = models.items()
+    for words, other in others:
+        if not other.categories.equals(model.categories):
+            raise MechanismMismatch(
+                f"{words} and {first} have different categories: groups that are "
+                "compared need the same labels in the same order"
+            )

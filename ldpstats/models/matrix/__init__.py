@@ -1,0 +1,1 @@
+"""Association of several variables, pair by pair."""

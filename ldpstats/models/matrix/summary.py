@@ -1,0 +1,70 @@
+"""The summary of the associations of several variables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.models.shared.tables import (
+    SummaryTable,
+    figures,
+    interval_columns,
+    one_line,
+    pvalue_text,
+)
+
+__all__ = ["matrix_summary"]
+
+_LONGEST_NAME = 24
+
+
+def matrix_summary(
+    variables: Sequence[tuple[str, str, int]], frame: pd.DataFrame, alpha: float, max_rows: int
+) -> SummaryTable:
+    """What is said of the pairs; `variables` are names, mechanisms and numbers of reports."""
+    order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
+    shown = frame if len(frame) <= max_rows else frame.iloc[order]
+    body, rows = [], list[Any](shown.itertuples(index=False))
+    for row in rows:
+        nobs = "-" if row.nobs is pd.NA else str(row.nobs)
+        df = "-" if np.isnan(row.df) else f"{row.df:g}"
+        tests = [
+            *figures([row.statistic], 2),
+            df,
+            pvalue_text(row.pvalue),
+            pvalue_text(row.pvalue_holm),
+        ]
+        body.append([*figures([row.cramers_v, row.lower, row.upper], 3), nobs, *tests])
+    ends = interval_columns(alpha)
+    return SummaryTable(
+        title=f"Associations of {len(variables)} variables",
+        header=[
+            [f"{one_line(name, _LONGEST_NAME)}:", source, "Reports:", str(size)]
+            for name, source, size in variables
+        ],
+        columns=["Cramer's V", *ends, "n", "chi2", "df", "p-value", "Holm"],
+        stubs=[" : ".join(one_line(name, _LONGEST_NAME) for name in pair) for pair in shown.index],
+        body=body,
+        notes=_notes(frame, len(shown), alpha),
+    )
+
+
+def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
+    tested = int(frame["pvalue"].notna().sum())
+    notes = [
+        f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained estimates; "
+        f"score tests of independence, p-values as they are and adjusted for {tested} tests (Holm)."
+    ]
+    if frame["n_missing"].sum():
+        notes.append("NOTE: each pair rests on the respondents who have both reports.")
+    if rest := len(frame) - shown:
+        notes.append(f"{rest} pairs with larger p-values are not shown.")
+    said = zip(frame.index, frame["note"], frame["upper"], strict=True)
+    for (first, second), note, upper in said:
+        if note:
+            kind = "WARNING" if np.isnan(upper) else "NOTE"
+            notes.append(f"{kind}: {one_line(first, 40)} and {one_line(second, 40)}: {note}.")
+    return notes

@@ -1,0 +1,230 @@
+"""How results show themselves: as tables of data, in notebooks, and to packages for tables."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.arguments.checks import level
+from ldpstats.models.shared.spelling import names_alpha
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["Presented", "TableModel"]
+
+_TIDY = ["estimate", "std_error", "lower", "upper", "p_value"]
+_STATS = {"N": "nobs", "ll": "llf"}  # what packages for tables call them
+_STAT_LABELS = {
+    "N": "Reports",
+    "n_missing": "Missing",
+    "epsilon": "Epsilon (nats)",
+    "method": "Estimator",
+    "mechanism": "Mechanism",
+    "ll": "Log-likelihood",
+}
+_DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
+
+
+class Presented(ABC):
+    """Results that print as a summary and are data frames for further use.
+
+    A class gives its estimates by `_tidy`, what there is once by `_facts`, and `tvalues`. The
+    attributes that begin with ``__maketables`` are read by the package maketables, which sets
+    several results side by side in HTML, LaTeX and Word.
+    """
+
+    @abstractmethod
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text, `as_html()` and `as_latex()`."""
+
+    @abstractmethod
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    @property
+    @abstractmethod
+    def tvalues(self) -> pd.Series[float]:
+        """Estimates over their standard errors."""
+
+    @property
+    @abstractmethod
+    def _subject(self) -> str:
+        """What was estimated, for the head of a column."""
+
+    @names_alpha
+    def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """The estimates as a flat table of data, with no index: a row for each.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            The labels, in the column "term" or in one for each variable; "estimate" and
+            "std_error" of `params`; "lower" and "upper" of `conf_int`; and "p_value", the one of
+            the summary: one-sided, of a frequency of zero. nan where something was not computed. A
+            variable with the name of another column has "(variable)" after it.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().to_frame().round(3)
+          term  estimate  std_error  lower  upper  p_value
+        0    a     0.572      0.043  0.487  0.657      0.0
+        1    b     0.325      0.041  0.244  0.407      0.0
+        2    c     0.103      0.038  0.032  0.182      0.0
+        """
+        frame = self._tidy(level(alpha))[_TIDY]
+        labels = frame.index.to_frame(index=False)
+        if labels.shape[1] == 1:
+            labels.columns = pd.Index(["term"])
+        else:
+            names = [f"{name} (variable)" if name in _TIDY else name for name in labels.columns]
+            labels.columns = pd.Index(names)
+        return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
+
+    def glance(self) -> pd.DataFrame:
+        """What there is once, as a table of one row.
+
+        Returns
+        -------
+        DataFrame, shape (1, ...)
+            "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
+            estimates), "df_model", "df_resid", "llf", "aic", "bic" (nan where they mean nothing),
+            "converged", and what else a kind of results has.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().glance()[["method", "nobs", "df_model", "converged"]]
+          method  nobs  df_model  converged
+        0    mle  1000         2       True
+        """
+        return pd.DataFrame([self._facts()])
+
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+    # -- maketables --------------------------------------------------------------------------
+
+    def to_maketables(self) -> TableModel:
+        """What the package maketables sets side by side, in HTML, LaTeX and Word.
+
+        Results have the same attributes themselves, but version 0.2 of maketables takes whatever
+        has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
+        epsilon nor cells of several variables. Labels are passed on as they are; LaTeX needs them
+        without special characters.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> model = ldp.FrequencyModel(counts, name="answer").fit().to_maketables()
+        >>> model.__maketables_stat__("N"), model.__maketables_depvar__
+        (1000, 'answer')
+
+        Then ``maketables.ETable([model, ...])``.
+        """
+        frame = self._tidy(0.05)[_TIDY]
+        table = frame.set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
+        table.insert(2, "t", self.tvalues.to_numpy())
+        table.index = pd.Index(_as_text(frame.index), name="Coefficient")
+        return TableModel(table, self._facts(), self._subject)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the variable, by the name that statsmodels has for it."""
+        return self._subject
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.to_maketables().__maketables_coef_table__
+
+    def __maketables_stat__(self, key: str) -> Any:
+        return self.to_maketables().__maketables_stat__(key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self._subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return self.to_maketables().__maketables_vcov_info__
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return list(_DEFAULT_STATS)
+
+
+@dataclass(frozen=True, eq=False)
+class TableModel:
+    """Estimates and facts as maketables reads them, and nothing else.
+
+    Parameters
+    ----------
+    table : DataFrame
+        "b", "se", "t", "ci95l", "ci95u" and "p" by label, as text.
+    facts : dict
+        What there is once, by name.
+    subject : str
+        What was estimated.
+    """
+
+    table: pd.DataFrame
+    facts: dict[str, Any]
+    subject: str
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.table
+
+    def __maketables_stat__(self, key: str) -> Any:
+        value = self.facts.get(_STATS.get(key, key))
+        if isinstance(value, bool | np.bool_):
+            return "yes" if value else "no"
+        return "infinite" if isinstance(value, float) and value == np.inf else value
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self.subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return {"vcov_type": self.facts.get("cov_type"), "clustervar": None}
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return list(_DEFAULT_STATS)
+
+
+def _as_text(labels: pd.Index[Any]) -> list[str]:
+    """Labels as text; those of several variables joined, and quoted where two would be alike."""
+    if not isinstance(labels, pd.MultiIndex):
+        return [str(label) for label in labels]
+    joined = [":".join(map(str, label)) for label in labels]
+    if len(set(joined)) < len(joined):
+        return [":".join(map(repr, label)) for label in labels]
+    return joined

@@ -1,0 +1,95 @@
+"""Which respondents have a report on every variable: by identifier, or by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import as_array, listed
+from ldpstats.errors import InvalidArgument
+from ldpstats.reports.single import Reports
+
+__all__ = ["Matched", "by_ids", "by_rows"]
+
+Array = npt.NDArray[Any]
+Matched = tuple[tuple[Reports, ...], tuple[int, ...]]  # reports, and how many lacked each variable
+
+_PAIRS = "must be pairs (reports, present), one per variable"
+
+
+def by_ids(parts: Sequence[Reports]) -> Matched:
+    """The reports of those who are among the identifiers of all parts, in the first's order.
+
+    There were at least as many respondents as identifiers, and as reports and missing answers of
+    one variable together.
+    """
+    columns = [pd.Index(part.ids, dtype=object) for part in parts]
+    chosen = np.array([column.get_indexer(columns[0]) for column in columns])
+    chosen = chosen[:, (chosen >= 0).all(axis=0)]
+    if not chosen.shape[1] and all(map(len, parts)):
+        seen = ", ".join(repr(column[0]) for column in columns)
+        raise InvalidArgument(
+            "ids",
+            seen,
+            "no respondent has a report on every variable: are these identifiers of one kind?",
+        )
+    everyone = columns[0]
+    for column in columns[1:]:
+        everyone = everyone.append(column[everyone.get_indexer(column) < 0])
+    total = max(len(everyone), *(len(part) + part.n_missing for part in parts))
+    return _taken(parts, chosen, total, [len(part) for part in parts])
+
+
+def by_rows(rows: object) -> Matched:
+    """The reports of the rows that have one on every variable.
+
+    `rows` are pairs of `Reports` and a mask of all rows, or None where every row has a report. The
+    reports are those of the rows in the mask, or of all rows, of which the others are left out.
+    """
+    pairs = [_pair(v, pair) for v, pair in enumerate(listed("rows", rows, _PAIRS))]
+    sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
+    if len(set(sizes)) > 1:
+        raise InvalidArgument("rows", f"{sizes} rows", "must be the same rows for each variable")
+    N = sizes[0] if sizes else 0
+    masks = [np.ones(N, dtype=bool) if mask is None else mask for _, mask in pairs]
+    kept = np.flatnonzero(np.logical_and.reduce(masks)) if masks else np.empty(0, dtype=np.int64)
+    parts = [reports for reports, _ in pairs]
+    chosen = [
+        kept if len(part) == N else np.cumsum(mask)[kept] - 1
+        for part, mask in zip(parts, masks, strict=True)
+    ]
+    return _taken(parts, chosen, N, [int(mask.sum()) for mask in masks])
+
+
+def _pair(v: int, pair: object) -> tuple[Reports, Array | None]:
+    """One variable's reports and the mask of the rows that have one."""
+    both = pair if isinstance(pair, list | tuple) and len(pair) == 2 else (None, None)
+    reports, given = both
+    if not isinstance(reports, Reports):
+        raise InvalidArgument(f"rows[{v}]", pair, _PAIRS)
+    if given is None:
+        return reports, None
+    name, remedy = f"rows[{v}]", "the mask must be True or False for each row"
+    mask = as_array(name, given, remedy)
+    if mask.dtype != bool or mask.ndim != 1:
+        raise InvalidArgument(name, given, remedy)
+    if len(reports) not in (int(mask.sum()), mask.size):
+        remedy = f"there are {len(reports)} reports, and {int(mask.sum())} of {mask.size} rows"
+        raise InvalidArgument(name, "mask", f"{remedy} have one: pass the mask of these reports")
+    return reports, mask
+
+
+def _taken(parts: Sequence[Reports], chosen: Any, total: int, answered: Sequence[int]) -> Matched:
+    """Reports at the places chosen; `total` respondents, and how many `answered` each question."""
+    left_out = total - len(chosen[0]) if len(parts) else 0
+    reports = tuple(
+        replace(part[at], n_missing=left_out, ids=None)
+        for part, at in zip(parts, chosen, strict=True)
+    )
+    lacking = tuple(total - size for size in answered) if left_out else ()
+    return reports, lacking

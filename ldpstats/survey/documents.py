@@ -1,0 +1,132 @@
+"""What a questionnaire is made of: names, mechanisms, and their specifications."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.specifications import SURVEY, is_format, json_document
+from ldpstats.io.storage.files import FilePath, refusal
+from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.survey.questions import Question
+
+__all__ = [
+    "FINGERPRINTS",
+    "QUESTIONNAIRE",
+    "STORED_FINGERPRINT",
+    "check_columns",
+    "checked_ask",
+    "checked_mechanisms",
+    "checked_refused",
+    "read_questions",
+    "read_specification",
+]
+
+QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
+FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
+STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
+
+
+def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:
+    """Mechanisms by name, in order."""
+    if not isinstance(mechanisms, Mapping):
+        remedy = 'must be a dict from names to mechanisms, such as {"job": KRR(...)}'
+        raise InvalidArgument("mechanisms", mechanisms, remedy)
+    if not mechanisms:
+        raise InvalidArgument("mechanisms", {}, "needs at least one question")
+    return {_name(name): made_by for name, made_by in mechanisms.items()}
+
+
+def _name(name: object) -> str:
+    """The name of a question as plain text."""
+    remedy = "must be text, not empty: the name of a question is that of its column"
+    if not isinstance(name, str) or not name.strip():
+        raise InvalidArgument("mechanisms", name, remedy)
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
+    return str.__str__(name)
+
+
+def check_columns(questions: tuple[Question, ...]) -> None:
+    """Refuse a column that belongs to two questions, or to the fingerprints."""
+    owner = {FINGERPRINTS: "the fingerprints of tables"}
+    for question in questions:
+        for column in dict.fromkeys((question.name, *question.columns)):
+            if column in owner:
+                remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
+                raise InvalidArgument("mechanisms", question.name, remedy)
+            owner[column] = f"the question {question.name!r}"
+
+
+def checked_ask(ask: object, n_private: int) -> int | None:
+    """How many private questions to ask; None for all."""
+    if ask is None:
+        return None
+    if not n_private:
+        raise InvalidArgument("ask", ask, "must be None: no question is private")
+    number = positive_integer("ask", ask)
+    if number > n_private:
+        remedy = f"must be at most {n_private}, the number of private questions"
+        raise InvalidArgument("ask", ask, remedy)
+    return number
+
+
+def checked_refused(
+    refused: Any, private: tuple[str, ...], find: Callable[[object, str], Question]
+) -> dict[str, Any]:
+    """The category that stands for a missing answer, by question."""
+    if refused is None:
+        return {}
+    if not private:
+        raise InvalidArgument("refused", refused, "must be None: no question is private")
+    given = refused if isinstance(refused, Mapping) else dict.fromkeys(private, refused)
+    found = {}
+    for name, label in given.items():
+        question = find(name, "refused")
+        if not question.private:
+            raise InvalidArgument("refused", name, "is not protected: leave its answers missing")
+        where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
+        found[question.name] = question.checked_label(where, label)
+    return {name: found[name] for name in private if name in found}
+
+
+def read_questions(document: object) -> dict[str, Any]:
+    """Mechanisms by name, from a list of specifications."""
+    remedy = 'must be a list of objects with the fields "name" and "mechanism"'
+    if not isinstance(document, list):
+        raise InvalidArgument("questions", document, remedy)
+    found: dict[str, Any] = {}
+    for entry in document:
+        if not isinstance(entry, dict) or set(entry) != {"name", "mechanism"}:
+            raise InvalidArgument("questions", entry, remedy)
+        name = _name(entry["name"])
+        if name in found:
+            raise InvalidArgument("questions", name, "is the name of two questions")
+        found[name] = _read_mechanism(entry["mechanism"])
+    return found
+
+
+def read_specification(path: FilePath) -> Mechanism | PUM | DictionarySurvey:
+    """What a JSON file specifies: a mechanism of any kind, or a dictionary survey."""
+    document = json_document(path)
+    if is_format(document, QUESTIONNAIRE):
+        raise refusal(path, "is the specification of a questionnaire, not of one question")
+    try:
+        return _read_mechanism(document)
+    except (ValueError, OverflowError, RecursionError) as error:
+        raise refusal(path, f"is not the specification of a mechanism ({error})") from None
+
+
+def _read_mechanism(document: Any) -> Mechanism | PUM | DictionarySurvey:
+    """What a specification of any kind specifies."""
+    if is_format(document, SURVEY):
+        return DictionarySurvey.from_dict(document)
+    if is_format(document, "ldpstats-pum"):
+        return PUM.from_dict(document)
+    return mechanism_from_dict(document)

@@ -1,0 +1,308 @@
+"""What a survey rests on: a collected table, some of its rows, or two waves side by side."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
+from ldpstats.mechanisms import PUM
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.single import Reports
+from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
+from ldpstats.survey.columns import Column, as_column
+from ldpstats.survey.questionnaire import FINGERPRINTS, Questionnaire
+from ldpstats.survey.tables import Table
+
+__all__ = ["Collected", "Held", "Selected", "Waves", "identifiers"]
+
+Array = npt.NDArray[Any]
+
+
+class Held(ABC):
+    """Rows of reports and of public columns, one a respondent."""
+
+    questionnaire: Questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """Persons who were left out when waves were matched: in the first or second only."""
+        return 0, 0
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def prepare(self, names: Iterable[str]) -> None:
+        """Read what these columns need, together."""
+
+    @abstractmethod
+    def unasked(self, name: str) -> Column:
+        """A column that no question has."""
+
+    @abstractmethod
+    def reported(self, name: str) -> Coded:
+        """The reports of a question."""
+
+    @abstractmethod
+    def owner(self, name: str) -> str | None:
+        """The question that a column belongs to."""
+
+    def origin(self, name: str) -> str:
+        """What a question is called where waves are not told apart."""
+        return name
+
+    def public(self, name: str) -> Column:
+        """A column without noise: public, or of an unprotected question.
+
+        Raises
+        ------
+        InvalidArgument
+            For a column of a private question: its reports are noisy.
+        """
+        question = self.owner(name)
+        if question is None:
+            return self.unasked(name)
+        if question in self.questionnaire.private:
+            remedy = (
+                "is private: a noisy report is not an answer, and rows chosen by it are not those "
+                f"of the answer; use survey.association({question!r}, ...), whose conditional() "
+                "compares by true answers"
+            )
+            raise InvalidArgument("column", name, remedy)
+        return observed_column(name, self.reported(name))
+
+    def coded(self, name: str) -> Coded:
+        """The reports of a question, or a public column as one without protection."""
+        if name in self.questionnaire:
+            return self.reported(name)
+        return as_observed(self.public(name))
+
+
+@dataclass(frozen=True, eq=False)
+class Collected(Held):
+    """A table, and the questionnaire that describes its private columns."""
+
+    table: Table
+    questionnaire: Questionnaire
+    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        sheet, there = self.questionnaire, set(self.table.columns)
+        for question in sheet.questions:
+            for column in sheet.columns(question):
+                self.table.check_column(column, "question")
+        self.table.prepare([*map(fingerprint_column, self._owned()), FINGERPRINTS, *self._owned()])
+        for column, made_by in self._marks().items():
+            if column in there:
+                where, digits = f"column {column!r}", self.table.column(column)
+                check_fingerprints(where, column, digits, made_by)
+        for column, question in self._owned().items():
+            self._check_stored(column, sheet[question])
+
+    def _owned(self) -> dict[str, str]:
+        """The question that each column of reports belongs to."""
+        sheet = self.questionnaire
+        return {column: name for name in sheet.questions for column in sheet.columns(name)}
+
+    def _marks(self) -> dict[str, Any]:
+        """What made the reports beside each column of fingerprints that there may be."""
+        sheet = self.questionnaire
+        marks = {fingerprint_column(name): _maker(sheet[name]) for name in sheet.questions}
+        return {FINGERPRINTS: sheet} | marks
+
+    def _check_stored(self, column: str, made_by: Any) -> None:
+        """Refuse a column beside which another mechanism's fingerprint is stored."""
+        key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
+        maker = _maker(made_by)
+        found = stored_text(self.table.stored(column), key)
+        if found and found != maker.fingerprint:
+            raise MechanismMismatch(
+                f"column {column!r} holds reports of a mechanism with fingerprint "
+                f"{shorten(found)}, not of {maker} ({maker.fingerprint}): use the questionnaire "
+                "that the reports were made with"
+            )
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.table.columns
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        self.table.prepare(names)
+
+    def owner(self, name: str) -> str | None:
+        return name if name in self.questionnaire else self._owned().get(name)
+
+    def unasked(self, name: str) -> Column:
+        self.table.check_column(name)
+        return as_column(name, self.table.typed(name))
+
+    def reported(self, name: str) -> Coded:
+        if name not in self.parsed:
+            made_by, columns = self.questionnaire[name], self.questionnaire.columns(name)
+            given = [(column, self.table.column(column)) for column in columns]
+            if isinstance(made_by, DictionarySurvey):
+                self.parsed[name] = as_dictionary(name, made_by, given)
+            else:
+                self.parsed[name] = as_reports(name, _maker(made_by), given[0][1])
+        return self.parsed[name]
+
+
+def _maker(made_by: Any) -> Any:
+    """The mechanism that makes the reports of a question."""
+    return made_by.common if isinstance(made_by, PUM) else made_by
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Held):
+    """Some rows."""
+
+    whole: Held
+    rows: npt.NDArray[np.int64]  # positions, each at most once
+
+    @property
+    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
+        return self.whole.questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.whole.lost
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.whole.columns
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        self.whole.prepare(names)
+
+    def origin(self, name: str) -> str:
+        return self.whole.origin(name)
+
+    def owner(self, name: str) -> str | None:
+        return self.whole.owner(name)
+
+    def unasked(self, name: str) -> Column:
+        return self.whole.unasked(name).taken(self.rows)
+
+    def reported(self, name: str) -> Coded:
+        return self.whole.reported(name).taken(self.rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Waves(Held):
+    """The persons who are in two waves, with the columns of both, told apart by a suffix."""
+
+    questionnaire: Questionnaire
+    sources: Mapping[str, tuple[Selected, str]]  # the wave of each name, and its name there
+    left_out: tuple[int, int]
+
+    @classmethod
+    def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
+        """Match two waves by a column of identifiers, which stays as it is."""
+        keys, kinds = zip(*(identifiers(wave, id) for wave in (first, second)), strict=True)
+        if kinds[0] != kinds[1]:
+            remedy = f"holds {kinds[0]} in one wave and {kinds[1]} in the other: convert one"
+            raise InvalidArgument("id", id, remedy)
+        place = keys[1].get_indexer(keys[0])
+        both = np.flatnonzero(place >= 0)
+        if not both.size:
+            remedy = "no person is in both waves: is this the column that identifies persons?"
+            raise InvalidArgument("id", id, remedy)
+        waves = Selected(first, both), Selected(second, place[both])
+        sources: dict[str, tuple[Selected, str]] = {id: (waves[0], id)}
+        mechanisms = {}
+        for wave, suffix in zip(waves, suffixes, strict=True):
+            asked = wave.questionnaire
+            for name in dict.fromkeys((*asked.questions, *wave.columns)):
+                if name == id:
+                    continue
+                if f"{name}{suffix}" in sources:
+                    remedy = f"would name two columns {name + suffix!r}: choose others"
+                    raise InvalidArgument("suffixes", suffixes, remedy)
+                sources[f"{name}{suffix}"] = wave, name
+                if name in asked:
+                    mechanisms[f"{name}{suffix}"] = asked[name]
+        lost = len(first) - both.size, len(second) - both.size
+        return cls(Questionnaire(mechanisms), sources, lost)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(new for new, (wave, name) in self.sources.items() if name in wave.columns)
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.left_out
+
+    def __len__(self) -> int:
+        return len(next(iter(self.sources.values()))[0])
+
+    def prepare(self, names: Iterable[str]) -> None:
+        for name in names:
+            wave, old = self.sources.get(name, (None, name))
+            if wave is not None:
+                wave.prepare([old])
+
+    def origin(self, name: str) -> str:
+        return self.sources[name][1]
+
+    def owner(self, name: str) -> str | None:
+        wave, old = self._source(name)
+        question = wave.owner(old)
+        found = [new for new, source in self.sources.items() if source == (wave, question)]
+        return found[0] if found else None
+
+    def unasked(self, name: str) -> Column:
+        wave, old = self._source(name)
+        return replace(wave.unasked(old), name=name)
+
+    def reported(self, name: str) -> Coded:
+        wave, old = self._source(name)
+        found = wave.reported(old)
+        if isinstance(found.reports, Reports):
+            found = replace(found, reports=replace(found.reports, name=name))
+        return found
+
+    def _source(self, name: str) -> tuple[Selected, str]:
+        if name not in self.sources:
+            shown = ", ".join(map(repr, self.columns))
+            raise InvalidArgument("column", name, f"no such column; the waves have {shown}")
+        return self.sources[name]
+
+
+def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
+    """The identifiers of all rows, and what they are; refuse missing and repeated ones."""
+    column = held.public(id)
+    if column.missing.any():
+        remedy = (
+            f"{int(column.missing.sum())} of {len(held)} rows have no identifier: select others"
+        )
+        raise InvalidArgument("id", id, remedy)
+    times = np.bincount(column.codes, minlength=len(column.values))
+    if (times > 1).any():
+        twice = column.values[int(np.argmax(times > 1))]
+        remedy = (
+            f"{twice!r} appears {int(times[np.argmax(times > 1)])} times: keep one row a person"
+        )
+        raise InvalidArgument("id", id, remedy)
+    keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
+    return keys, column.what

@@ -1,0 +1,148 @@
+"""Tables of true answers made into tables of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.labels import as_series
+from ldpstats.errors import InvalidArgument
+from ldpstats.sampling.words import Words
+from ldpstats.survey.asking import draw_asked
+from ldpstats.survey.questions import Named, PersonalQuestion, Question
+from ldpstats.survey.tables import Table
+
+__all__ = ["Wheres", "filled_in", "privatized", "read_answers", "report_columns"]
+
+Array = npt.NDArray[Any]
+Wheres = Callable[[str], Named]
+"""How errors about the answers to a question name their places."""
+
+
+def _row(name: str) -> Named:
+    return lambda i: name if i is None else f"{name}, row {i + 1}"
+
+
+def privatized(
+    sheet: Any, frame: object, words: Words, tags: Mapping[str, Any] | None = None
+) -> Any:
+    """A frame of the same kind, with reports in place of the answers to private questions."""
+    table = Table.of(frame, "frame")
+    _check_columns(sheet, table)
+    hidden, own = _own_categories(sheet, table, tags)
+    reports = report_columns(sheet, table, words, own)
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        if name not in hidden:
+            columns.update(reports.get(name, {name: None}))
+    return table.arranged(columns)
+
+
+def report_columns(
+    sheet: Any,
+    table: Table,
+    words: Words,
+    own: Mapping[str, Mapping[Any, Array]] | None = None,
+    where: Wheres = _row,
+) -> dict[str, dict[str, pd.Series[Any]]]:
+    """The columns of reports that take the place of each private question.
+
+    Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
+    before all answers are read.
+    """
+    read = {q.name: read_answers(q, table, sheet.refused, where(q.name)) for q in sheet.entries}
+    private = [question for question in sheet.entries if question.private]
+    asked = draw_asked(len(table), len(private), sheet.ask, words)
+    found = {}
+    for j, question in enumerate(private):
+        given, absent = read[question.name]
+        rows = np.flatnonzero(asked[:, j] & ~absent)
+        tags = None
+        if own is not None and question.name in own:
+            tags = {tag: categories[rows] for tag, categories in own[question.name].items()}
+        named = _among(where(question.name), rows)
+        reports = question.reports(given[rows], words, named, tags)
+        empty = np.ones(len(table), dtype=bool)
+        empty[rows] = False
+        found[question.name] = question.cells(reports, empty)
+    return found
+
+
+def read_answers(
+    question: Question, table: Table, refused: Mapping[str, Any], named: Named
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Answers to a question, (n,), those missing replaced where the questionnaire says by what."""
+    given, absent = question.answers(table.column(question.name), named)
+    return filled_in(question, refused, given, absent)
+
+
+def filled_in(
+    question: Question, refused: Mapping[str, Any], given: Array, absent: npt.NDArray[np.bool_]
+) -> tuple[Array, npt.NDArray[np.bool_]]:
+    """Answers, (n,), with the category of a refusal in place of missing ones, if there is one."""
+    if question.name not in refused or not absent.any():
+        return given, absent
+    stand_in = question.answers([refused[question.name]], lambda i: "refused")[0]
+    given = given.copy()
+    given[absent] = stand_in[0]
+    return given, np.zeros_like(absent)
+
+
+def _among(named: Named, rows: Array) -> Named:
+    """Names of the answers in some rows."""
+    return lambda i: named(None if i is None else int(rows[i]))
+
+
+def _check_columns(sheet: Any, table: Table) -> None:
+    """Refuse a table without the column of a question, or with one that reports will have."""
+    for question in sheet.entries:
+        table.check_column(question.name, "question")
+        for column in question.columns:
+            if column != question.name and column in table.columns:
+                remedy = f"is a column that reports of {question.name!r} will have: rename it"
+                raise InvalidArgument("frame", column, remedy)
+
+
+def _own_categories(
+    sheet: Any, table: Table, tags: object
+) -> tuple[Sequence[str], dict[str, dict[Any, Array]] | None]:
+    """Columns of `tags`, and the respondents' own categories, (n,), by question and tag."""
+    if tags is None:
+        return (), None
+    remedy = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
+    if not isinstance(tags, Mapping):
+        raise InvalidArgument("tags", type(tags).__name__, remedy)
+    columns, found = [], {}
+    for name, given in tags.items():
+        question = sheet.question(name, "tags")
+        if not isinstance(question, PersonalQuestion):
+            raise InvalidArgument("tags", name, f"are for a PUM, not for {question.made_by}")
+        if not isinstance(given, Mapping):
+            raise InvalidArgument(f"tags[{name!r}]", type(given).__name__, remedy)
+        columns += [column for column in given.values() if isinstance(column, str)]
+        found[question.name] = {
+            tag: _own_of(question, f"tags[{name!r}][{tag!r}]", table, column)
+            for tag, column in given.items()
+        }
+    asked = [name for name in columns if name in sheet.questions]
+    if asked:
+        raise InvalidArgument("tags", asked[0], "is the column of a question: name another")
+    return columns, found
+
+
+def _own_of(question: PersonalQuestion, where: str, table: Table, column: object) -> Array:
+    """Each respondent's category of a tag, objects of shape (n,), None for who has none."""
+    if isinstance(column, str):
+        values = table.column(column)
+    else:
+        values = as_series(where, column)
+    if len(values) != len(table):
+        raise InvalidArgument(where, len(values), f"must be {len(table)} categories, one a row")
+    codes, absent = question.answers(values, _row(where))
+    categories = np.full(len(table), None, dtype=object)
+    categories[~absent] = question.labels.take(codes[~absent])
+    return categories

@@ -1,0 +1,371 @@
+"""Questionnaires: what respondents answer, and what all their answers together spend."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from ldpstats.clients.budget import Budget
+from ldpstats.clients.instrument import Instrument
+from ldpstats.clients.secrecy import secretive
+from ldpstats.clients.specification import check_fingerprint, check_format
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.specifications import json_document, json_text
+from ldpstats.io.storage.commits import replacing
+from ldpstats.io.storage.files import FilePath, refusal
+from ldpstats.sampling.words import Words, simulation_words, system_words
+from ldpstats.survey.audits import SheetAudit, audited, largest
+from ldpstats.survey.documents import (
+    FINGERPRINTS,
+    QUESTIONNAIRE,
+    check_columns,
+    checked_ask,
+    checked_mechanisms,
+    checked_refused,
+    read_questions,
+)
+from ldpstats.survey.listing import as_html
+from ldpstats.survey.privatizing import privatized
+from ldpstats.survey.questions import Question, question_of
+from ldpstats.survey.sheets import SheetClient, SheetCollector, devices, opened_sheets
+
+__all__ = ["FINGERPRINTS", "Questionnaire"]
+
+_VERSION = 1
+_FIELDS = {"format", "version", "questions", "ask", "refused"}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
+    """Named questions, each with the mechanism that privatises its answers.
+
+    A respondent's answer sheet has a report for each question that she was asked and answered.
+    `epsilon` holds for all reports of a sheet together.
+
+    Parameters
+    ----------
+    mechanisms : mapping from name to Mechanism, PUM or DictionarySurvey
+        The questions, in order. Questions with the mechanism `Observed` are not protected: they are
+        listed apart, and epsilon is that of the others.
+    ask : int, optional
+        How many of the private questions each respondent is asked, drawn at random without regard
+        to her answers; by default all. What was not asked is an empty cell.
+    refused : label, or mapping from name to label, optional
+        The category that stands for a missing answer: one for all private questions, or one for
+        each of those that are named. Without it a missing answer is an empty cell, in that question
+        only: the table then shows who did not answer, and epsilon does not protect that.
+
+    Raises
+    ------
+    InvalidArgument
+        For names that are no text, empty, or clash with the columns of another question; what is no
+        mechanism; more questions to ask than there are; and `refused` that is no category.
+
+    Notes
+    -----
+    Reports of one respondent add up: epsilon of the sheet is the sum over its private questions, or
+    of the `ask` largest. Where a mechanism protects some categories only (`URR`, `URAP`, `PUM`),
+    the sheet protects those.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)})
+    >>> print(sheet)
+    Questionnaire(job, ill; epsilon=1.5)
+    >>> sheet["ill"]
+    Warner(epsilon=0.5)
+    """
+
+    mechanisms: Mapping[str, Any]
+    ask: int | None = None
+    refused: Any = None
+
+    def __post_init__(self) -> None:
+        made = checked_mechanisms(self.mechanisms)
+        object.__setattr__(self, "mechanisms", MappingProxyType(made))
+        check_columns(self.entries)
+        object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
+        refused = checked_refused(self.refused, self.private, self.question)
+        object.__setattr__(self, "refused", MappingProxyType(refused))
+
+    # -- questions ---------------------------------------------------------------------------
+
+    @cached_property
+    def entries(self) -> tuple[Question, ...]:
+        """The questions, in order."""
+        return tuple(question_of(name, made_by) for name, made_by in self.mechanisms.items())
+
+    @cached_property
+    def questions(self) -> tuple[str, ...]:
+        """Names of the questions, in order."""
+        return tuple(self.mechanisms)
+
+    @cached_property
+    def private(self) -> tuple[str, ...]:
+        """Names of the questions whose answers are protected."""
+        return tuple(question.name for question in self.entries if question.private)
+
+    @cached_property
+    def observed(self) -> tuple[str, ...]:
+        """Names of the questions whose answers are reported as they are."""
+        return tuple(question.name for question in self.entries if not question.private)
+
+    def question(self, name: object, what: str = "question") -> Question:
+        """A question by its name; `what` names the argument in an error."""
+        found = [question for question in self.entries if question.name == name]
+        if not found:
+            alike = get_close_matches(str(name), self.questions, 1)
+            hint = f"; did you mean {alike[0]!r}?" if alike else ""
+            shown = ", ".join(map(repr, self.questions))
+            raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
+        return found[0]
+
+    def columns(self, name: str) -> tuple[str, ...]:
+        """Columns of a question in a table of reports: one, or five of a `DictionarySurvey`.
+
+        Raises
+        ------
+        InvalidArgument
+            For a name that is no question.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+        >>> Questionnaire({"url": strings}).columns("url")[:2]
+        ('url_start_1', 'url_gram_1')
+        """
+        return self.question(name, "name").columns
+
+    def __getitem__(self, name: str) -> Any:
+        """The mechanism of a question."""
+        return self.question(name).made_by
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.questions)
+
+    def __len__(self) -> int:
+        return len(self.questions)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.questions
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set."""
+        return largest([q.epsilon for q in self.entries if q.private], self.ask)
+
+    def audit(self) -> SheetAudit:
+        """Audit each question; `questions` of the audit has them by name.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> audit = Questionnaire({"ill": ldp.Warner(0.5), "late": ldp.Warner(1.0)}).audit()
+        >>> audit.declared, audit.questions["ill"].declared, audit.agrees
+        (1.5, 0.5, True)
+        """
+        return audited(self)
+
+    # -- reports -----------------------------------------------------------------------------
+
+    @secretive
+    def privatize(
+        self, frame: Any, rng: np.random.Generator, tags: Mapping[str, Any] | None = None
+    ) -> Any:
+        """Simulate the answer sheets of many respondents.
+
+        For real collection use `client` or `collector`, whose randomness comes from the operating
+        system.
+
+        Parameters
+        ----------
+        frame : pandas or Polars DataFrame, or Arrow table
+            A row a respondent, with a column for each question.
+        rng : numpy.random.Generator
+            Questions are drawn in the order of the questionnaire, whatever that of the columns.
+        tags : mapping from question to (mapping from tag to column), optional
+            For questions with a `PUM`: the categories of the respondents' own, as names of columns
+            of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
+
+        Returns
+        -------
+        frame of the same kind
+            The rows in their order, with reports in place of the answers to private questions:
+            labels with their own type, other reports as text. A `DictionarySurvey` makes five
+            columns of one. All other columns stay as they are.
+
+        Raises
+        ------
+        InvalidArgument, UnknownCategory
+            For a table that lacks a question, and an answer that cannot be: the error names
+            question and row, and does not show the answer.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> people = pd.DataFrame({"age": [31, 47], "job": ["cook", None]})
+        >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0)})
+        >>> sheet.privatize(people, np.random.default_rng(2)).columns.tolist()
+        ['age', 'job']
+        """
+        return privatized(self, frame, simulation_words(rng), tags)
+
+    def client(
+        self,
+        entropy: Callable[[int], bytes] | None = None,
+        *,
+        reports: int | None = 1,
+        state: str | os.PathLike[str] | None = None,
+        max_epsilon: float | None = None,
+        allow_no_privacy: bool = False,
+        tags: Mapping[str, Any] | None = None,
+    ) -> SheetClient:
+        """One respondent's client, which fills in whole answer sheets.
+
+        Parameters
+        ----------
+        entropy, state, allow_no_privacy
+            As for `Mechanism.client`. Observed questions need no permission.
+        reports : int or None
+            How many sheets it may fill in, each of which spends the questionnaire's epsilon.
+        max_epsilon : float, optional
+            The largest epsilon of a sheet that is accepted, in nats.
+        tags : mapping from question to (mapping from tag to set of categories), optional
+            For questions with a `PUM`: the respondent's own categories, as of `PUM.client`.
+
+        Raises
+        ------
+        InvalidArgument
+            As for `Mechanism.client` and `PUM.client`.
+        MechanismMismatch
+            For the file of a client of another questionnaire.
+
+        Warns
+        -----
+        LDPWarning
+            Beyond 2^16 cohorts, by one of which a respondent could be recognised.
+        """
+        own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+        del tags  # of what a logger may write of this frame
+        limits: dict[str, Any] = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
+        made = super().client(entropy, reports=reports, state=state, **limits)
+        return made if own is None else replace(made, _devices=own)
+
+    def _spent(self) -> float:
+        return self.epsilon
+
+    def _most_cohorts(self) -> int:
+        mechanisms = (m for question in self.entries for m in question.mechanisms.values())
+        return max(mechanism.n_cohorts for mechanism in mechanisms)
+
+    def _collector(self, words: Words) -> SheetCollector:
+        return SheetCollector(self, words)
+
+    def _client(self, words: Words, budget: Budget) -> SheetClient:
+        return opened_sheets(self, words, budget)
+
+    # -- specification -----------------------------------------------------------------------
+
+    def _specification(self) -> dict[str, Any]:
+        return {
+            "format": QUESTIONNAIRE,
+            "version": _VERSION,
+            "questions": [
+                {"name": name, "mechanism": made_by.to_dict()}
+                for name, made_by in self.mechanisms.items()
+            ],
+            "ask": self.ask,
+            "refused": dict(self.refused),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Questionnaire:
+        """Read the specification that `to_dict` wrote.
+
+        Raises
+        ------
+        InvalidArgument
+            For another document, or one of another version, and a fingerprint that is missing or
+            not that of the other fields.
+        """
+        checked = check_format(document, QUESTIONNAIRE)
+        known = set(checked) - {"fingerprint"} == _FIELDS
+        if repr(checked.get("version")) != repr(_VERSION) or not known:
+            remedy = f"must have version {_VERSION} and the fields {sorted(_FIELDS)}"
+            raise InvalidArgument("specification", sorted(checked, key=str), remedy)
+        if not isinstance(checked["refused"], dict):
+            raise InvalidArgument("refused", checked["refused"], "must be an object")
+        made = cls(read_questions(checked["questions"]), checked["ask"], checked["refused"])
+        check_fingerprint(checked, made.fingerprint)
+        return made
+
+    def to_json(self, path: FilePath | None = None, force: bool = False) -> str | None:
+        """Write the specification to a JSON file; without a path, return its text.
+
+        Parameters
+        ----------
+        path : path-like, optional
+        force : bool
+            Whether an existing file may be overwritten.
+
+        Raises
+        ------
+        InvalidArgument
+            If the file exists or cannot be written.
+        """
+        text = json.dumps(self.to_dict(), indent=2) + "\n"
+        if path is None:
+            return text
+        with replacing(path, force) as temporary:
+            temporary.write_text(text, encoding="utf-8")
+        return None
+
+    @classmethod
+    def from_json(cls, source: FilePath) -> Questionnaire:
+        """Read a file that `to_json` wrote, or the text that it returned.
+
+        Raises
+        ------
+        InvalidArgument
+            If the file cannot be read, or holds no questionnaire.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> sheet = Questionnaire({"ill": ldp.Warner(0.5)})
+        >>> Questionnaire.from_json(sheet.to_json()) == sheet
+        True
+        """
+        if isinstance(source, str) and source.lstrip().startswith("{"):
+            return cls.from_dict(json_text(source))
+        document = json_document(source)
+        try:
+            return cls.from_dict(document)
+        except (ValueError, OverflowError, RecursionError) as error:
+            raise refusal(
+                source, f"is not the specification of a questionnaire ({error})"
+            ) from None
+
+    def __reduce__(self) -> tuple[Any, ...]:  # read-only dicts cannot be pickled
+        return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))
+
+    def __str__(self) -> str:
+        names = ", ".join(self.private) or "none private"
+        asked = "" if self.ask is None else f"; {self.ask} of {len(self.private)} asked"
+        observed = f"; observed: {', '.join(self.observed)}" if self.observed else ""
+        return f"Questionnaire({names}{asked}; epsilon={self.epsilon:.6g}{observed})"
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return as_html(self)

@@ -1,0 +1,291 @@
+"""Kinds of questions: how answers are read, what a report of one is, and where it is kept."""
+
+from __future__ import annotations
+
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.labels import as_series, missing_entries, preview
+from ldpstats.arguments.matching import matched
+from ldpstats.channels.audit import Audit
+from ldpstats.clients.device import plain
+from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
+from ldpstats.mechanisms import PUM, Mechanism
+from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.reports.single import Reports
+from ldpstats.sampling.words import Words, system_words
+from ldpstats.survey.cells import cells_of_reports, cells_of_text
+
+__all__ = ["Named", "PersonalQuestion", "Question", "question_of"]
+
+Array = npt.NDArray[Any]
+Named = Callable[[int | None], str]
+"""Names the place of answer i in an error, or all answers to a question if i is None."""
+
+_ROW, _PLACE = re.compile(r", row (\d+)$"), re.compile(r"\[(\d+)\]$")
+
+
+@dataclass(frozen=True, eq=False)
+class Question(ABC):
+    """A named question, and what privatises its answers."""
+
+    name: str
+    made_by: Any
+
+    @property
+    def private(self) -> bool:
+        """Whether its answers are protected, or meant to be."""
+        return True
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """What one report spends, in nats."""
+
+    @property
+    @abstractmethod
+    def labels(self) -> pd.Index[Any] | None:
+        """The possible answers; None where any text is one."""
+
+    @property
+    @abstractmethod
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        """The mechanisms whose reports its columns hold, by column."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Its columns in a table of reports."""
+        return (self.name,)
+
+    @abstractmethod
+    def audit(self) -> Audit:
+        """The audit of its mechanism."""
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def checked_label(self, where: str, label: object) -> Any:
+        """A possible answer in plain Python; refuse anything else."""
+        remedy = f"is no category of {self.name!r}, which has "
+        remedy += "any text" if self.labels is None else preview(self.labels)
+        try:
+            given, absent = self.answers([label], lambda i: where)
+            if not absent[0]:
+                self.draw(given, system_words())  # which says whether this text will do
+                return plain(given[0] if self.labels is None else self.labels[int(given[0])])
+        except InvalidArgument as error:
+            remedy = error.unquoted
+        raise InvalidArgument(where, label, remedy)
+
+    def answers(self, values: object, named: Named) -> tuple[Array, npt.NDArray[np.bool_]]:
+        """Answers in the form that `draw` takes, (n,), and which are missing; errors show none.
+
+        Codes of labels, int64; or, where any text is an answer, objects.
+        """
+        if self.labels is not None:
+            try:
+                codes = matched("", values, self.labels, secret=True)
+            except InvalidArgument as error:
+                raise _renamed(error, _ROW, 1, named) from None
+            return codes, codes < 0
+        try:
+            series = as_series("values", values)
+            absent = missing_entries("values", series)
+        except InvalidArgument as error:
+            raise _renamed(error, _PLACE, 0, named) from None
+        blank = [isinstance(v, str) and not v.strip() for v in series]  # as in `matched`
+        return series.to_numpy(dtype=object), absent | np.array(blank, dtype=bool)
+
+    @abstractmethod
+    def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Any:
+        """Reports of answers that are not missing, in the form of `answers`.
+
+        `tags` are categories of the respondents' own, an array (n,) for each tag; see `PUM`.
+        """
+
+    def reports(
+        self, given: Array, words: Words, named: Named, tags: Mapping[Any, Any] | None = None
+    ) -> Any:
+        """What `draw` returns; errors name the place of an answer that it refuses."""
+        try:
+            return self.draw(given, words, tags)
+        except InvalidArgument as error:
+            if not error.name.startswith(("values", "tags")):  # of the randomness
+                raise
+            raise _renamed(error, _PLACE, 0, named) from None
+
+    # -- reports -----------------------------------------------------------------------------
+
+    @abstractmethod
+    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        """The columns of reports in a table, empty where `absent`, (n,)."""
+
+    @property
+    def stored(self) -> dict[str, dict[bytes, bytes]]:
+        """What a Parquet file stores beside its columns: who made them."""
+        return {column: stored_fingerprint(made_by) for column, made_by in self.mechanisms.items()}
+
+    @abstractmethod
+    def message(self, reports: Any) -> Any:
+        """What a device sends for one report, in plain Python."""
+
+    def device(
+        self, words: Words, tags: Mapping[Any, Any], entropy: Any = None
+    ) -> Callable[[Array], Any]:
+        """The function from one answer, in the form of `answers`, to what a device sends."""
+        if tags:
+            remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
+            raise InvalidArgument("tags", HIDDEN, remedy)
+        return lambda given: self.message(self.reports(given, words, lambda i: "value"))
+
+
+class MechanismQuestion(Question):
+    """A question whose answers a mechanism privatises."""
+
+    made_by: Mechanism
+
+    @property
+    def private(self) -> bool:
+        return not self.made_by.unprotected
+
+    @property
+    def epsilon(self) -> float:
+        return self.made_by.procedure.epsilon
+
+    @property
+    def labels(self) -> pd.Index[Any] | None:
+        return None if self.made_by.is_open else self.made_by.labels()
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        return {self.name: self.made_by}
+
+    def audit(self) -> Audit:
+        return self.made_by.audit()
+
+    def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
+        values = given if self.labels is None else self.labels.take(given)
+        reports: Reports = self.made_by.procedure.draw(values, words, "raise")
+        return reports
+
+    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        return {self.name: cells_of_reports(reports, absent)}
+
+    def message(self, reports: Reports) -> Any:
+        return self.made_by.procedure.message(reports)
+
+
+class PersonalQuestion(Question):
+    """A question under a personalised mechanism: its reports are of the common one."""
+
+    made_by: PUM
+
+    @property
+    def epsilon(self) -> float:
+        return self.made_by.epsilon
+
+    @property
+    def labels(self) -> pd.Index[Any]:
+        return self.made_by.categories
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        return {self.name: self.made_by.common}
+
+    def audit(self) -> Audit:
+        return self.made_by.common.audit()
+
+    def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
+        codes = self.made_by.preprocess(self.labels.take(given), tags)
+        return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
+
+    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        return {self.name: cells_of_reports(reports, absent)}
+
+    def message(self, reports: Reports) -> Any:
+        return self.made_by.common.procedure.message(reports)
+
+    def device(
+        self, words: Words, tags: Mapping[Any, Any], entropy: Any = None
+    ) -> Callable[[Array], Any]:
+        own = self.made_by.client(tags, entropy, reports=None)  # the sheet has the budget
+        return lambda given: own.report(self.labels[int(given[0])])
+
+
+class DictionaryQuestion(Question):
+    """A question about strings that nobody listed; its reports have five columns."""
+
+    made_by: DictionarySurvey
+
+    @property
+    def epsilon(self) -> float:
+        return self.made_by.procedure.epsilon
+
+    @property
+    def labels(self) -> None:
+        return None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(f"{self.name}_{part}" for part in SURVEY_COLUMNS)
+
+    @property
+    def mechanisms(self) -> Mapping[str, Mechanism]:
+        _, gram_1, _, gram_2, string = self.columns
+        return dict(zip((gram_1, gram_2, string), self.made_by.mechanisms, strict=True))
+
+    def audit(self) -> Audit:
+        return self.made_by.audit()
+
+    def draw(
+        self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None
+    ) -> DictionaryReports:
+        reports: DictionaryReports = self.made_by.procedure.draw(given, words, "raise")
+        return reports
+
+    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
+        frame: pd.DataFrame = reports.to_frame()
+        return {
+            column: cells_of_text(frame[part].tolist(), absent, int if "start" in part else str)
+            for column, part in zip(self.columns, SURVEY_COLUMNS, strict=True)
+        }
+
+    @property
+    def stored(self) -> dict[str, dict[bytes, bytes]]:
+        own, of_mechanisms = self.made_by.fingerprint.encode("ascii"), super().stored
+        return {c: {SURVEY_FINGERPRINT: own, **of_mechanisms.get(c, {})} for c in self.columns}
+
+    def message(self, reports: DictionaryReports) -> Any:
+        return self.made_by.procedure.message(reports)
+
+
+def question_of(name: str, made_by: object) -> Question:
+    """The kind of question that a mechanism or survey makes."""
+    if isinstance(made_by, Mechanism):
+        return MechanismQuestion(name, made_by)
+    if isinstance(made_by, PUM):
+        return PersonalQuestion(name, made_by)
+    if isinstance(made_by, DictionarySurvey):
+        return DictionaryQuestion(name, made_by)
+    if isinstance(made_by, type):
+        remedy = f"is a class: pass a mechanism, such as {made_by.__name__}(...)"
+        raise InvalidArgument(f"mechanisms[{name!r}]", made_by.__name__, remedy)
+    remedy = "must be a mechanism, such as KRR(...), a PUM or a DictionarySurvey"
+    raise InvalidArgument(f"mechanisms[{name!r}]", made_by, remedy)
+
+
+def _renamed(
+    error: InvalidArgument, place: re.Pattern[str], first: int, named: Named
+) -> InvalidArgument:
+    """An error about a value, whose name has its place counted from `first`, without the value."""
+    found = place.search(error.name)
+    where = named(None if found is None else int(found[1]) - first)
+    return type(error)(where, HIDDEN, error.unquoted)

@@ -1,0 +1,564 @@
+"""What the analyst holds: a table with privatised columns, and the questionnaire they answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import escape
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import as_array, listed
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.mechanisms import PUM
+from ldpstats.models.association.model import AssociationModel
+from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.change.model import change
+from ldpstats.models.change.results import ChangeResults
+from ldpstats.models.dictionary.model import DictionaryModel
+from ldpstats.models.dictionary.results import DictionaryResults
+from ldpstats.models.dictionary.survey import DictionarySurvey
+from ldpstats.models.frequency.model import FrequencyModel
+from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.grouped.model import GroupedModel
+from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.results import AssociationMatrix
+from ldpstats.models.personalized.model import PersonalizedModel
+from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.single import Reports
+from ldpstats.survey.coded import Coded
+from ldpstats.survey.conditions import And, Condition, parse, words
+from ldpstats.survey.files import table_of
+from ldpstats.survey.grouping import grouped_rows
+from ldpstats.survey.held import Collected, Held, Selected, Waves, identifiers
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.selecting import columns_in, selected
+
+__all__ = ["Survey"]
+
+_DESIGN = ("weights", "strata", "clusters", "fpc")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Survey:
+    """A table of collected answers, in which some columns are privatised.
+
+    Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
+    others are public. Reports and answers are read as people write them ("3" and 3.0 for the label
+    3, blanks around text); an empty cell is missing.
+
+    Parameters
+    ----------
+    data : DataFrame of pandas or Polars, Arrow table, or path
+        The table, or the name of a file: .csv, .csv.gz or .parquet. Files are read by column, when
+        a column is first needed. In CSV a public column is of numbers or booleans if all its fields
+        are written so ("01" is text), and of text otherwise; an empty field is missing.
+    questionnaire : Questionnaire, or mapping from column to mechanism
+        What the private columns hold.
+    weights, strata, clusters, fpc : None
+        Not yet available: the design of a sample.
+    na : sequence of str
+        Text that means an empty field of a CSV file, for example ("NA",).
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Names of the columns.
+    questionnaire : Questionnaire
+    lost : tuple of two int
+        Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
+
+    Raises
+    ------
+    InvalidArgument
+        If the data are no table, or the column of a question is not there.
+    MechanismMismatch
+        If fingerprints in the table are of other mechanisms.
+    NotAvailable
+        For weights, strata, clusters and fpc.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> people = pd.DataFrame({"ill": rng.choice(["no", "yes"], 4000, p=[0.8, 0.2]),
+    ...                        "region": rng.choice(["n", "s"], 4000)})
+    >>> sheet = ldp.Questionnaire({"ill": ldp.Warner(epsilon=1.0)})
+    >>> survey = Survey(sheet.privatize(people, rng), sheet)
+    >>> survey
+    Survey(4000 rows; private: ill; public: region)
+    >>> survey.frequencies("ill").params.round(2)
+    no     0.81
+    yes    0.19
+    Name: params, dtype: float64
+    >>> survey.where("region == 'n'").frequencies("ill").nobs
+    2018
+    """
+
+    data: Any
+    questionnaire: Any
+    weights: Any = None
+    strata: Any = None
+    clusters: Any = None
+    fpc: Any = None
+    na: Any = ()
+
+    def __post_init__(self) -> None:
+        for name in _DESIGN:
+            value = getattr(self, name)
+            if value is not None:
+                raise NotAvailable(f"{name}={value!r}: not yet: leave {name} out")
+        if isinstance(self.data, Held):  # rows of another survey
+            return
+        sheet = self.questionnaire
+        if not isinstance(sheet, Questionnaire):
+            if not isinstance(sheet, Mapping):
+                remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
+                raise InvalidArgument("questionnaire", sheet, remedy)
+            sheet = Questionnaire(sheet)
+        object.__setattr__(self, "questionnaire", sheet)
+        object.__setattr__(self, "data", Collected(table_of(self.data, self.na), sheet))
+
+    # -- the table -----------------------------------------------------------------------------
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        names: tuple[str, ...] = self.data.columns
+        return names
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        """Persons who were left out by `matched`: in the first wave only, in the second only."""
+        found: tuple[int, int] = self.data.lost
+        return found
+
+    def __len__(self) -> int:
+        return len(self.data)
+
+    def where(self, condition: str) -> Survey:
+        """The respondents for whom a condition on public columns is true.
+
+        Parameters
+        ----------
+        condition : str
+            Comparisons (== != < <= > >=, also 18 <= age < 65), ``in [...]``, ``not in [...]``,
+            ``is missing``, ``is not missing``, columns of booleans; joined by ``and``, ``or``,
+            ``not`` and parentheses. Text is quoted, dates as '2024-12-31'; names that are not one
+            word stand in `backquotes`. A missing cell makes a comparison neither true nor false.
+            Text has no order; ordered categoricals and the answers to `Observed` questions have
+            that of their categories.
+
+        Raises
+        ------
+        InvalidArgument
+            For anything else, private columns, values of another type than the column's, and if the
+            condition is true for nobody.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"], "age": [17, 40, 81]})
+        >>> len(Survey(table, {"ill": ldp.Warner(1.0)}).where("18 <= age and not age > 80"))
+        1
+        """
+        tree = parse(condition)
+        self.data.prepare(columns_in(tree))
+        mask = selected(tree, self.data)
+        if not mask.any():
+            raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
+        return self._rows(np.flatnonzero(mask))
+
+    def _counted(self, tree: Condition) -> str:
+        """How many rows the parts of a condition select, in words."""
+        if not isinstance(tree, And):
+            return f": none of {len(self)} rows"
+        sizes = [f"{words(part)}: {selected(part, self.data).sum()}" for part in tree.parts]
+        return f"; of {len(self)} rows alone: {', '.join(sizes)}"
+
+    def __getitem__(self, mask: object) -> Survey:
+        """The respondents whom a mask, True or False for each row, or a slice chooses."""
+        n = len(self)
+        rows: npt.NDArray[Any]
+        if isinstance(mask, slice):
+            rows = np.arange(n)[mask]
+        else:
+            remedy = f"must be True or False for each of the {n} rows, or a slice"
+            found = as_array("mask", mask, remedy)
+            if found.dtype != bool or found.shape != (n,):
+                raise InvalidArgument("mask", mask, remedy)
+            rows = np.flatnonzero(found)
+        if not rows.size:
+            raise InvalidArgument("mask", mask, "chooses nobody")
+        return self._rows(rows)
+
+    def _rows(self, rows: npt.NDArray[Any]) -> Survey:
+        return replace(self, data=Selected(self.data, rows))
+
+    def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
+        """The persons who are in this survey and in another one, with the columns of both.
+
+        Parameters
+        ----------
+        other : Survey
+            The second wave, perhaps with another questionnaire.
+        id : str
+            The public column that identifies persons in both.
+        suffixes : two str
+            What is added to the names of the columns, and questions, of each wave.
+
+        Returns
+        -------
+        Survey
+            A row a person, in this survey's order. `lost` says how many are in one wave only. Its
+            questionnaire has the questions of both, and its epsilon is what both waves spent, as
+            if every person had been asked every question.
+
+        Raises
+        ------
+        InvalidArgument
+            If identifiers are missing, repeat or are of different types, or nobody is in both.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> ill = {"ill": ldp.Warner(1.0)}
+        >>> first = Survey(pd.DataFrame({"who": [1, 2, 3], "ill": ["no", "no", "yes"]}), ill)
+        >>> second = Survey(pd.DataFrame({"who": [3, 1, 4], "ill": ["no", "yes", "no"]}), ill)
+        >>> first.matched(second, id="who")
+        Survey(2 rows; private: ill_1, ill_2; public: who; 1 and 1 in one wave only)
+        """
+        if not isinstance(other, Survey):
+            raise InvalidArgument(
+                "other", type(other).__name__, "must be a Survey, the second wave"
+            )
+        remedy = 'must be two different texts, such as ("_1", "_2")'
+        pair = listed("suffixes", suffixes, remedy) if not isinstance(suffixes, str) else []
+        if len(pair) != 2 or not all(isinstance(s, str) for s in pair) or pair[0] == pair[1]:
+            raise InvalidArgument("suffixes", suffixes, remedy)
+        waves = Waves.of(self.data, other.data, _text("id", id), (pair[0], pair[1]))
+        return Survey(waves, waves.questionnaire)
+
+    # -- one variable --------------------------------------------------------------------------
+
+    def reports(self, name: str, id: str | None = None) -> Reports:
+        """The reports of a question, for models and tests of one's own.
+
+        Parameters
+        ----------
+        name : str
+            The question; or a public column of text, booleans or categories, which becomes reports
+            of `Observed`.
+        id : str, optional
+            A public column that identifies respondents, so that reports can be matched.
+
+        Returns
+        -------
+        Reports
+            `n_missing` counts the rows without one. Of a PUM question, reports of ``pum.common``.
+
+        Raises
+        ------
+        UnknownCategory
+            For a cell that is no report: the error names row, value and the nearest label.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> survey = Survey(pd.DataFrame({"ill": ["no", None, "yes"]}), {"ill": ldp.Warner(1.0)})
+        >>> survey.reports("ill").n_missing
+        1
+        """
+        found = self._coded(name, "reports")
+        reports: Reports = found.reports
+        if id is None:
+            return reports
+        keys = identifiers(self.data, _text("id", id))[0]
+        return replace(reports, ids=keys[found.present].to_numpy())
+
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str] | None = None,
+        candidates: Any = None,
+        incomplete: bool = False,
+        method: Any = None,
+        **how: Any,
+    ) -> FrequencyResults | GroupedResults:
+        """Frequencies of the true answers to a question, in all or in groups.
+
+        Parameters
+        ----------
+        name : str
+            The question; or a public column of text, booleans or categories, which is tabulated
+            without noise.
+        by : str or sequence of str, optional
+            Public columns of text, booleans, categories or whole numbers, or `Observed` questions,
+            that make the groups. Rows without a group are left out and counted, see
+            `GroupedResults`.
+        candidates : sequence of str or CandidateMap, optional
+            Values to look for, where any text may be an answer.
+        incomplete : bool
+            Whether other answers than the candidates are known to exist, see `FrequencyModel`.
+        method, **how
+            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`.
+
+        Returns
+        -------
+        FrequencyResults, or GroupedResults with `by`
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered, or a column of `by` is private or is no grouping.
+        NotAvailable
+            For dictionary and PUM questions: use `dictionary` and `personalized`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey.frequencies("ill", by="region").nobs
+        100
+        """
+        found = self._answered(name)
+        if by is None:
+            model = FrequencyModel(found.reports, candidates, incomplete, name)
+            return model.fit(method, **how)
+        columns = [by] if isinstance(by, str) else listed("by", by, "must name public columns")
+        labels, rows, n_ungrouped = grouped_rows(self.data, columns, name)
+        groups = {
+            label: found.taken(chosen).reports for label, chosen in zip(labels, rows, strict=True)
+        }
+        grouped = GroupedModel(groups, columns, candidates, incomplete, name, n_ungrouped)
+        return grouped.fit(method, **how)
+
+    def personalized(
+        self,
+        name: str,
+        background: Mapping[Any, Any] | None = None,
+        exact: bool = False,
+        method: Any = None,
+    ) -> PersonalizedResults:
+        """Frequencies of the true answers to a PUM question, see `PersonalizedModel`.
+
+        Raises
+        ------
+        NotAvailable
+            For questions of another kind: use `frequencies`.
+        """
+        pum = self._made_by(name)
+        if not isinstance(pum, PUM):
+            raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
+        reports = self._coded(name, "personalized").reports
+        return PersonalizedModel(reports, pum, background, exact).fit(method)
+
+    def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
+        """Strings that nobody listed, found in the reports of a dictionary question.
+
+        Parameters
+        ----------
+        name : str
+        keep
+            As for `DictionaryModel`.
+        **how
+            As for `DictionaryModel.fit`: `alpha`, `threshold`, `search`, `progress`, ...
+
+        Raises
+        ------
+        NotAvailable
+            For questions of another kind: use `frequencies`.
+        """
+        if not isinstance(self._made_by(name), DictionarySurvey):
+            words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
+            raise NotAvailable(words)
+        return DictionaryModel(self.data.coded(name).reports, keep).fit(**how)
+
+    # -- several variables ---------------------------------------------------------------------
+
+    def joint_counts(self, *names: str) -> JointCounts:
+        """The reports of the respondents who answered several questions, for models of one's own.
+
+        Parameters
+        ----------
+        *names : str
+            As for `association`.
+
+        Returns
+        -------
+        JointCounts
+            `n_missing` counts the respondents who lack one of the answers, `lacking` those who lack
+            each.
+        """
+        return JointCounts.of_rows(list(self._together(names).values()))
+
+    def association(
+        self,
+        *names: str,
+        candidates: Any = None,
+        other: Any = False,
+        method: Any = None,
+        **how: Any,
+    ) -> AssociationResults:
+        """Joint distribution of the true answers to two or more questions.
+
+        Respondents who lack one of the answers are left out; `n_missing` counts them, and the
+        summary says so.
+
+        Parameters
+        ----------
+        *names : str
+            Questions; or public columns of text, booleans or categories, which join without noise.
+        candidates, other
+            As for `AssociationModel`.
+        method, **how
+            As for `AssociationModel.fit`: `method`, `cov_type`.
+
+        Raises
+        ------
+        InvalidArgument
+            If nobody answered all questions, or a public column holds numbers.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50})
+        >>> survey = Survey(table, {"ill": ldp.Warner(1.0)})
+        >>> survey.association("ill", "region").names
+        ('ill', 'region')
+        """
+        counts = self.joint_counts(*names)
+        if not counts.nobs:
+            remedy = f"nobody of {len(self)} answered all of them: associate fewer"
+            raise InvalidArgument("names", names, remedy)
+        model = AssociationModel(counts, candidates=candidates, other=other, names=names)
+        return model.fit(method, **how)
+
+    def associations(
+        self,
+        names: Sequence[str],
+        candidates: Mapping[str, Any] | None = None,
+        other: Any = False,
+        **how: Any,
+    ) -> AssociationMatrix:
+        """Association of every pair of several questions, see `ldpstats.associations`.
+
+        Each pair rests on the respondents who answered both.
+
+        Parameters
+        ----------
+        names : sequence of str
+            As for `association`.
+        candidates, other, **how
+            As for `ldpstats.associations`: `method`, `alpha`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no"] * 60 + ["yes"] * 40, "region": ["n", "s"] * 50,
+        ...                       "sex": ["f", "m", "m", "f"] * 25})
+        >>> matrix = Survey(table, {"ill": ldp.Warner(2.0)}).associations(["ill", "region", "sex"])
+        >>> matrix.nobs.loc["ill", "sex"]
+        np.int64(100)
+        """
+        asked = (
+            listed("names", names, "must be a list of questions")
+            if not isinstance(names, str)
+            else [names]
+        )
+        return associations(self._together(asked), candidates, other, **how)
+
+    def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
+        """Change of the frequencies between two questions about the same, see `ldpstats.change`.
+
+        Respondents who lack one of the answers are left out; `n_missing` counts them.
+
+        Parameters
+        ----------
+        first, second : str
+            Questions over the same categories, such as those of two waves (see `matched`).
+        name : str, optional
+            Name of the variable; that of the question in both waves by default.
+        **how
+            As for `ldpstats.change`: `waves`, `candidates`, `method`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no"] * 100})
+        >>> survey = Survey(table, {"ill_1": ldp.Warner(2.0), "ill_2": ldp.Warner(2.0)})
+        >>> survey.change("ill_1", "ill_2").nobs
+        100
+        """
+        pairs = self._together((first, second))
+        origins = {self.data.origin(question) for question in pairs}
+        if name is None and len(origins) == 1:
+            name = origins.pop()
+        return change(pairs[first], pairs[second], name, **how)
+
+    # -- inside --------------------------------------------------------------------------------
+
+    def _made_by(self, name: str) -> Any:
+        """The mechanism of a question; None of a public column."""
+        known = _text("name", name) in self.questionnaire
+        return self.questionnaire[name] if known else None
+
+    def _coded(self, name: str, what: str) -> Coded:
+        """The reports of a question that is not about strings."""
+        if isinstance(self._made_by(name), DictionarySurvey):
+            raise NotAvailable(
+                f"{what} of {name!r}: it asks for strings that nobody listed; use "
+                f"survey.dictionary({name!r})"
+            )
+        found: Coded = self.data.coded(name)
+        return found
+
+    def _answered(self, name: str) -> Coded:
+        """The reports of a question that has frequencies, and somebody answered."""
+        if isinstance(self._made_by(name), PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
+        found = self._coded(name, "frequencies")
+        if not len(found.reports):
+            raise InvalidArgument("name", name, f"nobody of {len(self)} answered this question")
+        return found
+
+    def _together(self, names: Sequence[str]) -> dict[str, tuple[Reports, npt.NDArray[np.bool_]]]:
+        """The reports of several questions, each with the rows that have one."""
+        if len(names) < 2 or len({_text("names", name) for name in names}) < len(names):
+            remedy = "must be two different questions, or more"
+            raise InvalidArgument("names", names, remedy)
+        self.data.prepare(names)
+        found = {name: self._coded(name, "association") for name in names}
+        return {name: (part.reports, part.present) for name, part in found.items()}
+
+    def __repr__(self) -> str:
+        parts = [f"{len(self)} rows", *self._described(", ".join)]
+        if any(self.lost):
+            parts.append(f"{self.lost[0]} and {self.lost[1]} in one wave only")
+        return f"Survey({'; '.join(parts)})"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<li>{escape(line)}</li>" for line in self._described(", ".join))
+        lost = f"<li>in one wave only: {self.lost[0]} and {self.lost[1]}</li>"
+        more = lost if any(self.lost) else ""
+        return f"<p>Survey of {len(self)} rows</p><ul>{rows}{more}</ul>"
+
+    def _described(self, joined: Any) -> list[str]:
+        """The questions and the public columns, by kind."""
+        sheet = self.questionnaire
+        public = [name for name in self.columns if self.data.owner(name) is None]
+        kinds = {"private": sheet.private, "observed": sheet.observed, "public": public}
+        shown = {kind: [*names[:20], *["..."] * (len(names) > 20)] for kind, names in kinds.items()}
+        return [f"{kind}: {joined(names)}" for kind, names in shown.items() if names]
+
+
+def _text(argument: str, name: object) -> str:
+    if not isinstance(name, str):
+        raise InvalidArgument(argument, name, "must be text, the name of a column")
+    return name

@@ -1,0 +1,295 @@
+"""Tables of several kinds seen alike: pandas, Polars, Arrow."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, Protocol, runtime_checkable
+
+import pandas as pd
+
+from ldpstats.arguments.labels import as_series
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["Table", "check_names"]
+
+_KINDS = "a pandas or Polars DataFrame, or an Arrow table"
+
+
+@runtime_checkable
+class _Stream(Protocol):
+    """What can be read as Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
+
+
+class Table(ABC):
+    """A table of any kind; `Table.of` finds which. No error shows what a table holds."""
+
+    name: str  # of the argument, for errors
+    frame: Any  # as it was given
+
+    @staticmethod
+    def of(data: object, name: str = "data") -> Table:
+        """See a frame as a table; refuse anything else, and columns that have no name of their own.
+
+        Examples
+        --------
+        >>> table = Table.of(pd.DataFrame({"job": ["cook", "nurse"], "age": [31, 47]}))
+        >>> table.columns, len(table)
+        (('job', 'age'), 2)
+        >>> print(table.with_columns({"age": [1, 2]}).to_string(index=False))
+          job  age
+         cook    1
+        nurse    2
+        """
+        table: Table
+        kind = type(data)
+        polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
+        if isinstance(data, pd.DataFrame):
+            table = _Pandas(name, data)
+        elif polars == "DataFrame":
+            table = _Polars(name, data)
+        elif polars == "LazyFrame":
+            raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
+        elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
+            table = _Arrow(name, data, _arrow_table(name, data))
+        else:
+            raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
+        check_names(name, list(table.columns))
+        return table
+
+    @property
+    @abstractmethod
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+
+    @abstractmethod
+    def __len__(self) -> int:
+        """Number of rows."""
+
+    @abstractmethod
+    def _column(self, name: str) -> pd.Series[Any]:
+        """A column that exists."""
+
+    @abstractmethod
+    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
+        """The frame of `arranged`, from columns that were checked."""
+
+    def column(self, name: str) -> pd.Series[Any]:
+        """A column as a Series numbered from 0: whole numbers and categories stay what they are."""
+        self.check_column(name)
+        return self._column(name)
+
+    def typed(self, name: str) -> pd.Series[Any]:
+        """A column that nothing else describes, as the table's kind types it."""
+        return self.column(name)
+
+    def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
+        """Read the columns of these names that exist, where that takes a pass over a file."""
+
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        """The keys and values that the table stores beside a column."""
+        return {}
+
+    def check_column(self, name: str, what: str = "column") -> None:
+        """Refuse the name of a column that is not there; `what` it is for."""
+        if name not in self.columns:
+            shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
+            alike = get_close_matches(str(name), self.columns, 1)
+            hint = f"; did you mean {alike[0]!r}?" if alike else ""
+            raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
+
+    def arranged(self, columns: Mapping[str, Any]) -> Any:
+        """A frame of the same kind and rows with these columns in this order.
+
+        None stands for the table's own column of that name; anything else is its values, (n,).
+        """
+        found: dict[str, pd.Series[Any] | None] = {}
+        for name, values in columns.items():
+            if values is None:
+                self.check_column(name)
+            found[name] = None if values is None else self._values(name, values)
+        return self._arranged(found)
+
+    def with_columns(self, columns: Mapping[str, Any]) -> Any:
+        """A frame of the same kind and rows with some columns replaced, or added at the end."""
+        return self.arranged({**dict.fromkeys(self.columns), **columns})
+
+    def _values(self, name: str, values: Any) -> pd.Series[Any]:
+        series = as_series(name, values)
+        if len(series) != len(self):
+            raise InvalidArgument(name, f"{len(series)} values", f"must be {len(self)}, one a row")
+        return series
+
+
+@dataclass(frozen=True, eq=False)
+class _Pandas(Table):
+    """A table of pandas."""
+
+    name: str
+    frame: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.columns)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        found: pd.Series[Any] = self.frame[name]
+        return found.reset_index(drop=True)
+
+    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
+        frame = self.frame.copy(deep=False)
+        for name, values in columns.items():
+            if values is not None:
+                frame[name] = values.array  # without its index: rows are matched by position
+        return frame[list(columns)]
+
+
+@dataclass(frozen=True, eq=False)
+class _Polars(Table):
+    """A table of Polars, which this package never imports."""
+
+    name: str
+    frame: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.frame.columns)
+
+    def __len__(self) -> int:
+        return int(self.frame.height)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        return _from_arrow(self.frame.get_column(name).to_arrow())
+
+    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
+        import pyarrow
+
+        made = {name: _to_arrow(v) for name, v in columns.items() if v is not None}
+        new = type(self.frame)(pyarrow.table(made))
+        series = [(self.frame if v is None else new).get_column(n) for n, v in columns.items()]
+        return type(self.frame)(series)
+
+
+@dataclass(frozen=True, eq=False)
+class _Arrow(Table):
+    """A table of Arrow, or of anything that Arrow reads; the latter becomes a pyarrow.Table."""
+
+    name: str
+    frame: Any
+    table: Any
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return tuple(self.table.column_names)
+
+    def __len__(self) -> int:
+        return int(self.table.num_rows)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        return _from_arrow(self.table.column(name))
+
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        return self.table.schema.field(name).metadata or {}
+
+    def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
+        import pyarrow
+
+        arrays, fields = [], []
+        for name, values in columns.items():
+            array = self.table.column(name) if values is None else _to_arrow(values)
+            field = pyarrow.field(name, array.type)
+            arrays.append(array)
+            fields.append(self.table.schema.field(name) if values is None else field)
+        own = [name for name, values in columns.items() if values is None]
+        schema = pyarrow.schema(fields, _pandas_notes(self.table.schema.metadata, own))
+        table = pyarrow.Table.from_arrays(arrays, schema=schema)
+        if not isinstance(self.frame, pyarrow.RecordBatch):
+            return table
+        return pyarrow.RecordBatch.from_arrays(
+            [column.combine_chunks() for column in table.columns], schema=schema
+        )
+
+
+def _arrow_table(name: str, data: object) -> Any:
+    """What Arrow reads of an object."""
+    import pyarrow
+
+    try:
+        if isinstance(data, pyarrow.RecordBatch):
+            return pyarrow.Table.from_batches([data])
+        return pyarrow.table(data)
+    except (pyarrow.ArrowException, TypeError, ValueError):
+        kind = type(data).__name__
+    raise InvalidArgument(name, kind, f"must be {_KINDS}: Arrow reads no table from this")
+
+
+def _from_arrow(column: Any) -> pd.Series[Any]:
+    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats."""
+    from pyarrow import types
+
+    kind = column.type
+    mapper: Any = None
+    if column.null_count and types.is_boolean(kind):
+        mapper = pd.BooleanDtype()
+    elif column.null_count and types.is_integer(kind):
+        mapper = pd.api.types.pandas_dtype(f"{'U' * types.is_unsigned_integer(kind)}Int64")
+    series: pd.Series[Any]
+    if mapper is not None:
+        return pd.Series(mapper.__from_arrow__(column))
+    series = column.to_pandas()
+    return series.rename(None).reset_index(drop=True)
+
+
+def _to_arrow(values: pd.Series[Any]) -> Any:
+    """A Series in Arrow; labels of several types become text."""
+    import pyarrow
+
+    if values.dtype == object:
+        absent = values.isna().to_numpy()
+        cells = values.tolist()
+        texts = [None if no else str(v) for v, no in zip(cells, absent, strict=True)]
+        return pyarrow.array(texts, pyarrow.string())
+    return pyarrow.array(values, from_pandas=True)
+
+
+def _pandas_notes(metadata: Any, kept: list[str]) -> Any:
+    """Notes in a schema, without those on how pandas held columns that are replaced."""
+    if not metadata or b"pandas" not in metadata:
+        return metadata
+    try:
+        notes = json.loads(metadata[b"pandas"])
+        notes["columns"] = [c for c in notes["columns"] if c["field_name"] in kept]
+        whole = all(i in kept for i in notes["index_columns"] if isinstance(i, str))
+    except (ValueError, TypeError, KeyError):  # damaged: they say nothing
+        whole = False
+    if whole:
+        return {**metadata, b"pandas": json.dumps(notes).encode()}
+    return {key: value for key, value in metadata.items() if key != b"pandas"}
+
+
+def _hint(data: object) -> str:
+    """What to do with something that is no table but could become one."""
+    if isinstance(data, Mapping):
+        return ": pass pandas.DataFrame(...) of the dict"
+    if isinstance(data, pd.Series):
+        return ": pass .to_frame(NAME) of the Series"
+    return ""
+
+
+def check_names(name: str, columns: list[Any]) -> None:
+    """Refuse columns whose names are no text, or are not distinct."""
+    for column in columns:
+        if not isinstance(column, str):
+            remedy = "is the name of a column, and must be text: rename the column"
+            raise InvalidArgument(name, column, remedy)
+    twice = next((column for column in columns if columns.count(column) > 1), None)
+    if twice is not None:
+        raise InvalidArgument(name, twice, "is the name of two columns: rename one")

@@ -1,0 +1,318 @@
+"""Change between two waves: values of other programs, enumeration, and what results say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.special import xlogy
+from shared.waves import observed, of_table, reports_law
+from statsmodels.stats.contingency_tables import SquareTable, mcnemar
+
+import ldpstats as ldp
+from ldpstats.inference.intervals import inverted
+
+Array = npt.NDArray[Any]
+
+ABC = ("a", "b", "c")
+KRR = ldp.KRR(ABC, epsilon=1.0)
+CLEAR = ldp.KRR(ABC, epsilon=3.0)
+UNARY = ldp.KRAPPOR(ABC, epsilon=2.0)
+P = np.array([[0.40, 0.08, 0.02], [0.03, 0.25, 0.02], [0.01, 0.04, 0.15]])
+
+
+def answers(n: int = 2000, seed: int = 1) -> tuple[Array, Array, np.random.Generator]:
+    rng = np.random.default_rng(seed)
+    cells = rng.choice(9, size=n, p=P.reshape(-1))
+    return cells // 3, cells % 3, rng
+
+
+def survey(first: Any, second: Any, n: int = 2000, **how: Any) -> ldp.ChangeResults:
+    x, z, rng = answers(n)
+    named = (np.array(ABC, dtype=object)[codes] for codes in (x, z))
+    waves = (m.privatize(own, rng) for m, own in zip((first, second), named, strict=True))
+    return ldp.change(*waves, **how)
+
+
+# -- without noise ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("table", [[[60, 25], [15, 50]], [[1000, 6], [0, 200]], [[9, 12], [12, 0]]])
+def test_two_categories_without_noise_are_mcnemars_test(table: Any) -> None:
+    results = ldp.change(*of_table(table, observed(2)))
+    expected, test = mcnemar(table, exact=False, correction=False), results.test_homogeneity()
+    assert test.statistic == pytest.approx(expected.statistic, rel=1e-9)
+    assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-9)
+    assert test.method.startswith("McNemar")
+
+
+def test_more_categories_without_noise_are_the_stuart_maxwell_test() -> None:
+    for seed in range(3):
+        table = np.random.default_rng(seed).integers(5, 60, (4, 4))
+        expected = SquareTable(table, shift_zeros=False).homogeneity()
+        test = ldp.change(*of_table(table, observed(4))).test_homogeneity()
+        assert test.statistic == pytest.approx(expected.statistic, rel=1e-9)
+        assert (test.df, test.pvalue) == (3, pytest.approx(expected.pvalue, rel=1e-8))
+
+
+def test_estimates_without_noise_are_shares() -> None:
+    table = np.array([[60, 25], [15, 50]])
+    results = ldp.change(*of_table(table, observed(2)))
+    np.testing.assert_allclose(results.params, [-10 / 150, 10 / 150], atol=1e-12)
+    np.testing.assert_allclose(results.flows, table / 150, atol=1e-9)
+    d, moved = 10 / 150, 40 / 150
+    np.testing.assert_allclose(results.linear_bse, np.sqrt((moved - d**2) / 150), rtol=1e-9)
+    effect = results.turnover()
+    assert effect.estimate == pytest.approx(moved)
+    assert effect.ml == pytest.approx(moved)
+    law = results.turnover_law
+    assert law is not None
+    for share in (0.05, 0.5):  # a binomial share
+        sd, skewness = law.at([share])
+        assert sd[0] == pytest.approx(np.sqrt(share * (1 - share) / 150))
+        assert skewness[0] == pytest.approx((1 - 2 * share) / np.sqrt(150 * share * (1 - share)))
+
+
+def tangos_variance(gained: int, lost: int, n: int, change: float) -> float:
+    """n times the variance at this change, the turnover by a search (Tango 1998)."""
+
+    def minus_llf(q: float) -> float:
+        p = np.array([q + change, q, 1.0 - 2.0 * q - change])
+        return -float(xlogy([gained, lost, n - gained - lost], p).sum())
+
+    ends = max(0.0, -change), (1.0 - change) / 2.0
+    q = minimize_scalar(minus_llf, bounds=ends, method="bounded", options={"xatol": 1e-10}).x
+    return float(2.0 * q + change - change**2)
+
+
+@pytest.mark.parametrize(("gained", "lost", "n"), [(9, 1, 100), (30, 10, 200), (5, 5, 100)])
+def test_the_law_without_noise_is_tangos(gained: int, lost: int, n: int) -> None:
+    table = [[n - 30 - gained - lost, gained], [lost, 30]]
+    law = ldp.change(*of_table(table, observed(2))).law
+    assert law is not None
+    for change in (-0.15, -0.02, 0.0, 0.05, 0.2, 0.5):
+        variance = tangos_variance(gained, lost, n, change)
+        sd, skewness = (part[1] for part in law.at(np.array([-change, change])))
+        assert sd == pytest.approx(np.sqrt(variance / n), rel=1e-4)
+        turnover = variance + change**2
+        third = change - 3.0 * change * turnover + 2.0 * change**3
+        assert skewness == pytest.approx(third / variance**1.5 / np.sqrt(n), rel=1e-3, abs=1e-9)
+
+
+def test_nobody_moves() -> None:
+    results = ldp.change(*of_table(np.diag([20, 20, 20]), observed(3)))
+    assert results.test_homogeneity().pvalue == 1.0
+    assert "no pair of reports differs" in str(results.summary())
+    low, high = results.conf_int().to_numpy().T
+    z2 = 1.96**2  # Wilson's limit of no successes
+    np.testing.assert_allclose(high, -low, atol=1e-12)
+    assert np.all(high < z2 / (60 + z2))
+    assert np.all(high > 0.5 * z2 / (60 + z2))
+    np.testing.assert_allclose(results.pvalues, 1.0)
+
+
+# -- through the channels --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("first", "second"), [(KRR, KRR), (KRR, CLEAR), (UNARY, UNARY)])
+def test_estimate_is_the_difference_of_the_joint_margins(first: Any, second: Any) -> None:
+    results = survey(first, second)
+    margins = results.joint.linear_table
+    expected = margins.sum(axis=0).to_numpy() - margins.sum(axis=1).to_numpy()
+    np.testing.assert_allclose(results.linear_params, expected, atol=1e-12)
+    assert results.law is not None
+    np.testing.assert_allclose(results.law.mean, expected, atol=1e-12)
+    np.testing.assert_allclose(results.law.at(expected)[0], results.linear_bse, rtol=0.02)
+    P = results.joint.table.to_numpy()
+    np.testing.assert_allclose(results.params, P.sum(axis=0) - P.sum(axis=1), atol=1e-12)
+    assert abs(results.params.sum()) < 1e-9
+
+
+def test_margins_of_labels_are_those_of_their_own_reports() -> None:
+    x, z, rng = answers()
+    first, second = CLEAR.privatize(np.array(ABC)[x], rng), KRR.privatize(np.array(ABC)[z], rng)
+    own = [ldp.FrequencyModel(part).fit().linear_params for part in (first, second)]
+    results = ldp.change(first, second)
+    np.testing.assert_allclose(results.linear_params, own[1] - own[0], atol=1e-12)
+
+
+def test_the_law_is_that_of_all_pairs_of_reports() -> None:
+    """Moments of f by enumeration of all pairs of reports, at the truth and at other changes."""
+    n = 10**7
+    seen = np.rint(n * reports_law(P, KRR, CLEAR)).astype(int)
+    joint = ldp.JointCounts.from_table(seen, (KRR, CLEAR))
+    # a hundred respondents stand for each: the law is of shares
+    parts = of_table(np.rint(seen / 100).astype(int), KRR, CLEAR)
+    law = ldp.change(*parts).law
+    assert law is not None and joint.nobs > 0
+    G, H = (np.linalg.inv(m.channel().matrix()) for m in (KRR, CLEAR))
+    f = H[None, :, :] - G[:, None, :]  # of a pair of reports, for each category
+    truth = reports_law(P, KRR, CLEAR)
+    for r, moment in enumerate((law.mean, law.second, law.third), start=1):
+        np.testing.assert_allclose(
+            moment, np.einsum("ab,abj->j", truth, f**r), rtol=2e-3, atol=2e-3
+        )
+    stay = reports_law(np.diag(P.sum(axis=1)), KRR, KRR)
+    g = G[None, :, :] - G[:, None, :]
+    alone = np.einsum("ab,abj->j", stay, g**2)
+    again = ldp.change(*of_table(np.rint(1e5 * stay).astype(int), KRR, KRR)).law
+    assert again is not None
+    np.testing.assert_allclose(again.noise, alone, rtol=2e-3)  # nobody changed: it is all noise
+
+
+def test_rates_of_the_law_by_enumeration() -> None:
+    """Two categories: moving half a percent more in and less out changes the moments so."""
+    first, second = ldp.KRR(2, 1.0), ldp.CustomMechanism([[0.7, 0.3], [0.1, 0.9]])
+    P2 = np.array([[0.5, 0.1], [0.06, 0.34]])
+    law = ldp.change(
+        *of_table(np.rint(1e5 * reports_law(P2, first, second)).astype(int), first, second)
+    ).law
+    assert law is not None
+    G, H = (np.linalg.inv(m.channel().matrix()) for m in (first, second))
+    f = H[None, :, 1] - G[:, None, 1]
+    more = P2 + np.array([[0.0, 0.005], [-0.005, 0.0]])
+    for rate, r in ((law.second_rate[1], 2), (law.third_rate[1], 3)):
+        rise = np.sum((reports_law(more, first, second) - reports_law(P2, first, second)) * f**r)
+        assert rate == pytest.approx(rise / 0.01, rel=1e-9)
+
+
+def test_score_intervals_hold_what_the_tests_do_not_reject() -> None:
+    results = survey(KRR, CLEAR)
+    bounds = results.conf_int(clip=False)
+    assert results.law is not None
+    expected = inverted(results.linear.estimate, results.law.at, 0.05, (-1.0, 1.0))
+    np.testing.assert_array_equal(bounds, expected)
+    for j, label in enumerate(ABC):
+        own = results.t_test(f"{label} = 0")
+        np.testing.assert_allclose(own.conf_int()[0], bounds.iloc[j], atol=1e-9)
+        assert float(own.pvalue) == pytest.approx(results.pvalues.iloc[j])
+        p = float(results.t_test((np.eye(3)[j], bounds.iloc[j, 0])).pvalue)
+        assert p == pytest.approx(0.05, abs=1e-6)
+    twice = results.t_test((-2.0 * np.eye(3)[:1], 0.0))
+    np.testing.assert_allclose(twice.conf_int()[0], -2.0 * bounds.iloc[0, ::-1], atol=1e-9)
+
+
+def test_pairs_are_more_precise_than_two_samples() -> None:
+    x, z, rng = answers(20_000)
+    clear = ldp.KRR(ABC, epsilon=5.0)
+    waves = [clear.privatize(np.array(ABC)[own], rng) for own in (x, z)]
+    alone = [ldp.FrequencyModel(part).fit().linear_bse for part in waves]
+    assert np.all(ldp.change(*waves).linear_bse < 0.75 * np.hypot(*alone))
+
+
+def test_rare_categories_are_tested_together() -> None:
+    table = np.diag([200, 150, 100, 50]) + np.array(
+        [[0, 9, 1, 0], [4, 0, 0, 1], [1, 1, 0, 1], [0] * 4]
+    )
+    test = ldp.change(*of_table(table, observed(4))).test_homogeneity()
+    assert test.df < 3
+    assert "tested together" in test.note
+
+
+@pytest.mark.filterwarnings("ignore::ldpstats.errors.LDPWarning")
+def test_mechanisms_of_every_kind() -> None:
+    hashed = ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)
+    urr = ldp.URR(ABC, {"a"}, epsilon=1.0)
+    for mechanism, known in ((hashed, False), (urr, True), (UNARY, True)):
+        results = survey(mechanism, mechanism, 3000)
+        assert (results.law is not None) == known
+        assert ("Wald, from" in str(results.summary())) != known
+        assert results.conf_int().notna().all(axis=None)
+    x, z, rng = answers(3000)
+    rappor = ldp.RAPPOR(n_bits=32, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
+    cohort, names = rng.integers(0, 4, 3000), np.array(("a", "b", "other"))
+    waves = [rappor.privatize(names[own], rng, cohort=cohort) for own in (x, z)]
+    results = ldp.change(*waves, candidates=["a", "b"])
+    assert list(results.params.index) == ["a", "b", "Other"]
+    assert results.joint.n_strata == 4
+    assert np.all(np.abs(results.linear_params - (P.sum(axis=0) - P.sum(axis=1))) < 0.15)
+
+
+def test_candidates_lump_the_other_categories() -> None:
+    results = survey(CLEAR, CLEAR, candidates=["b"])
+    whole = survey(CLEAR, CLEAR)
+    assert list(results.params.index) == ["b", "Other"]
+    assert results.linear_params["b"] == pytest.approx(whole.linear_params["b"])
+
+
+# -- matching --------------------------------------------------------------------------------
+
+
+def test_waves_are_matched_by_identifiers_or_rows() -> None:
+    x, z, rng = answers()
+    first, second = CLEAR.privatize(np.array(ABC)[x], rng), KRR.privatize(np.array(ABC)[z], rng)
+    has = [rng.random(len(x)) < 0.8 for _ in range(2)]
+    by_rows = ldp.change((first, has[0]), (second[has[1]], has[1]))
+    ids = np.arange(len(x))
+    order = rng.permutation(int(has[1].sum()))
+    kept = [
+        ldp.Reports(r.y[m][o], r.mechanism, int((~m).sum()), ids=ids[m][o])
+        for r, m, o in zip((first, second), has, (slice(None), order), strict=True)
+    ]
+    by_ids = ldp.change(*kept)
+    assert by_ids.to_json() == by_rows.to_json()
+    both = has[0] & has[1]
+    assert (by_ids.nobs, by_ids.n_missing) == (both.sum(), (~both).sum())
+    alone = ldp.change(first[both], second[both])
+    pd.testing.assert_frame_equal(alone.summary_frame(), by_ids.summary_frame())
+    lacked = f"{(~has[0]).sum()} lacked first, {(~has[1]).sum()} lacked second"
+    assert lacked in str(by_ids.summary())
+
+
+def test_names_of_the_variable_and_of_the_waves() -> None:
+    x, z, rng = answers(200)
+    first, second = (KRR.privatize(np.array(ABC)[own], rng) for own in (x, z))
+
+    def named(a: str, b: str, **how: Any) -> tuple[str, tuple[str, ...]]:
+        parts = [ldp.Reports(r.y, KRR, name=n) for r, n in ((first, a), (second, b))]
+        results = ldp.change(*parts, **how)
+        return results.name, results.waves
+
+    assert named("", "") == ("", ("first", "second"))
+    assert named("job", "job") == ("job", ("first", "second"))
+    assert named("job23", "job24") == ("", ("job23", "job24"))
+    assert named("job23", "job24", name="job") == ("job", ("job23", "job24"))
+    assert named("job", "job", waves=("2023", "2024")) == ("job", ("2023", "2024"))
+
+
+# -- presentation and storage ----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mechanism", [KRR, UNARY, ldp.ORR(8, 4, epsilon=2.0, alphabet=ABC)])
+def test_json_keeps_everything(mechanism: Any) -> None:
+    results = survey(mechanism, mechanism, name="job")
+    again = ldp.ChangeResults.from_json(results.to_json())
+    assert again.to_json() == results.to_json()
+    assert str(again.summary()) == str(results.summary())
+    assert again.turnover() == results.turnover()
+    assert again.test_homogeneity() == results.test_homogeneity()
+    pd.testing.assert_frame_equal(again.summary_frame(), results.summary_frame())
+
+
+def test_summary_and_plots() -> None:
+    results = survey(CLEAR, CLEAR, name="job", waves=("2023", "2024"))
+    text = str(results.summary())
+    for words in ("Change of job from 2023 to 2024", "Stuart-Maxwell", "Turnover", "Left out"):
+        assert words in text
+    ax = results.plot()
+    assert ax.get_title() == "job: from 2023 to 2024, n = 2,000"
+    assert [label.get_text() for label in ax.get_yticklabels()] == list(ABC)
+    assert results.plot("flows").get_xlabel().startswith("2024")
+    assert list(results.summary_frame())[:2] == ["2023", "2024"]
+    assert "not shown" in str(results.summary(max_rows=1))
+
+
+def test_categories_too_many_for_a_covariance_keep_their_intervals() -> None:
+    krr, rng = ldp.KRR(50, epsilon=5.0), np.random.default_rng(1)
+    v = rng.integers(0, 50, 2000)
+    results = ldp.change(
+        krr.privatize(v, rng), krr.privatize((v + 1) % 50, rng), method="inversion"
+    )
+    assert results.joint.linear.covariance is None
+    assert results.conf_int().notna().all(axis=None)
+    assert results.test_homogeneity().df > 10
+    assert results.turnover().lower > 0.8

@@ -1,0 +1,291 @@
+"""Conditions on rows: against pandas where nothing is missing, by hand where something is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.survey.columns import Column, as_column
+from ldpstats.survey.conditions import And, Compare, Name, parse
+from ldpstats.survey.selecting import columns_in, selected
+
+
+@dataclass(frozen=True)
+class Frame:
+    frame: pd.DataFrame
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def public(self, name: str) -> Column:
+        return as_column(name, self.frame[name])
+
+
+def rows(frame: pd.DataFrame, condition: str) -> list[int]:
+    return np.flatnonzero(selected(parse(condition), Frame(frame))).tolist()
+
+
+# -- against pandas --------------------------------------------------------------------------------
+
+
+def random_frame(rng: np.random.Generator) -> pd.DataFrame:
+    n = 40
+    return pd.DataFrame(
+        {
+            "age": rng.integers(-3, 4, n),
+            "income": rng.integers(-4, 5, n) / 2,
+            "region": rng.choice(["n", "s", "it's", "or"], n),
+            "urban": rng.random(n) < 0.5,
+            "hours a week": rng.integers(0, 5, n),
+        }
+    )
+
+
+def random_test(rng: np.random.Generator) -> str:
+    number = rng.choice(["age", "income", "`hours a week`"])
+    sign = rng.choice(["==", "!=", "<", "<=", ">", ">="])
+    value = rng.choice(["-2", "0", "1.5", "3", "-.5", "1e0"])
+    texts = ['"n"', "'s'", '"it\'s"', "'or'", "'x'"]
+    return str(
+        rng.choice(
+            [
+                f"{number} {sign} {value}",
+                f"{value}{sign}{number}",
+                f"-1 <= {number} {sign} {value}",
+                f"{number} {sign} {rng.choice(['age', 'income'])}",
+                f"{number} in [0, {value}]",
+                f"{number} not in ({value}, 2,)",
+                f"region {rng.choice(['==', '!='])} {rng.choice(texts)}",
+                f"region {rng.choice(['in', 'not in'])} [{', '.join(rng.choice(texts, 2))}]",
+                "urban",
+                "urban == True",
+            ]
+        )
+    )
+
+
+def random_condition(rng: np.random.Generator, depth: int) -> str:
+    if depth == 0:
+        return random_test(rng)
+    parts = [random_condition(rng, depth - 1) for _ in range(rng.integers(1, 4))]
+    joined = str(rng.choice([" and ", " or "])).join(parts)
+    return str(rng.choice([joined, f"({joined})", f"not ({joined})"]))
+
+
+def test_random_conditions_select_what_pandas_selects() -> None:
+    rng = np.random.default_rng(16)
+    sizes = []
+    for _ in range(150):
+        frame = random_frame(rng)
+        condition = random_condition(rng, int(rng.integers(0, 4)))
+        expected = frame.query(condition, engine="python").index.tolist()
+        assert rows(frame, condition) == expected, condition
+        sizes.append(len(expected))
+    assert len(set(sizes)) > 20  # neither all rows nor none
+
+
+def test_not_binds_tighter_than_and_and_and_tighter_than_or() -> None:
+    frame = pd.DataFrame({"a": [0, 0, 1, 1], "b": [0, 1, 0, 1]})
+    assert rows(frame, "a == 1 or a == 0 and b == 1") == [1, 2, 3]
+    assert rows(frame, "not a == 1 and b == 1") == [1]
+    assert rows(frame, "not not a == 1 and b == 1") == [3]
+
+
+# -- missing cells ---------------------------------------------------------------------------------
+
+GAPS = pd.DataFrame(
+    {
+        "age": [10.0, np.nan, 30.0, np.nan],
+        "region": ["n", "n", None, ""],
+        "urban": [True, None, False, None],
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("age > 20", [2]),
+        ("not age > 20", [0]),  # unknown stays unknown
+        ("age > 20 or not age > 20", [0, 2]),
+        ("age != 10", [2]),
+        ("age == age", [0, 2]),
+        ("region == 'n'", [0, 1]),
+        ("region != 'n'", []),
+        ("region not in ['s']", [0, 1]),
+        ("age > 20 or region == 'n'", [0, 1, 2]),  # unknown or true is true
+        ("age > 20 and region == 's'", []),
+        ("not (age > 20 and region == 's')", [0, 1]),  # unknown and false is false
+        ("age is missing", [1, 3]),
+        ("age is not missing", [0, 2]),
+        ("region is missing", [2, 3]),  # empty text is missing
+        ("not region is missing", [0, 1]),
+        ("urban", [0]),
+        ("not urban", [2]),
+        ("urban == false or urban is missing", [1, 2, 3]),
+    ],
+)
+def test_missing_cells_are_neither_true_nor_false(condition: str, expected: list[int]) -> None:
+    assert rows(GAPS, condition) == expected
+
+
+def test_a_column_without_values_selects_nobody() -> None:
+    frame = pd.DataFrame({"empty": [None, None]})
+    for condition in ("empty == 1", "empty == 'a'", "empty < 3", "empty", "not empty in [1]"):
+        assert rows(frame, condition) == []
+    assert rows(frame, "empty is missing") == [0, 1]
+
+
+# -- kinds of columns ------------------------------------------------------------------------------
+
+
+def test_ordered_categories_compare_by_their_order() -> None:
+    wide = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
+    frame = pd.DataFrame({"a": pd.Series(["high", "low", None, "low"], dtype=wide)})
+    frame["b"] = pd.Series(["low", "low", "low", "high"], dtype=wide)
+    assert rows(frame, "a >= 'middle'") == [0]
+    assert rows(frame, "'high' > a") == [1, 3]
+    assert rows(frame, "a > b") == [0]
+    assert rows(frame, "a <= b and a == 'low'") == [1, 3]
+    assert rows(frame, "a == 'enormous'") == []
+
+
+def test_dates_compare_with_dates_in_quotes() -> None:
+    days = ["2024-01-31", "2024-02-01", None]
+    for column in (pd.to_datetime(pd.Series(days)), pd.Series(days, dtype="date32[pyarrow]")):
+        frame = pd.DataFrame({"day": column})
+        assert rows(frame, "day >= '2024-02-01'") == [1]
+        assert rows(frame, "day == '2024-01-31 00:00'") == [0]
+
+
+def test_large_integers_compare_exactly() -> None:
+    frame = pd.DataFrame({"id": [2**53, 2**53 + 1]})
+    assert rows(frame, f"id == {2**53 + 1}") == [1]
+    assert rows(frame, f"id > {2**53}") == [1]
+
+
+def test_the_tree_is_what_other_engines_need() -> None:
+    age = Name("age")
+    assert parse("18 <= age < 65") == And((Compare(age, ">=", 18), Compare(age, "<", 65)))
+    assert list(columns_in(parse("not (a < b or `c d` in [1] and e is missing)"))) == [
+        *("a", "b", "c d", "e")
+    ]
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+FRAME = pd.DataFrame(
+    {
+        "age": [17, 18],
+        "region": ["n", "s"],
+        "urban": [True, False],
+        "day": pd.to_datetime(["2024-01-01", "2025-01-01"]),
+        "size": pd.Categorical(["s", "l"], ["s", "l"], ordered=True),
+        "colour": pd.Categorical(["red", "blue"]),
+    }
+)
+BAD = {
+    "age = 18": "write == to compare",
+    "age <> 18": "write !=",
+    "age !> 18": "write 'not'",
+    "age > 1 & urban": "write 'and'",
+    "age > 1 || urban": "write 'or'",
+    "~urban": "write 'not'",
+    "age > 1 AND urban": "'and' in lower case",
+    "age + 1 > 2": "arithmetic",
+    "age-1 > 2": "arithmetic",
+    "age.mean() > 1": "attributes",
+    "mean(age) > 1": "functions",
+    "f'n' == region": "without a prefix",
+    "region == 'n' 's'": "should end",
+    "@x > 1": "variables",
+    "age > 1; urban": "one condition",
+    "lambda: 1": "not part of a condition",
+    "region[0] == 'n'": "should end",
+    "region == 'n": "not closed",
+    "`age > 1": "not closed",
+    "region == None": "is missing",
+    "region is null": "'missing' or 'not missing'",
+    "region == ''": "is missing",
+    "age between 1 and 2": "18 <= age <= 64",
+    "region like 'n%'": "not known here",
+    "age > 018": "leading zero",
+    "age > 18a": "is a blank missing",
+    "age > 1e999": "too large",
+    f"age > {'1' * 50}": "too large",
+    "age in []": "list is empty",
+    "age in 1": "write a list",
+    "age in [1 2]": "comma",
+    "age in [1, age]": "a value is missing",
+    "(age > 1": "closing parenthesis",
+    "age > 1)": "should end",
+    "age >": "is missing here",
+    "1 == 1": "one side must be a column",
+    "'n'": "value alone",
+    "age": "compare it with a value",
+    "": "must be text",
+    "age > '18'": "without quotes",
+    "region == 1": "in quotes",
+    "age == true": "without quotes",
+    "urban == 1": "true or false",
+    "region < 's'": "without an order",
+    "urban < true": "without an order",
+    "colour < 'red'": "without an order",
+    "size < 'xl'": "no category",
+    "size < colour": "without an order",
+    "age == region": "compare like with like",
+    "day > 'now'": "is no date",
+    "day > '2024-02-31'": "is no date",
+    "day > 2024": "in quotes",
+    "(" * 60 + "urban" + ")" * 60: "levels",
+    "urban and " * 2000 + "urban": "characters",
+}
+
+
+@pytest.mark.parametrize("condition", BAD)
+def test_anything_else_is_refused_with_a_remedy(condition: str) -> None:
+    with pytest.raises(InvalidArgument, match="where=") as caught:
+        rows(FRAME, condition)
+    assert BAD[condition] in str(caught.value)
+
+
+def test_the_place_of_a_mistake_is_counted_from_one() -> None:
+    with pytest.raises(InvalidArgument, match="at character 5, '= 18'"):
+        parse("age = 18")
+    with pytest.raises(InvalidArgument, match="at its end"):
+        parse("age ==")
+
+
+@pytest.mark.parametrize("condition", [None, 3, b"age > 1", ["age > 1"], np.array([True])])
+def test_what_is_no_text_is_refused(condition: Any) -> None:
+    with pytest.raises(InvalidArgument, match="masks go into"):
+        parse(condition)
+
+
+def test_long_conditions_need_no_recursion() -> None:
+    frame = pd.DataFrame({"a": np.arange(1000)})
+    assert len(rows(frame, " or ".join(f"a=={i}" for i in range(900)))) == 900
+    assert rows(frame, "not " * 2000 + "a < 2") == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [1, True],
+        ["a", 1],
+        [[1], [2]],
+        [1j],
+        [b"a"],
+        pd.to_timedelta([1]),
+        pd.Categorical(["a", 1]),
+        pd.to_datetime(["2024-01-01"], utc=True),
+    ],
+)
+def test_columns_of_other_values_are_refused(values: Any) -> None:
+    with pytest.raises(InvalidArgument, match="column='c'"):
+        as_column("c", pd.Series(values))
