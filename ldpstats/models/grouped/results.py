@@ -303,21 +303,49 @@ class GroupedResults(Stored):
         return grouped_summary(self, alpha, max_rows).layout()
 
     @names_alpha
-    def plot(self, alpha: float = 0.05) -> Any:
+    def plot(
+        self,
+        alpha: float = 0.05,
+        sort: bool | str = True,
+        most: int = 25,
+        title: str | None = None,
+        figure: Any = None,
+    ) -> Any:
         """Draw each group with its intervals on axes of its own, all with one scale.
 
         Parameters
         ----------
         alpha : float
             One minus the coverage of the intervals.
+        sort : bool
+            Whether the category that is largest on average is on top; False (or "none") keeps the
+            order of the categories.
+        most : int
+            Categories to draw at most: the largest. A line says how many more there are. Of the
+            groups, the first 24 are drawn.
+        title : str, optional
+            "" for none; by default the variable and what the groups are made by.
+        figure : matplotlib Figure or SubFigure, optional
+            Where to draw; a figure without a layout gets the constrained one.
 
         Returns
         -------
         array of matplotlib Axes, shape (g,)
-        """
-        from ldpstats.models.grouped.plots import plot_groups
 
-        return plot_groups(self, level(alpha))
+        Raises
+        ------
+        InvalidArgument
+            If `alpha`, `sort`, `most`, `title` or `figure` is invalid.
+        """
+        from ldpstats.models.shared.panels import plot_groups
+
+        alpha = level(alpha)
+        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
+        default = (
+            f"{self.name} by {', '.join(self.by)}" if self.name else f"by {', '.join(self.by)}"
+        )
+        sizes = [r.nobs for r in self.fits]
+        return plot_groups(frames, alpha, title, default, sort, most, sizes=sizes, figure=figure)
 
     @property
     def _rows(self) -> pd.MultiIndex:
