@@ -12,6 +12,8 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ldpstats import io
 from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.errors import InvalidArgument
@@ -104,6 +106,7 @@ def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> Non
     add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
     add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
+    add("--title", metavar="TEXT", help='title of the plot; "" for none')
 
 
 def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
@@ -113,6 +116,8 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
     distinct(*read, given.json if given.json != "-" else None, given.plot)
     if given.plot and not given.plot.lower().endswith(_FORMATS):
         raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
+    if given.plot is None and given.title is not None:
+        raise InvalidArgument("--title", given.title, "goes with --plot")
 
 
 @contextmanager
@@ -148,7 +153,7 @@ def _drawing(draw: Draw, path: str) -> bytes:
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
-        figure = draw().figure
+        figure = np.ravel(draw())[0].figure  # of groups there are several axes
         figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
         plt.close(figure)
     return buffer.getvalue()

@@ -58,7 +58,8 @@ def plot_groups(
     shown = mean.index[shown_rows(mean, mean, sorts(sort), most)]
     n, n_more = min(len(frames), most_groups), len(mean) - len(shown)
     labels = axis_labels(shown, LONGEST_LABEL)
-    rows, columns = -(-n // _COLUMNS), min(n, _COLUMNS)
+    rows = -(-n // _COLUMNS)
+    columns = -(-n // rows)  # five panels are three and two
     size = (
         _PANEL * columns + 0.4 + _CHARACTER * max(map(len, labels)),
         0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.8),
@@ -71,7 +72,8 @@ def plot_groups(
         ax.set_title(name, fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
-    name_rows(panels[0], labels, n_more)
+    for ax in grid[:, 0]:
+        name_rows(ax, labels, n_more)
     for ax in panels[n:]:
         ax.remove()
     _finish(panels[:n], columns, words, len(frames) - n)
