@@ -1,10 +1,11 @@
 # %% [markdown]
 # # From a questionnaire to a publication table
 #
-# The General Social Survey asked 61,448 Americans from 1974 to 2018 for their income, their marital
-# status and whether they were out of work. Here the three questions are asked again under local
-# differential privacy, while sex and age stay public, and the analyst sees one table of collected
-# answers. Because the true answers are known, every estimate can be set beside the truth.
+# The General Social Survey asked 61,448 Americans from 1974 to 2018 for their income, their
+# marital status and whether they were out of work. Here the three questions are asked again under
+# local differential privacy, while sex and age stay public, and the analyst sees one table of
+# collected answers. Because the true answers are known, every estimate can be set beside the
+# truth.
 
 # %%
 import shutil
@@ -29,9 +30,9 @@ people = gss[["sex", "age", "income", "marital", "unemployed"]]
 # %% [markdown]
 # ## The questionnaire
 #
-# Each private question has its mechanism. All reports of a respondent together are protected by the
-# sum of the epsilons. If everyone is asked two of the three questions, drawn at random, only two
-# reports exist, and epsilon is the sum of the two largest.
+# Each private question has its mechanism. All reports of a respondent together are protected by
+# the sum of the epsilons. If everyone is asked two of the three questions, drawn at random, only
+# two reports exist, and epsilon is the sum of the two largest.
 
 # %%
 questions = {
@@ -45,9 +46,9 @@ print(sheet, "\n", split, sep="")
 assert (sheet.epsilon, split.epsilon) == (3.5, 2.5)
 
 # %% [markdown]
-# `sheet.client()` runs on a respondent's device, `sheet.collector()` where many answers are in one
-# place. Here collection is simulated, so that the numbers below can be computed again, and written to
-# a file, which is all that the analyst gets beside the questionnaire.
+# `sheet.client()` runs on a respondent's device, `sheet.collector()` where many answers are in
+# one place. Here collection is simulated, so that the numbers below can be computed again, and
+# written to a file, which is all that the analyst gets beside the questionnaire.
 
 # %%
 folder = Path(tempfile.mkdtemp())
@@ -58,8 +59,8 @@ print(survey)
 # %% [markdown]
 # ## Income of women and men
 #
-# One call fits both groups. Differences have intervals of their own, and one test asks whether the
-# groups differ at all.
+# One call fits both groups. Differences have intervals of their own, and one test asks whether
+# the groups differ at all.
 
 # %%
 income = survey.frequencies("income", by="sex")
@@ -79,11 +80,11 @@ if figures is not None:
 # %% [markdown]
 # ## Selections and ordered answers
 #
-# Conditions select by public columns. A privatised answer cannot select: who reported "divorced" is
-# mostly not divorced. The question of such a table is a joint one, and leads to `association`.
+# Conditions select by public columns. A privatised answer cannot select: who reported "divorced"
+# is mostly not divorced. The question of such a table is a joint one, and leads to `association`.
 #
-# The income classes are ordered, so cumulative shares and quantiles make sense. The median class has
-# an interval of classes: all that the reports do not reject.
+# The income classes are ordered, so cumulative shares and quantiles make sense. The median class
+# has an interval of classes: all that the reports do not reject.
 
 # %%
 working_age = survey.where("age in ['30-34', '35-39', '40-49'] and sex == 'male'")
@@ -103,8 +104,8 @@ else:
 # %% [markdown]
 # ## Which answers go together?
 #
-# Cramér's V of all pairs, public columns included, with p-values adjusted for their number; then one
-# pair in full.
+# Cramér's V of all pairs, public columns included, with p-values adjusted for their number; then
+# one pair in full.
 
 # %%
 pairs = survey.associations(["income", "marital", "unemployed", "sex"])
@@ -116,8 +117,8 @@ print(joint.test_independence())
 # %% [markdown]
 # ## Answers that are missing
 #
-# A fifth of the answers to each of two questions are left out at random. Each variable uses all of
-# its reports; the joint table uses the respondents who gave both, and says how many did not.
+# A fifth of the answers to each of two questions are left out at random. Each variable uses all
+# of its reports; the joint table uses the respondents who gave both, and says how many did not.
 
 # %%
 gaps_in = people.copy()
@@ -131,8 +132,8 @@ assert both.nobs < one.nobs < len(people) and both.nobs + both.n_missing == len(
 # %% [markdown]
 # ## The same persons a year later
 #
-# One in ten of the unemployed finds work, and one in fifty of the others loses it. The two waves are
-# matched by an identifier. Treating them as independent groups would waste the pairing, and
+# One in ten of the unemployed finds work, and one in fifty of the others loses it. The two waves
+# are matched by an identifier. Treating them as independent groups would waste the pairing, and
 # `two_sample_test` refuses to.
 
 # %%
@@ -154,7 +155,8 @@ assert low < true_change < high
 # ## To the publication
 #
 # Results are tidy tables (`to_frame`), one row of key figures (`glance`), HTML in notebooks, and
-# LaTeX. They have the attributes by which the package maketables sets several models side by side.
+# LaTeX. They have the attributes by which the package maketables sets several models side by
+# side.
 
 # %%
 print(income.to_frame().head(3).round(4).to_string(index=False))

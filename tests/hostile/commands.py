@@ -56,8 +56,8 @@ OPTIONS = {
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
-        "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing", "--na",
-        "--force",
+        "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
+        "--na", "--force",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
