@@ -34,7 +34,6 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.axes import title_text
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -825,6 +824,7 @@ class AssociationResults(FittedResults):
             For more than two variables, and for a mosaic of negative estimates.
         """
         from ldpstats.models.association.plots import plot_heat_map
+        from ldpstats.models.shared.axes import title_text
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._two_ways()
