@@ -20,11 +20,10 @@ def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
 
 def _shown(value: object) -> object:
     """A value, or how long it is where it may hold answers, which do not belong in a log."""
-    column = isinstance(value, pd.Series | pd.Index | pd.DataFrame)
-    if column or (
-        isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf"
-    ):
+    if isinstance(value, pd.Series | pd.Index | pd.DataFrame):
         return f"{type(value).__name__} of {len(value)} rows"
+    if isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf":
+        return f"array of {len(value)} rows"
     return value
 
 
