@@ -326,7 +326,8 @@ def promised(argv: tuple[str, ...]) -> set[str]:
     found |= {b for a, b in itertools.pairwise(argv) if a in written}
     found |= {a.split("=", 1)[1] for a in argv if a.startswith(tuple(f"{w}=" for w in written))}
     # positional arguments may stand anywhere
-    return found | (set(argv) if argv[:1] in (("privatize",), ("survey",)) else set())
+    writing = (("privatize",), ("survey",), ("questionnaire",))
+    return found | (set(argv) if argv[:1] in writing else set())
 
 
 def fault_of_run(run: Run, folder: Path) -> str:
