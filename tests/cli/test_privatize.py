@@ -13,7 +13,6 @@ from shared.job_runs import SHARES, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import privatize as privatizing
 from ldpstats.cli.common import label_list
 from ldpstats.cli.program import main
 
