@@ -81,7 +81,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)})
     >>> print(sheet)
     Questionnaire(job, ill; epsilon=1.5)
-    >>> sheet["ill"]
+    >>> print(sheet["ill"])
     Warner(epsilon=0.5)
     """
 
