@@ -1,6 +1,9 @@
-"""A collected table that tests share."""
+"""Fixtures of the tests of questionnaires and surveys."""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -43,3 +46,12 @@ def collected(sheet: ldp.Questionnaire, people: pd.DataFrame) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def survey(sheet: ldp.Questionnaire, collected: pd.DataFrame) -> ldp.Survey:
     return ldp.Survey(collected, sheet)
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Threads take turns as often as they can."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(interval)

@@ -76,6 +76,10 @@ def stacked_index(
     labels: tuple[Label, ...], categories: pd.Index[Any], by: tuple[str, ...], name: str
 ) -> pd.MultiIndex:
     """Every category of every group."""
-    rows = [(*label, category) for label in labels for category in categories]
+    g, k = len(labels), len(categories)
+    columns: list[pd.Index[Any]] = [
+        pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
+    ]
+    rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
     level = name if name and name not in by else "category"
-    return pd.MultiIndex.from_tuples(rows, names=[*by, level])
+    return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])

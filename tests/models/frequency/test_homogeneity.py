@@ -1,0 +1,163 @@
+"""Tests that several groups have the same distribution, against textbooks and direct formulas."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from scipy import stats
+from simulate import at_least, at_most, near, repeat, size
+
+import ldpstats as ldp
+from ldpstats.inference import pearson
+from ldpstats.problems.covariance import Covariance
+
+Array = npt.NDArray[Any]
+KRR = ldp.KRR(("a", "b", "c", "d"), epsilon=1.0)
+SEEN = ([50, 30, 20, 40], [20, 40, 40, 30], [90, 80, 70, 110], [25, 25, 30, 20])
+
+
+def groups(mechanism: Any = KRR) -> list[ldp.Counts]:
+    return [mechanism.counts(n) for n in SEEN]
+
+
+@pytest.mark.parametrize("g", [2, 3, 4])
+def test_pearson_is_that_of_the_table_of_reports(g: int) -> None:
+    test = ldp.homogeneity_test(groups()[:g])
+    expected = stats.chi2_contingency(SEEN[:g], correction=False)
+    assert test.statistic == pytest.approx(expected.statistic, rel=1e-12)
+    assert test.df == expected.dof == 3 * (g - 1)
+    assert test.pvalue == pytest.approx(expected.pvalue, rel=1e-10)
+
+
+@pytest.mark.parametrize("method", ["default", "pearson", "wald"])
+def test_two_groups_are_two_samples(method: str) -> None:
+    several = ldp.homogeneity_test(groups()[:2], method)
+    two = ldp.two_sample_test(*groups()[:2], method)
+    assert several.to_dict() == {n: v for n, v in two.to_dict().items() if n != "groups"}
+
+
+def test_wald_of_one_mechanism_is_pearson() -> None:
+    """The pooled frequencies are those of all reports, so that both statistics agree."""
+    wald, pearsons = (ldp.homogeneity_test(groups(), how) for how in ("wald", "default"))
+    assert wald.statistic == pytest.approx(pearsons.statistic, rel=1e-6)
+    assert wald.df == pearsons.df
+
+
+def test_wald_is_the_quadratic_form_of_all_contrasts() -> None:
+    rng = np.random.default_rng(1)
+    g, k = 4, 5
+    estimates = rng.dirichlet(np.ones(k), size=g)
+    spreads = []
+    for _ in range(g):
+        A = rng.normal(size=(k, k))
+        centre = np.eye(k) - 1 / k
+        spreads.append(centre @ A @ A.T @ centre)  # of frequencies that sum to one
+    statistic, df = pearson.several_samples_wald(estimates, list(map(Covariance.dense, spreads)))
+    contrasts = np.hstack(
+        [np.kron(np.ones((g - 1, 1)), np.eye(k - 1, k)), -np.kron(np.eye(g - 1), np.eye(k - 1, k))]
+    )
+    V = np.zeros((g * k, g * k))
+    for i, W in enumerate(spreads):
+        V[i * k : (i + 1) * k, i * k : (i + 1) * k] = W
+    d = contrasts @ estimates.ravel()
+    direct = d @ np.linalg.solve(contrasts @ V @ contrasts.T, d)
+    assert df == (g - 1) * (k - 1)
+    assert float(statistic) == pytest.approx(direct, rel=1e-8)
+
+
+def test_order_of_groups_does_not_matter() -> None:
+    mixed = [KRR.counts(SEEN[0]), ldp.KRR(KRR.categories, 2.0).counts(SEEN[1]), *groups()[2:]]
+    found = [ldp.homogeneity_test(order) for order in (mixed, mixed[::-1], mixed[1:] + mixed[:1])]
+    assert [test.statistic for test in found] == pytest.approx([found[0].statistic] * 3, rel=1e-8)
+    assert {test.df for test in found} == {9.0}
+
+
+def test_rare_categories_are_merged_over_the_smallest_group() -> None:
+    rare = [KRR.counts(n) for n in ([500, 300, 4, 2], [50, 30, 1, 0], [400, 300, 3, 6])]
+    test = ldp.homogeneity_test(rare)
+    assert test.df == 2.0 and "2 categories with few reports" not in test.note
+    assert "were tested together" in test.note
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("groups=", lambda: ldp.homogeneity_test(KRR.counts(SEEN[0]))),  # type: ignore[arg-type]
+        ("groups=", lambda: ldp.homogeneity_test([KRR.counts(SEEN[0])])),
+        ("groups=", lambda: ldp.homogeneity_test([])),
+        ("groups=", lambda: ldp.homogeneity_test("ab")),  # type: ignore[arg-type]
+        (
+            r"groups\[1\]=0: holds no report",
+            lambda: ldp.homogeneity_test([*groups(), KRR.no_counts()][::4] * 1),
+        ),
+        ("data=", lambda: ldp.homogeneity_test([KRR.counts(SEEN[0]), [1, 2]])),  # type: ignore[list-item]
+        ("method='chi2'", lambda: ldp.homogeneity_test(groups(), "chi2")),
+    ],
+)
+def test_bad_input(words: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        call()
+
+
+def test_the_same_persons_are_no_two_groups() -> None:
+    first, second = (ldp.Reports([0, 1], KRR, ids=ids) for ids in (["x", "y"], ["z", "x"]))
+    with pytest.raises(ldp.InvalidArgument, match=r"second.ids='x': is in first too"):
+        ldp.two_sample_test(first, second)
+    with pytest.raises(ldp.InvalidArgument, match=r"groups\[1\].ids='x'"):
+        ldp.homogeneity_test([first, second])
+    # one person may report twice within a group, and identifiers may be unknown
+    assert ldp.two_sample_test([first, first], ldp.Reports([1, 2], KRR, ids=["v", "w"])).df >= 1
+    assert ldp.two_sample_test(first, ldp.Reports([1, 2], KRR)).df >= 1
+
+
+def test_other_labels_and_methods_are_refused() -> None:
+    other = ldp.KRR(4, 1.0).counts([1, 2, 3, 4])
+    with pytest.raises(ldp.MechanismMismatch):
+        ldp.homogeneity_test([*groups(), other])
+    weak = ldp.KRR(KRR.categories, 0.5).counts([1, 2, 3, 4])
+    with pytest.raises(ldp.errors.NotAvailable, match="method='wald'"):
+        ldp.homogeneity_test([*groups(), weak], "pearson")
+
+
+# ---- size
+
+INTERIOR, SPARSE = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.96, 0.02, 0.015, 0.005])
+MAKERS: dict[str, list[ldp.Mechanism]] = {
+    "krr": [ldp.KRR(4, 1.0)] * 3,
+    "krr, eight groups": [ldp.KRR(4, 2.0)] * 8,
+    "krr, hardly noisy": [ldp.KRR(4, 8.0)] * 3,
+    "several epsilon": [ldp.KRR(4, 0.7), ldp.KRR(4, 2.0), ldp.KRR(4, 5.0)],
+    "bits": [ldp.KRAPPOR(4, 1.0), ldp.KRR(4, 1.0), ldp.KRAPPOR(4, 3.0)],
+    "sensitive": [ldp.URR(4, {1, 3}, 1.0), ldp.URR(4, {1, 3}, 2.0), ldp.KRR(4, 1.0)],
+}
+
+
+def pvalue(makers: list[ldp.Mechanism], p: Array, q: Array, rng: np.random.Generator) -> float:
+    """Of groups of uneven size with the frequencies p, but q in the last."""
+    sizes = [400, 150, 900, 250, 300, 200, 500, 350]
+    laws = [p] * (len(makers) - 1) + [q]
+    drawn = [m.draw(law, n, rng) for m, law, n in zip(makers, laws, sizes, strict=False)]
+    return ldp.homogeneity_test(drawn).pvalue
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["interior", "sparse"])
+@pytest.mark.parametrize("name", MAKERS)
+def test_size(name: str, where: str, replications: Callable[..., int]) -> None:
+    R, p = replications(2000), INTERIOR if where == "interior" else SPARSE
+    rng = np.random.default_rng([16, list(MAKERS).index(name), where == "sparse"])
+    rejected = size(repeat(R, lambda _: {"p": pvalue(MAKERS[name], p, p, rng)})["p"])
+    if where == "interior":
+        assert near(rejected, 0.05, R)
+    assert at_most(rejected, 0.055, R)
+
+
+@pytest.mark.slow
+def test_power_where_a_group_differs() -> None:
+    rng = np.random.default_rng(8)
+    found = repeat(100, lambda _: {"p": pvalue(MAKERS["krr"], INTERIOR, INTERIOR[::-1], rng)})
+    assert at_least(size(found["p"]), 0.95, 100)

@@ -1,0 +1,224 @@
+"""Means, cumulative frequencies and quantiles of ordered answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from simulate import at_least, near, repeat
+
+import ldpstats as ldp
+from ldpstats.models.frequency import ordered
+
+Array = npt.NDArray[Any]
+GRADES = ("low", "middle", "high", "top")
+SCORES = {"top": 4.0, "low": 1.0, "middle": 2.0, "high": 3.0}
+
+
+def fitted(epsilon: float = 1.0, seen: Any = (320, 280, 220, 180)) -> ldp.FrequencyResults:
+    return ldp.FrequencyModel(ldp.KRR(GRADES, epsilon).counts(list(seen)), name="grade").fit()
+
+
+def mechanisms() -> dict[str, ldp.Mechanism]:
+    return {
+        "krr": ldp.KRR(GRADES, 1.0),
+        "bits": ldp.KRAPPOR(GRADES, 1.0),
+        "urr": ldp.URR(GRADES, {"low", "top"}, 1.0),
+        "dense": ldp.CustomMechanism(
+            [
+                [0.5, 0.3, 0.1, 0.1],
+                [0.1, 0.6, 0.2, 0.1],
+                [0.2, 0.1, 0.4, 0.3],
+                [0.1, 0.1, 0.2, 0.6],
+            ],
+            GRADES,
+        ),
+    }
+
+
+def every_fit() -> dict[str, ldp.FrequencyResults]:
+    rng = np.random.default_rng(4)
+    fits = {}
+    for name, mechanism in mechanisms().items():
+        reports = mechanism.privatize(rng.choice(GRADES, 900, p=[0.4, 0.3, 0.2, 0.1]), rng)
+        fits[name] = ldp.FrequencyModel(reports).fit()
+        if mechanism.n_bits:
+            fits["sums"] = ldp.FrequencyModel(reports.tally(bits=True)).fit()
+    return fits
+
+
+FITS = every_fit()
+
+
+def test_without_noise_it_is_the_textbook_mean() -> None:
+    n = np.array([42, 33, 15, 10])
+    results = fitted(40.0, n)
+    p, s = n / 100, np.arange(1.0, 5.0)
+    found = results.mean(SCORES)
+    assert found.name == "mean of grade"
+    assert found["estimate"] == pytest.approx(s @ p)
+    se = np.sqrt((s**2 @ p - (s @ p) ** 2) / 100)
+    assert found["se"] == pytest.approx(se, rel=1e-9)
+    assert found["lower"] == pytest.approx(s @ p - 1.96 * se, abs=0.03 * se + 0.01)
+    np.testing.assert_allclose(results.cumulative()["estimate"], np.cumsum(p), rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_mean_moves_with_the_scores(name: str) -> None:
+    results = FITS[name]
+    scores = np.array([1.0, 2.0, 3.0, 4.0])
+    one, other = results.mean(scores), results.mean(2020.0 - 10.0 * scores)
+    assert other["estimate"] == pytest.approx(2020.0 - 10.0 * one["estimate"], rel=1e-12)
+    assert other["se"] == pytest.approx(10.0 * one["se"], rel=1e-6)
+    assert other["lower"] == pytest.approx(2020.0 - 10.0 * one["upper"], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_cumulative_frequencies(name: str) -> None:
+    results = FITS[name]
+    table = results.cumulative()
+    assert table.iloc[-1].tolist() == [1.0, 0.0, 1.0, 1.0]
+    assert ((table["lower"] >= 0) & (table["upper"] <= 1)).all()
+    assert ((table["lower"] <= table["estimate"]) & (table["estimate"] <= table["upper"])).all()
+    # each is the mean of an indicator
+    for x in range(3):
+        mean = results.mean((np.arange(4) <= x).astype(float))
+        np.testing.assert_allclose(mean.iloc[:2], table.iloc[x, :2], rtol=1e-8)
+        # the law of bits is known for single frequencies
+        np.testing.assert_allclose(mean.iloc[2:], table.iloc[x, 2:], atol=1e-3)
+
+
+def test_sums_of_bits_use_that_frequencies_sum_to_one() -> None:
+    """The estimate with the smallest variance among all shifts of the scores."""
+    results = FITS["sums"]
+    V, scores = results.linear_cov.to_numpy(), np.arange(4.0)
+    variances = [(scores - c) @ V @ (scores - c) for c in np.linspace(-3, 6, 901)]
+    assert results.mean(scores)["se"] ** 2 == pytest.approx(min(variances), rel=1e-4)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_quantiles_invert_the_tests(name: str) -> None:
+    """The interval against the definition, test by test."""
+    results = FITS[name]
+    sums = ordered.cumulative_sums(results.linear, results.laws)[:-1]
+    for q in (0.05, 0.3, 0.5, 0.71, 0.95):
+        for alpha in (0.01, 0.2):
+            found = results.quantile(q, alpha)
+            at = {end: GRADES.index(found[end]) for end in ("lower", "estimate", "upper")}
+            assert at["lower"] <= at["estimate"] <= at["upper"]
+            reach = [one.pvalue(q, upper=False) >= alpha / 2 for one in sums] + [True]
+            below = [one.pvalue(q, upper=True) >= alpha / 2 for one in sums] + [False]
+            assert at["lower"] == reach.index(True)
+            assert at["upper"] == max([x + 1 for x in range(4) if below[x]], default=0)
+            cumulative = results.cumulative()["estimate"].to_numpy()
+            assert at["estimate"] == int(np.argmax(cumulative >= q))
+
+
+def test_several_quantiles_are_a_table() -> None:
+    table = fitted().quantile([0.1, 0.5])
+    assert table.index.name == "q" and list(table.columns) == ["estimate", "lower", "upper"]
+    alone = fitted().quantile(0.5)
+    assert table.loc[0.5].tolist() == alone.tolist() and alone.name == "0.5 quantile of grade"
+    numeric = ldp.FrequencyModel(ldp.KRR(4, 1.0).counts([42, 33, 15, 10])).fit()
+    assert numeric.quantile(np.array([0.9]))["estimate"].tolist() == [1]
+
+
+def test_numeric_labels_are_their_own_scores() -> None:
+    krr = ldp.KRR((0, 10, 30), 2.0)
+    results = ldp.FrequencyModel(krr.counts([30, 40, 50])).fit()
+    assert results.mean().tolist() == results.mean([0, 10, 30]).tolist()
+    assert results.mean().name == "mean"
+
+
+def test_categories_keep_the_order_of_a_categorical() -> None:
+    kind = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
+    krr = ldp.KRR(list(kind.categories), 3.0)
+    answers = pd.Series(["high", "low", "middle", "low"] * 50, dtype=kind)
+    reports = krr.privatize(answers, np.random.default_rng(1))
+    assert list(ldp.FrequencyModel(reports).fit().cumulative().index) == list(kind.categories)
+
+
+def test_contrasts_carry_their_names() -> None:
+    test = fitted().t_test(
+        "low - middle = 0.1, 2*high = top, p[low] = 0.3".replace("p[low]", "low")
+    )
+    assert test.c_names == ["low - middle = 0.1", "2 high - top", "low = 0.3"]
+    assert "low - middle = 0.1" in str(test.summary())
+    assert list(test.summary_frame().index) == test.c_names
+    assert fitted().t_test([[-1.0, 0.5, 0.0, 0.5]]).c_names == ["-low + 0.5 middle + 0.5 top"]
+    numbers = ldp.FrequencyModel(ldp.KRR(3, 1.0).counts([3, 4, 5])).fit()
+    assert numbers.t_test("p[0] = p[2]").c_names == ["p[0] - p[2]"]
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("scores=None: the labels are not numbers", lambda: fitted().mean()),
+        ("scores=.*all the same", lambda: fitted().mean([2, 2, 2, 2])),
+        ("scores=", lambda: fitted().mean([1, 2, 3])),
+        ("scores=", lambda: fitted().mean([1, 2, 3, np.nan])),
+        ("scores=", lambda: fitted().mean([1, 2, 3, "4"])),
+        ("scores=.*indexed by the labels", lambda: fitted().mean({"low": 1, "middle": 2})),
+        ("scores=.*indexed by the labels", lambda: fitted().mean(SCORES | {"best": 5})),
+        ("scores=", lambda: fitted().mean("1234")),
+        ("alpha=", lambda: fitted().mean(SCORES, alpha=0)),
+        ("level=0.9: is called alpha", lambda: fitted().mean(SCORES, level=0.9)),  # type: ignore[call-arg]
+        ("q=0", lambda: fitted().quantile(0)),
+        ("q=1", lambda: fitted().quantile([0.5, 1.0])),
+        ("q=", lambda: fitted().quantile([])),
+        ("q=", lambda: fitted().quantile("median")),
+        ("q=", lambda: fitted().quantile([[0.5]])),
+        ("q=True", lambda: fitted().quantile(True)),
+        ("alpha=", lambda: fitted().cumulative(2)),
+    ],
+)
+def test_bad_input(words: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        call()
+
+
+def test_candidates_of_an_open_alphabet_have_no_order() -> None:
+    counts = ldp.ORR(4, 4, 1.0).privatize(["a", "b"] * 50, np.random.default_rng(0))
+    results = ldp.FrequencyModel(counts, candidates=["a", "b"]).fit()
+    for ask in (lambda: results.mean([1, 2]), results.cumulative, lambda: results.quantile(0.5)):
+        with pytest.raises(ldp.errors.NotAvailable, match="all categories"):
+            ask()
+
+
+# ---- coverage
+
+P10 = np.array([0.3, 0.2, 0.15, 0.1, 0.08, 0.06, 0.05, 0.03, 0.02, 0.01])
+SETTINGS: dict[str, tuple[ldp.Mechanism, Array, int]] = {
+    "krr, few": (ldp.KRR(5, 0.5), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 200),
+    "krr, skewed": (ldp.KRR(10, 3.0), P10, 200),
+    "krr, many": (ldp.KRR(10, 1.0), P10, 10_000),
+    "urr": (ldp.URR(5, {0, 2, 4}, 1.0), np.array([0.05, 0.2, 0.3, 0.35, 0.1]), 500),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SETTINGS)
+def test_coverage(name: str, replications: Callable[..., int]) -> None:
+    """A value is in the interval of the mean where neither tail rejects it."""
+    mechanism, p, n = SETTINGS[name]
+    R, rng = replications(2000), np.random.default_rng([9, list(SETTINGS).index(name)])
+    scores, steps = np.arange(p.size, dtype=float), p.cumsum()
+    qs = (0.25, 0.5, 0.9)
+    true = [int(np.argmax(steps >= q - 1e-12)) for q in qs]
+
+    def survey(_: int) -> dict[str, Any]:
+        results = ldp.FrequencyModel(mechanism.draw(p, n, rng)).fit_quietly("inversion")
+        mean = ordered.mean_score(results.linear, results.laws, scores)
+        tails = [mean.pvalue(float(scores @ p), upper) for upper in (True, False)]
+        sums = ordered.cumulative_sums(results.linear, results.laws)
+        ends = [ordered.quantile_bounds(sums, q, 0.05)[1:] for q in qs]
+        held = [low <= x <= high for x, (low, high) in zip(true, ends, strict=True)]
+        return {"mean": min(tails) >= 0.025, "quantiles": held}
+
+    found = repeat(R, survey)
+    assert near(found["mean"].mean(), 0.95, R)
+    assert at_least(found["quantiles"].mean(axis=0), 0.95, R)

@@ -1,0 +1,243 @@
+"""Frequencies in groups: each is the fit of its group, labelled, stored and compared."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+
+JOBS = ("nurse", "teacher", "driver")
+KRR = ldp.KRR(JOBS, epsilon=1.0)
+NORTH, SOUTH, WEST = KRR.counts([420, 330, 250]), KRR.counts([300, 300, 400]), KRR.counts([3, 1, 0])
+GROUPS = {"north": NORTH, "south": SOUTH, "west": WEST}
+
+
+def fitted(**how: Any) -> ldp.GroupedResults:
+    return ldp.GroupedModel(GROUPS, by="region", name="job", **how).fit()
+
+
+def test_every_group_is_fitted_on_its_own() -> None:
+    results = fitted()
+    assert len(results) == 3 and list(results.groups) == ["north", "south", "west"]
+    assert results.params.index.names == ["region", "job"]
+    for label, counts in GROUPS.items():
+        alone = ldp.FrequencyModel(counts, name="job").fit()
+        assert results[label].summary().as_text() == alone.summary().as_text()
+        pd.testing.assert_series_equal(results.params[label], alone.params, check_names=False)
+        pd.testing.assert_series_equal(results.bse[label], alone.bse, check_names=False)
+        for how in ({}, {"method": "wilson"}, {"simultaneous": "bonferroni", "alpha": 0.1}):
+            ours, theirs = results.conf_int(**how).loc[label], alone.conf_int(**how)
+            pd.testing.assert_frame_equal(ours, theirs, check_names=False)
+    assert results.nobs == 2004 and results.sizes["west"] == 4
+    assert results.summary_frame().shape == (9, 7)
+
+
+def test_one_group_is_a_frequency_model() -> None:
+    results = ldp.GroupedModel({"all": NORTH}).fit("em")
+    alone = ldp.FrequencyModel(NORTH).fit("em")
+    assert results.params.tolist() == alone.params.tolist()
+    assert "Same distribution" not in results.summary().as_text()
+    for ask in (results.test_equal, results.differences):
+        with pytest.raises(ldp.errors.NotAvailable, match="one"):
+            ask()
+
+
+def test_groups_of_several_columns_and_mechanisms() -> None:
+    rng = np.random.default_rng(3)
+    other = ldp.KRAPPOR(JOBS, epsilon=2.0).privatize(rng.choice(JOBS, 500), rng)
+    groups = {("n", 2023): NORTH, ("s", 2023): [SOUTH, other], ("s", np.int64(2024)): other}
+    results = ldp.GroupedModel(groups, by=("region", "year")).fit()
+    assert results.params.index.names == ["region", "year", "category"]
+    assert results["s", 2024].nobs == 500 and results["s", 2023].nobs == 1500
+    assert list(results.results) == [("n", 2023), ("s", 2023), ("s", 2024)]
+    assert results.differences(reference=("s", 2024)).loc[("n", 2023)].shape == (3, 6)
+    assert results.test_equal().method.startswith("Wald")
+
+
+def test_differences_are_those_of_two_samples() -> None:
+    results = fitted()
+    found = results.differences()
+    for label in ("south", "west"):
+        alone = ldp.two_sample_test(GROUPS[label], NORTH).differences()
+        ours = found.loc[label].drop(columns="pvalue_holm")
+        pd.testing.assert_frame_equal(ours, alone, check_names=False)
+    assert (found["pvalue_holm"] >= found["pvalue"]).all()
+    smallest = found["pvalue"].idxmin()
+    assert found["pvalue_holm"][smallest] == pytest.approx(6 * found["pvalue"][smallest])
+    pairs = results.differences(all_pairs=True)
+    assert pairs.index.names == ["group", "reference", "job"] and len(pairs) == 9
+    mirrored = results.differences(reference="west").loc["south"]
+    np.testing.assert_allclose(
+        pairs.loc[("west", "south"), ["lower", "upper"]],
+        -mirrored[["upper", "lower"]],
+        atol=1e-9,
+    )
+    narrow, wide = results.differences(alpha=0.5), results.differences(alpha=0.01)
+    assert (narrow["lower"] >= wide["lower"]).all() and (narrow["upper"] <= wide["upper"]).all()
+
+
+def test_the_test_of_equality_is_the_homogeneity_test() -> None:
+    assert fitted().test_equal() == ldp.homogeneity_test(list(GROUPS.values()))
+
+
+def test_ordered_answers_of_every_group() -> None:
+    results = fitted()
+    mean, scores = results.mean([1, 2, 3]), {"nurse": 1, "teacher": 2, "driver": 3}
+    assert mean.loc["south"].tolist() == results["south"].mean(scores).tolist()
+    assert mean.index.name == "region"
+    cumulative = results.cumulative(alpha=0.1)
+    pd.testing.assert_frame_equal(
+        cumulative.loc["west"], results["west"].cumulative(0.1), check_names=False
+    )
+    assert results.quantile(0.5).loc["north"].tolist() == results["north"].quantile(0.5).tolist()
+    several = results.quantile([0.2, 0.8])
+    assert several.index.names == ["region", "q"] and several.shape == (6, 3)
+
+
+def test_groups_without_a_report_are_named() -> None:
+    groups = GROUPS | {"east": KRR.no_counts(), "far": []} | {}
+    del groups["far"]
+    model = ldp.GroupedModel(groups, by="region", n_ungrouped=7)
+    with pytest.warns(ldp.LDPWarning, match="no report in the group region='east'"):
+        results = model.fit()
+    assert results.empty == (("east",),) and list(results.groups) == list(GROUPS)
+    text = results.summary().as_text()
+    assert "without a report, and not fitted: region='east'" in text
+    assert "7 respondents are in no group" in text
+
+
+def test_warnings_name_the_group() -> None:
+    krappor = ldp.KRAPPOR(JOBS, epsilon=1.0)
+    rng = np.random.default_rng(0)
+    wrong = ldp.KRAPPOR(JOBS, epsilon=5.0).privatize(rng.choice(JOBS, 5000), rng)
+    # reports of another epsilon than the analyst believes
+    claimed = ldp.Reports(wrong.y, krappor)
+    right = krappor.privatize(rng.choice(JOBS, 5000), rng)
+    with pytest.warns(ldp.MisfitWarning, match="region='south': goodness of fit"):
+        results = ldp.GroupedModel({"north": right, "south": claimed}, by="region").fit()
+    assert "WARNING: region='south':" in " ".join(results.summary().as_text().split())
+
+
+def test_candidates_over_an_open_alphabet() -> None:
+    orr = ldp.ORR(8, 32, epsilon=3.0)
+    rng = np.random.default_rng(5)
+    groups = {
+        name: orr.privatize(rng.choice(JOBS, 4000, p=p), rng)
+        for name, p in {"a": (0.5, 0.3, 0.2), "b": (0.2, 0.3, 0.5), "c": (0.5, 0.3, 0.2)}.items()
+    }
+    results = ldp.GroupedModel(groups, candidates=JOBS).fit()
+    differences = results.differences()
+    assert differences.loc[("b", "nurse"), "pvalue"] < 1e-6 < results.test_equal().pvalue + 1
+    assert differences.loc[("c", "nurse"), "pvalue"] > 0.001
+    assert results.test_equal().pvalue < 1e-6
+    with pytest.raises(ldp.errors.NotAvailable, match="open alphabet"):
+        results.mean([1, 2, 3])
+
+
+def test_groups_are_stored_without_data() -> None:
+    groups = {("n", True): NORTH, ("s", False): SOUTH, ("e", True): KRR.no_counts()}
+    with pytest.warns(ldp.LDPWarning, match="no report"):
+        results = ldp.GroupedModel(groups, by=("region", "town"), n_ungrouped=2, name="job").fit()
+    again = ldp.GroupedResults.from_json(results.to_json())
+    assert again.to_dict() == results.to_dict()
+    assert again.summary().as_text() == results.summary().as_text()
+    pd.testing.assert_frame_equal(again.differences(), results.differences())
+    pd.testing.assert_series_equal(again.params, results.params)
+    assert again.test_equal() == results.test_equal()
+    assert type(again.labels[0][1]) is bool
+
+
+def test_few_reports_keep_exact_intervals() -> None:
+    west = fitted().conf_int().loc["west"]
+    exact = ldp.FrequencyModel(WEST).fit().conf_int(method="exact")
+    pd.testing.assert_frame_equal(west, exact, check_names=False)
+
+
+def test_rows_are_shown_up_to_a_number() -> None:
+    text = fitted().summary(max_rows=1).as_text()
+    assert "Shown: the 1 largest of 3 estimates in each group" in text
+    assert "driver" in text and "teacher" not in text
+
+
+def test_plot_shares_the_axes() -> None:
+    import matplotlib.pyplot as plt
+
+    axes = fitted().plot()
+    assert len(axes) == 3 and len({ax.get_xlim() for ax in axes}) == 1
+    assert [ax.get_title() for ax in axes] == ["north", "south", "west"]
+    plt.close(axes[0].figure)
+
+
+def test_results_are_frames_and_facts() -> None:
+    results = fitted()
+    frame = results.to_frame()
+    assert list(frame.columns[:4]) == ["region", "job", "estimate", "std_error"]
+    assert frame["estimate"].tolist() == results.params.tolist()
+    facts, fits = results.glance().iloc[0], results.fits
+    assert facts["llf"] == sum(fit.llf for fit in fits) and facts["df_model"] == 6
+    assert facts["aic"] == pytest.approx(12 - 2 * facts["llf"])
+    assert facts["bic"] == pytest.approx(np.log(2004) * 6 - 2 * facts["llf"])
+    assert facts["p_equal"] == results.test_equal().pvalue
+    assert "<table" in results._repr_html_()
+    assert results.to_maketables().__maketables_stat__("N") == 2004
+    assert results.tvalues["north"].tolist() == results["north"].tvalues.tolist()
+    details = results.summary(details=True).as_text()
+    assert "Goodness of fit" in details and "unconstr." in details
+
+
+def reports_of(ids: Any) -> ldp.Reports:
+    return ldp.Reports([0] * len(ids), KRR, ids=ids)
+
+
+@pytest.mark.parametrize(
+    ("words", "call"),
+    [
+        ("groups=", lambda: ldp.GroupedModel([NORTH, SOUTH])),
+        ("groups=", lambda: ldp.GroupedModel({})),
+        ("groups=", lambda: ldp.GroupedModel(NORTH)),
+        ("group='north'=", lambda: ldp.GroupedModel({"north": [1, 2, 3]})),
+        ("group='north'=", lambda: ldp.GroupedModel({"north": []})),
+        ("labelled by a tuple of 2", lambda: ldp.GroupedModel(GROUPS, by=("a", "b"))),
+        ("labelled by one value", lambda: ldp.GroupedModel({("n", 1): NORTH})),
+        ("labelled by text, finite", lambda: ldp.GroupedModel({float("nan"): NORTH})),
+        ("labelled by text, finite", lambda: ldp.GroupedModel({None: NORTH})),
+        ("labelled by text, finite", lambda: ldp.GroupedModel({pd.Timestamp(2024, 1, 1): NORTH})),
+        ("labels two groups", lambda: ldp.GroupedModel({"n": NORTH, ("n",): SOUTH})),
+        ("by=", lambda: ldp.GroupedModel(GROUPS, by=())),
+        ("by=", lambda: ldp.GroupedModel(GROUPS, by=3)),
+        ("by=.*twice", lambda: ldp.GroupedModel({("a", "b"): NORTH}, by=("x", "x"))),
+        ("without a single report", lambda: ldp.GroupedModel({"n": KRR.no_counts()})),
+        ("n_ungrouped=", lambda: ldp.GroupedModel(GROUPS, n_ungrouped=-1)),
+        ("name=", lambda: ldp.GroupedModel(GROUPS, name=3)),
+        ("incomplete=", lambda: ldp.GroupedModel(GROUPS, incomplete=True)),
+        (
+            "is in group='a' too",
+            lambda: ldp.GroupedModel({"a": reports_of([1, 2]), "b": reports_of([2, 3])}),
+        ),
+        ("reference='east'.*'north'", lambda: fitted().differences("east")),
+        ("reference=.*all_pairs", lambda: fitted().differences("north", all_pairs=True)),
+        ("all_pairs=", lambda: fitted().differences(all_pairs="yes")),
+        ("alpha=", lambda: fitted().differences(alpha=1.0)),
+        ("level=0.95: is called alpha", lambda: fitted().differences(level=0.95)),  # type: ignore[call-arg]
+        ("label='east'", lambda: fitted()["east"]),
+        ("method='bootstrap': needs the data", lambda: fitted().conf_int(method="bootstrap")),
+        ("max_rows=", lambda: fitted().summary(max_rows=0)),
+        ("scores=None: the labels are not numbers", lambda: fitted().mean()),
+        ("q=", lambda: fitted().quantile(1.0)),
+        ("document=", lambda: ldp.GroupedResults.from_dict({})),
+    ],
+)
+def test_bad_input(words: str, call: Callable[[], object]) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        call()
+
+
+def test_other_categories_are_refused() -> None:
+    other = ldp.KRR(("nurse", "cook", "driver"), 1.0).counts([1, 2, 3])
+    with pytest.raises(ldp.MechanismMismatch, match="region='b' and region='a'"):
+        ldp.GroupedModel({"a": NORTH, "b": other}, by="region")
