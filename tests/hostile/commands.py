@@ -46,8 +46,9 @@ OPTIONS = {
         "--column", "--spec", "--survey", "--mechanism", "--categories", "--alphabet",
         "--sensitive", "--epsilon", "--theta", "--p-truth", "--p-yes", "--p", "--q", "-f",
         "--prevalence", "--n-outputs", "--n-bits", "--n-hashes", "--n-cohorts", "--hashing",
-        "--write-spec", "--as", "--keep", "--missing", "--na", "--force",
+        "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
+    "questionnaire": ("--question", "--observed", "--ask", "--refused", "--force"),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
@@ -89,6 +90,8 @@ def good_files(folder: Path) -> None:
     io.write_reports(krr.privatize(jobs, rng), folder / "reports.csv")
     io.write_reports(krr.privatize(jobs, rng), folder / "reports.parquet")
     io.write_reports(orr.privatize(jobs, rng), folder / "hashed.csv")
+    sheet = ldp.Questionnaire({"job": krr, "id": ldp.Observed(("1", "2", "3"))})
+    sheet.to_json(folder / "sheet.json")
     (folder / "candidates.txt").write_text("nurse\nteacher\n")
     rows = [f"{i},{jobs[i]},{('no', 'yes')[i % 2]},2\n" for i in range(60)]
     (folder / "pair.csv").write_text("id,job,late,n\n" + "".join(rows))
@@ -121,6 +124,12 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "0.75", "--write-spec", "new.json",
     ),
     ("privatize", "words.csv", "out.csv", "--column", "word", "--survey", "survey.json"),
+    ("privatize", "answers.csv", "out.csv", "--questionnaire", "sheet.json", "--na", "NA"),
+    (
+        "questionnaire", "out.json", "--question", "job", "spec.json", "--question", "late",
+        "late.json", "--observed", "region", "n,s", "--ask", "1",
+    ),
+    ("questionnaire", "sheet.json"),
     ("fit", "reports.csv", "--spec", "spec.json"),
     ("fit", "reports.parquet", "--spec", "spec.json", "--json", "out.json", "--detect", "holm"),
     ("fit", "hashed.csv", "--spec", "orr.json", "--candidates", "candidates.txt"),
@@ -152,7 +161,15 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 RARE = {"discover": 0.1, "associate": 0.5}  # they take longer
 
-JSON_NAMES = ("spec.json", "late.json", "bits.json", "orr.json", "urap.json", "survey.json")
+JSON_NAMES = (
+    "spec.json",
+    "late.json",
+    "bits.json",
+    "orr.json",
+    "urap.json",
+    "survey.json",
+    "sheet.json",
+)
 
 
 # -- damage ----------------------------------------------------------------------------------------

@@ -66,7 +66,7 @@ def summaries(survey: ldp.Survey) -> Iterator[str]:
     chosen = survey.where("18 <= age < 65 and (zip == '01' or income > -.5) and not urban")
     yield repr(survey)
     yield str(survey.frequencies("job").summary())
-    yield survey.frequencies("job", by="region").to_json()
+    yield str(survey.frequencies("job", by="region").summary())
     yield survey.frequencies("late", by=["zip", "urban"]).to_json()
     yield str(survey.where("age < 30").frequencies("late", by="age").params)
     yield str(survey.frequencies("zip").summary())
