@@ -52,13 +52,13 @@ OPTIONS = {
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
-        "--missing", "--na", "--force",
+        "--missing", "--na", "--force", "--questionnaire", "--by", "--where", "--csv",
     ),
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
         "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
-        "--na", "--force",
+        "--na", "--force", "--questionnaire", "--where",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
@@ -92,6 +92,7 @@ def good_files(folder: Path) -> None:
     io.write_reports(orr.privatize(jobs, rng), folder / "hashed.csv")
     sheet = ldp.Questionnaire({"job": krr, "id": ldp.Observed(("1", "2", "3"))})
     sheet.to_json(folder / "sheet.json")
+    ldp.Questionnaire({"job": krr}).to_json(folder / "asked.json")
     (folder / "candidates.txt").write_text("nurse\nteacher\n")
     rows = [f"{i},{jobs[i]},{('no', 'yes')[i % 2]},2\n" for i in range(60)]
     (folder / "pair.csv").write_text("id,job,late,n\n" + "".join(rows))
@@ -136,6 +137,15 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("fit", "pair.csv", "--spec", "spec.json", "--column", "job", "--count", "n", "--json", "-"),
     ("fit", "counts.csv", "--params", "params.csv", "--map", "map.csv"),
     ("fit", "google.csv", "--params", "params.csv", "--map", "map.csv", "--bits"),
+    ("fit", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--by", "late"),
+    (
+        "fit", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--where",
+        "10 <= id < 50 and n == 2", "--csv", "out.csv",
+    ),
+    (
+        "associate", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--column",
+        "late", "--where", "id > 5",
+    ),
     (
         "associate", "pair.csv", "--column", "job", "--spec", "spec.json", "--column", "late",
         "--spec", "late.json", "--json", "out.json",
@@ -169,6 +179,7 @@ JSON_NAMES = (
     "urap.json",
     "survey.json",
     "sheet.json",
+    "asked.json",
 )
 
 
@@ -320,15 +331,17 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
+_POSITIONAL = (("privatize",), ("survey",), ("questionnaire",))
+
+
 def promised(argv: tuple[str, ...]) -> set[str]:
     """The files that a command line says it writes."""
     found = {argv[2]} if argv[:1] == ("privatize",) and len(argv) > 2 else set()
-    written = ("--json", "--plot", "--write-spec")
+    written = ("--json", "--plot", "--write-spec", "--csv")
     found |= {b for a, b in itertools.pairwise(argv) if a in written}
     found |= {a.split("=", 1)[1] for a in argv if a.startswith(tuple(f"{w}=" for w in written))}
     # positional arguments may stand anywhere
-    writing = (("privatize",), ("survey",), ("questionnaire",))
-    return found | (set(argv) if argv[:1] in writing else set())
+    return found | (set(argv) if argv[:1] in _POSITIONAL else set())
 
 
 def fault_of_run(run: Run, folder: Path) -> str:
