@@ -190,6 +190,14 @@ def test_results_are_frames_and_facts() -> None:
     assert "Goodness of fit" in details and "unconstr." in details
 
 
+@pytest.mark.parametrize(
+    ("by", "name"), [("category", ""), ("job", "job"), ("category", "category")]
+)
+def test_columns_of_frames_have_names_of_their_own(by: str, name: str) -> None:
+    frame = ldp.GroupedModel({"a": NORTH, "b": SOUTH}, by=by, name=name).fit().to_frame()
+    assert frame.columns.is_unique and frame.columns[0] == by
+
+
 def reports_of(ids: Any) -> ldp.Reports:
     return ldp.Reports([0] * len(ids), KRR, ids=ids)
 
