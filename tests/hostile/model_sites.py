@@ -92,7 +92,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
     truth = {"FrequencyResults": P3, "open FrequencyResults": P3, "PersonalizedResults": P3}
     for name, r in held.items():
         simple: dict[str, dict[str, Any]] = {
-            "summary": {"alpha": 0.05, "max_rows": 40},
+            "summary": {"alpha": 0.05, "max_rows": 40, "details": True},
+            "to_frame": {"alpha": 0.05},
             "summary_frame": {"alpha": 0.05},
             "conf_int": {"alpha": 0.05, "method": "default", "clip": True, "simultaneous": None},
             "cov_params": {"cov_type": "default"},
@@ -179,8 +180,8 @@ def _grouped_sites(e: Examples) -> Iterator[Site]:
     how = {"alpha": 0.05, "max_rows": 40, "details": True}
     yield Site("GroupedResults.summary", r.summary, how)
     yield Site("GroupedResults.to_frame", r.to_frame, {"alpha": 0.05})
-    drawn = {"alpha": 0.05, "title": "job", "sort": True, "most": 2, "most_groups": 1}
-    yield Site("GroupedResults.plot", r.plot, drawn | {"figure": None}, slow=True)
+    plot = {"alpha": 0.05, "sort": True, "most": 2, "title": "Answers", "figure": None}
+    yield Site("GroupedResults.plot", r.plot, plot, slow=True)
     yield Site("GroupedResults.differences", r.differences, {"reference": "south", "alpha": 0.05})
     yield Site("GroupedResults pairs", r.differences, {"alpha": 0.05, "all_pairs": True})
     two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])

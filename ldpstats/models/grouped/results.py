@@ -306,35 +306,46 @@ class GroupedResults(FittedGroups, Stored, Presented):
     def plot(
         self,
         alpha: float = 0.05,
-        title: str | None = None,
-        sort: Any = True,
+        sort: bool | str = True,
         most: int = 25,
-        most_groups: int = 24,
+        title: str | None = None,
         figure: Any = None,
     ) -> Any:
-        """Draw a panel for each group, with the same categories in the same rows, on one scale.
+        """Draw each group with its intervals on axes of its own, all with one scale.
 
         Parameters
         ----------
         alpha : float
             One minus the coverage of the intervals.
-        title : str, optional
-            By default the name of the variable.
         sort : bool
-            The largest mean over the groups first, or the order of the categories.
-        most, most_groups : int
-            Categories and groups to draw; a line says how many more there are.
-        figure : matplotlib Figure, optional
+            Whether the category that is largest on average is on top; False (or "none") keeps the
+            order of the categories.
+        most : int
+            Categories to draw at most: the largest. A line says how many more there are. Of the
+            groups, the first 24 are drawn.
+        title : str, optional
+            "" for none; by default the variable and what the groups are made by.
+        figure : matplotlib Figure or SubFigure, optional
+            Where to draw; a figure without a layout gets the constrained one.
 
         Returns
         -------
-        array of matplotlib Axes, one a group
+        array of matplotlib Axes, shape (g,)
+
+        Raises
+        ------
+        InvalidArgument
+            If `alpha`, `sort`, `most`, `title` or `figure` is invalid.
         """
         from ldpstats.models.shared.panels import plot_groups
 
-        frames = {key: fit.summary_frame(level(alpha)) for key, fit in self.results.items()}
-        how = title, self.name, sort, most, most_groups, figure
-        return plot_groups(frames, alpha, *how)
+        alpha = level(alpha)
+        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
+        default = (
+            f"{self.name} by {', '.join(self.by)}" if self.name else f"by {', '.join(self.by)}"
+        )
+        sizes = [r.nobs for r in self.fits]
+        return plot_groups(frames, alpha, title, default, sort, most, sizes=sizes, figure=figure)
 
     @property
     def _rows(self) -> pd.MultiIndex:
