@@ -101,7 +101,7 @@ def _fit(given: argparse.Namespace) -> int:
             given.detect or results.unexplained is not None
         ):
             table += f"\n\n{_detected(results, given)}"
-        write(document, lambda: results.plot(alpha=given.alpha), frame)
+        write(document, lambda: results.plot(alpha=given.alpha, title=given.title), frame)
     printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
     print(printed)
     return 0
