@@ -170,6 +170,9 @@ def test_titles() -> None:
     assert text.replace("\\$", "$") == "cost in $ and $\nKRR(k=3, epsilon=1), n = 1,000"
     assert not re.search(r"(?<!\\)\$", text)
     assert named.plot(title="").get_title() == ""
+    ax = named.plot(title="a\ud800b\x00c\td")
+    drawn(ax)
+    assert ax.get_title() == "a b c d"
     assert named.plot(title="Mine\nand yours").get_title() == "Mine\nand yours"
     assert len(named.plot(title="word " * 30).get_title().splitlines()) > 1
 
