@@ -340,7 +340,7 @@ def _table(
     given: argparse.Namespace,
 ) -> str:
     """What is printed."""
-    parts = [str(results.summary(given.alpha, given.max_rows))]
+    parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
     if test is not None:
         parts.append(str(test))
     return "\n\n".join(parts)

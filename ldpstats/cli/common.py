@@ -104,6 +104,7 @@ def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> Non
     """The options of every command that prints results."""
     add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
     add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
+    add("--details", action="store_true", help="print how the estimate was computed too")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
     add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
     add("--title", metavar="TEXT", help='title of the plot; "" for none')

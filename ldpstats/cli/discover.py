@@ -194,7 +194,7 @@ def _discover(given: argparse.Namespace) -> int:
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
-        table = str(results.summary(given.alpha, given.max_rows))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
         draw = partial(results.plot_graph, title=given.title)
         if given.plot_kind != "graph":
             draw = partial(results.plot, alpha=given.alpha, title=given.title)

@@ -96,7 +96,7 @@ def _fit(given: argparse.Namespace) -> int:
     with output_files(given, given.csv) as write:
         results = estimate()
         document, frame = results.to_json(), _table(results, given.alpha)
-        table = str(results.summary(given.alpha, given.max_rows))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
         if isinstance(results, ldp.FrequencyResults) and (
             given.detect or results.unexplained is not None
         ):

@@ -2,40 +2,50 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.models.shared.axes import axes_of, axis_labels, legend_below, plain
+from ldpstats.arguments.checks import positive_integer
+from ldpstats.models.shared.axes import axes_of, axis_labels, title_text
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.forest import (
+    LONGEST_LABEL,
+    draw_estimates,
+    finish_rows,
+    interval_name,
+    name_rows,
+    rows_height,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = ["plot_change"]
 
-_LONGEST_LABEL = 30
-_LONGEST_LINE = 56  # characters of a line of the title
+_WIDTH = 7.0  # inches
 
 
 def plot_change(
-    fit: Fit, waves: tuple[str, ...], frame: pd.DataFrame, ax: Axes | None, alpha: float
+    fit: Fit,
+    waves: tuple[str, ...],
+    frame: pd.DataFrame,
+    ax: Axes | None,
+    alpha: float,
+    most: Any,
+    title: str | None,
 ) -> Axes:
-    """Draw the change of each category with its interval, in percentage points."""
-    ax = axes_of(ax, 7.0, 1.6 + 0.3 * len(frame))
-    at = np.arange(len(frame))[::-1]
-    low, high, estimate = (100.0 * frame[name] for name in ("lower", "upper", "params"))
-    ax.axvline(0.0, color="0.6", lw=0.8, zorder=0)
-    ax.hlines(at, low, high, color="C0", lw=2, alpha=0.6, label=f"{100 * (1 - alpha):g}% interval")
-    ax.plot(estimate, at, "o", color="C0", label="estimate")
-    ax.set_yticks(at, axis_labels(frame.index, _LONGEST_LABEL))
-    ax.set_ylim(-0.6, len(frame) - 0.4)
-    ax.set_xlabel("change, percentage points")
+    """Draw the change of each category with its interval; the largest where there are many."""
+    most = positive_integer("most", most)
     question = f"{fit.name}: " if fit.name else ""
-    title = plain(f"{question}from {waves[0]} to {waves[1]}, n = {fit.nobs:,}")
-    ax.set_title(textwrap.fill(title, _LONGEST_LINE), fontsize="medium")
-    ax.spines[["top", "right"]].set_visible(False)
-    legend_below(ax)
+    words = title_text(title, f"{question}from {waves[0]} to {waves[1]}, n = {fit.nobs:,}")
+    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
+    shown = np.sort(order[:most])
+    own = ax is None
+    ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
+    draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
+    name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
+    ax.set_xlabel("change of the frequency, in percentage points")
+    finish_rows(ax, words, own)
     return ax

@@ -248,15 +248,15 @@ class ChangeResults(FittedResults):
         -------
         DataFrame, one row per category
             The frequencies in both waves, under their names; then "params", "bse", "linear",
-            "linear_se", "lower", "upper" of the change, and "pvalues" of no change.
+            "linear_se", "lower", "upper" of the change, and "pvalue" of no change.
         """
         frame = self._estimates_frame(level(alpha))
         P = self.joint.fitted.estimate.reshape(self.joint.sizes)
-        frame.insert(0, self.waves[0], P.sum(axis=1))
-        frame.insert(1, self.waves[1], P.sum(axis=0), allow_duplicates=True)
-        known = not frame["lower"].isna().any()
-        frame["pvalues"] = self.pvalues if known else np.nan
-        return frame
+        for axis in (0, 1):
+            shares = P.sum(axis=1 - axis)
+            frame.insert(axis, self.waves[axis], shares, allow_duplicates=True)
+        known = not np.isnan(self.linear.bse()).any()
+        return frame.assign(pvalue=self.pvalues if known else np.nan)
 
     @names_alpha
     def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
@@ -267,17 +267,23 @@ class ChangeResults(FittedResults):
         alpha : float
             One minus the coverage of the intervals.
         max_rows : int
-            Categories to show; the largest changes come first where there are more.
+            Categories to show; the largest changes where there are more.
         details : bool
-            Whether to show how the joint distribution was estimated too.
+            Also show how the estimate was computed, and the unconstrained one in any case.
         """
         from ldpstats.models.change.summary import change_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        turnover = self.turnover(alpha) if self._has_errors else None
-        frame = self.summary_frame(alpha)
-        how = alpha, max_rows, boolean("details", details)
-        table = change_summary(self.fit, self.joint, self.changes, turnover, frame, *how)
+        table = change_summary(
+            self.fit,
+            self.joint,
+            self.changes,
+            self.turnover(alpha) if self._has_errors else None,
+            frame=self.summary_frame(alpha),
+            alpha=alpha,
+            max_rows=max_rows,
+            details=boolean("details", details),
+        )
         return table.layout()
 
     @property
@@ -285,24 +291,35 @@ class ChangeResults(FittedResults):
         return self.turnover_law is not None or self.joint.linear.covariance is not None
 
     @names_alpha
-    def plot(self, kind: str = "change", ax: Axes | None = None, alpha: float = 0.05) -> Axes:
+    def plot(
+        self,
+        kind: str = "change",
+        ax: Axes | None = None,
+        alpha: float = 0.05,
+        most: int = 25,
+        title: str | None = None,
+    ) -> Axes:
         """Draw the change of each category, or who moved.
 
         Parameters
         ----------
         kind : {"change", "flows"}
-            Changes with their intervals, in percentage points; or the joint table, first wave in
-            rows.
+            Changes with their intervals; or the joint table, first wave in rows.
         ax : matplotlib Axes, optional
         alpha : float
             One minus the coverage of the intervals.
+        most : int
+            Categories to draw, those that changed most.
+        title : str, optional
+            The title to draw; "" for none.
         """
         from ldpstats.models.change.plots import plot_change
 
         kind = one_of("kind", kind, ("change", "flows"))
         if kind == "flows":
-            return self.joint.plot(ax=ax, alpha=alpha)
-        return plot_change(self.fit, self.waves, self.summary_frame(level(alpha)), ax, alpha)
+            return self.joint.plot(ax=ax, alpha=alpha, title=title)
+        frame = self.summary_frame(level(alpha))
+        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title)
 
     # -- storage -----------------------------------------------------------------------------
 

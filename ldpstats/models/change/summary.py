@@ -15,6 +15,7 @@ from ldpstats.models.shared.notes import (
     epsilon_text,
     estimator_text,
     header,
+    interval_note,
     protection_notes,
 )
 from ldpstats.models.shared.tables import (
@@ -26,12 +27,13 @@ from ldpstats.models.shared.tables import (
     one_line,
     pvalue_text,
     pvalue_words,
+    second_shown,
+    second_words,
 )
 
 __all__ = ["change_summary"]
 
-_SHOWN = [0, 1, 2, 3, 6, 7]  # columns: both waves, change, standard error, lower, upper
-_ROUNDING = 5e-5  # of frequencies, that a summary does not show
+_HEAD = 12  # characters of the head of a column
 
 
 def change_summary(
@@ -39,57 +41,71 @@ def change_summary(
     joint: AssociationResults,
     changes: Changes,
     turnover: Effect | None,
+    *,
     frame: pd.DataFrame,
     alpha: float,
     max_rows: int,
     details: bool,
 ) -> SummaryTable:
     """What is said of the change of each category."""
-    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
-    shown = frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
-    digits = decimals(shown)
-    parts = shown.to_numpy(float)[:, _SHOWN], shown["pvalues"]
-    body = [[*figures(row, digits), pvalue_text(p)] for row, p in zip(*parts, strict=True)]
-    heads = [*(one_line(wave, 12) for wave in joint.names), "change", "std err"]
-    notes = missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking)
-    notes += _interval_notes(fit, changes, shown, alpha)
-    if rest := len(frame) - len(shown):
-        notes.append(f"{rest} categories with smaller changes are not shown.")
-    notes += _test_notes(changes) + ([] if turnover is None else [f"Turnover: {turnover}."])
+    shown = _largest(frame, max_rows)
+    digits, both = decimals(shown), second_shown(frame, details)
+    second = ["linear", "linear_se"] if both else []
+    # both waves come first, whatever they are called
+    places = [0, 1, *(list(frame).index(c) for c in ["params", "bse", *second, "lower", "upper"])]
+    rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
     question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
+    heads = [*(one_line(wave, _HEAD) for wave in joint.names), "change", "std err"]
     return SummaryTable(
         title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
         header=_header(fit, joint, details),
-        columns=[*heads, *interval_columns(alpha), "p-value"],
+        columns=[
+            *heads,
+            *(["unconstr.", "std err"] if both else []),
+            *interval_columns(alpha),
+            "p-value",
+        ],
         stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
-        body=body,
-        notes=notes + protection_notes(fit) + closing_notes(fit, joint.condition),
+        body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
+        notes=[
+            *missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking),
+            *_interval_notes(fit, changes, alpha, second_words(frame, both, digits)),
+            *_rest_notes(len(shown), len(frame)),
+            *_test_notes(changes),
+            *([] if turnover is None else [f"Turnover: {turnover}."]),
+            *protection_notes(fit),
+            *closing_notes(fit, joint.condition),
+        ],
     )
 
 
+def _largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
+    """All rows, or those of the largest changes, in order of category."""
+    order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")[:max_rows]
+    return frame if len(frame) <= max_rows else frame.iloc[np.sort(order)]
+
+
 def _header(fit: Fit, joint: AssociationResults, details: bool) -> list[list[str]]:
-    waves = [f"{one_line(wave, 20)}:" for wave in joint.names]
-    left = [*zip(waves, fit.sources, strict=True), ("Estimator:", estimator_text(fit))]
-    right = [
-        ("Categories:", str(len(joint.labels[0]))),
-        ("No. Respondents:", str(fit.nobs)),
-        ("Left out:", str(fit.n_missing)),
-        ("Epsilon, both (nats):", epsilon_text(fit.epsilon)),
-    ]
+    pairs = zip(joint.names, fit.sources, strict=True)
+    left = [(f"{one_line(wave, 20)}:", source) for wave, source in pairs]
+    left += [("Estimator:", estimator_text(fit)), ("Categories:", str(len(joint.labels[0])))]
+    right = [("No. Respondents:", str(fit.nobs)), ("Missing:", str(fit.n_missing))]
+    right.append(("Epsilon, both (nats):", epsilon_text(fit.epsilon)))
     return header(left, right, joint.fit if details else None)
 
 
-def _interval_notes(fit: Fit, changes: Changes, shown: pd.DataFrame, alpha: float) -> list[str]:
+def _interval_notes(fit: Fit, changes: Changes, alpha: float, source: str) -> list[str]:
     if np.isnan(fit.linear.bse()).any():
         return ["Standard errors of so many categories were not computed: lump them, candidates=."]
     kind = "Wald" if changes.law is None else "score intervals with skewness"
-    notes = [f"Intervals: {100 * (1 - alpha):.4g}% {kind}, from the unconstrained estimate."]
-    gap = np.abs(shown["params"] - shown["linear"]).max()
-    if gap > _ROUNDING:
-        notes.append(
-            f"NOTE: the unconstrained estimate differs, by {gap:.2g} at most: see summary_frame()."
-        )
-    return notes
+    return [
+        interval_note(alpha, kind, False, source),
+        "p-value: of no change, two-sided, not adjusted for the number of categories.",
+    ]
+
+
+def _rest_notes(n_shown: int, n: int) -> list[str]:
+    return [f"Shown: the {n_shown} largest of {n} changes."] if n_shown < n else []
 
 
 def _test_notes(changes: Changes) -> list[str]:

@@ -114,16 +114,16 @@ class AssociationMatrix(Stored):
         return frame
 
     def to_frame(self) -> pd.DataFrame:
-        """One row per pair of variables.
+        """A flat table of data, with no index: a row for each pair of variables.
 
         Returns
         -------
         DataFrame
-            Indexed by "first" and "second": "cramers_v", "lower", "upper"; "statistic", "df",
-            "pvalue" of independence and "pvalue_holm"; "nobs", "n_missing"; and "note", which says
-            what the interval and the test allow for, or why the pair could not be fitted.
+            "first", "second"; "cramers_v", "lower", "upper"; "statistic", "df", "pvalue" of
+            independence and "pvalue_holm"; "nobs", "n_missing"; and "note", which says what the
+            interval and the test allow for, or why the pair could not be fitted.
         """
-        return self._frame.copy()
+        return self._frame.reset_index()
 
     def _matrix(self, column: str, diagonal: Any) -> pd.DataFrame:
         """Both triangles of a symmetric matrix."""
@@ -182,17 +182,25 @@ class AssociationMatrix(Stored):
         named = zip(self.names, self.sources, self.answered, strict=True)
         return matrix_summary(list(named), self._frame, self.alpha, most).layout()
 
-    def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw Cramer's V of each pair with its interval; stars mark small adjusted p-values.
+    def _repr_html_(self) -> str:
+        """The summary, in a notebook."""
+        return str(self.summary().as_html())
+
+    def plot(self, ax: Axes | None = None, title: str | None = None) -> Axes:
+        """Draw Cramer's V of each pair with its interval.
+
+        Pairs whose adjusted p-value is not below `alpha` are hatched.
 
         Parameters
         ----------
         ax : matplotlib Axes, optional
+        title : str, optional
+            The title to draw; "" for none.
         """
         from ldpstats.models.matrix.plots import plot_matrix
 
         matrices = (self.cramers_v, self.lower, self.upper, self.pvalues_holm)
-        return plot_matrix(*matrices, self.alpha, ax)
+        return plot_matrix(*matrices, self.alpha, ax, title)
 
     # -- storage -----------------------------------------------------------------------------
 

@@ -1,0 +1,190 @@
+"""Associations of all pairs of several variables."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+from scipy.stats.contingency import association
+from shared.waves import observed
+
+import ldpstats as ldp
+from ldpstats.inference.multiplicity import adjust
+
+Array = npt.NDArray[Any]
+
+ABC = ("a", "b", "c")
+N = 3000
+
+
+def answers(d: int = 4) -> tuple[dict[str, Array], Any]:
+    """Variables of which the last is independent of all others."""
+    rng = np.random.default_rng(5)
+    base = rng.integers(0, 3, N)
+    found = {
+        name: np.where(rng.random(N) < share, base, rng.integers(0, 3, N))
+        for name, share in zip("uvwxyz", np.linspace(0.8, 0.0, d), strict=False)
+    }
+    return found, rng
+
+
+def survey(mechanism: Any = None, d: int = 4) -> dict[str, Any]:
+    found, rng = answers(d)
+    m = ldp.KRR(ABC, epsilon=3.0) if mechanism is None else mechanism
+    named = np.array(ABC, dtype=object)
+    return {name: m.privatize(named[codes], rng) for name, codes in found.items()}
+
+
+def test_each_pair_is_a_model_of_its_own() -> None:
+    reports = survey()
+    matrix = ldp.associations(reports)
+    frame = matrix.to_frame()
+    pairs = list(combinations("uvwx", 2))
+    assert list(zip(frame["first"], frame["second"], strict=True)) == pairs
+    for (a, b), (_, row) in zip(pairs, frame.iterrows(), strict=True):
+        own = ldp.AssociationModel(reports[a], reports[b], names=(a, b)).fit()
+        effect, test = own.cramers_v(), own.test_independence()
+        assert (row["cramers_v"], row["lower"], row["upper"]) == (
+            effect.estimate,
+            effect.lower,
+            effect.upper,
+        )
+        assert (row["statistic"], row["pvalue"], row["nobs"]) == (test.statistic, test.pvalue, N)
+        assert matrix[a, b].to_json() == own.to_json()
+        assert matrix[b, a] is matrix[a, b]
+        assert matrix.cramers_v.loc[a, b] == matrix.cramers_v.loc[b, a] == effect.estimate
+        assert matrix.lower.loc[b, a] == effect.lower
+        assert matrix.upper.loc[a, b] == effect.upper
+    np.testing.assert_allclose(frame["pvalue_holm"], adjust(frame["pvalue"], "holm"))
+    assert matrix.pvalues_holm.loc["u", "v"] < 0.001
+    assert matrix.pvalues_holm.loc["u", "x"] > 0.05
+    for table in (matrix.cramers_v, matrix.lower, matrix.upper):
+        np.testing.assert_array_equal(np.diag(table), 1.0)
+        np.testing.assert_array_equal(table, table.T)
+
+
+def test_without_noise_it_is_pearsons_and_cramers() -> None:
+    codes, _ = answers()
+    matrix = ldp.associations({n: ldp.Reports(v, observed(3)) for n, v in codes.items()})
+    for a, b in combinations("uvwx", 2):
+        table = pd.crosstab(codes[a], codes[b]).to_numpy()
+        pair = matrix[a, b]
+        expected = chi2_contingency(table, correction=False)
+        test = pair.test_independence()
+        assert test.statistic == pytest.approx(expected.statistic, rel=1e-9)
+        # the p-value is that of permutations
+        assert test.pvalue == pytest.approx(expected.pvalue, rel=0.2, abs=2e-3)
+        # corrected for its bias, of about df / n
+        raw, own = association(table, method="cramer"), matrix.cramers_v.loc[a, b]
+        assert own == pytest.approx(np.sqrt(max(raw**2 - 4 / (2 * N), 0.0)), abs=0.004)
+
+
+def test_each_pair_has_the_respondents_who_answered_both() -> None:
+    reports, rng = survey(), np.random.default_rng(2)
+    has = {name: rng.random(N) < 0.8 for name in "uv"}
+    some = reports | {name: (reports[name][has[name]], has[name]) for name in "uv"}
+    matrix = ldp.associations(some)
+    both = int((has["u"] & has["v"]).sum())
+    assert matrix.nobs.loc["u", "v"] == both
+    assert matrix.nobs.loc["w", "x"] == N
+    assert matrix.nobs.loc["u", "w"] == has["u"].sum() == matrix.nobs.loc["u", "u"]
+    assert matrix.to_frame()["n_missing"].tolist()[0] == N - both
+    assert "who have both reports" in " ".join(str(matrix.summary()).split())
+    ids = np.arange(N)
+    by_ids = {
+        name: ldp.Reports(r.y[has[name]], r.mechanism, (~has[name]).sum(), ids=ids[has[name]])
+        if name in has
+        else ldp.Reports(r.y, r.mechanism, ids=ids)
+        for name, r in reports.items()
+    }
+    pd.testing.assert_frame_equal(ldp.associations(by_ids).to_frame(), matrix.to_frame())
+
+
+def test_pairs_that_cannot_be_fitted_are_named() -> None:
+    reports, everyone = survey(), np.ones(N, dtype=bool)
+    early = np.arange(N) < N // 2
+    some = {
+        "u": (reports["u"], early),
+        "v": (reports["v"], ~early),
+        "w": (reports["w"], everyone),
+    }
+    matrix = ldp.associations(some)
+    ((first, second, why),) = matrix.failed
+    assert (first, second) == ("u", "v")
+    assert "report" in why
+    assert matrix.cramers_v.isna().loc["u", "v"]
+    assert pd.isna(matrix.nobs.loc["u", "v"])
+    assert matrix.pvalues_holm.loc["u", "w"] == pytest.approx(
+        adjust(matrix.to_frame()["pvalue"].dropna(), "holm")[0]
+    )
+    text = " ".join(str(matrix.summary()).split())
+    assert "WARNING: u and v:" in text
+    assert "adjusted for 2 tests" in text
+    with pytest.raises(ldp.NotAvailable, match="u and v could not be fitted"):
+        matrix["v", "u"]
+    again = ldp.AssociationMatrix.from_json(matrix.to_json())
+    assert again.failed == matrix.failed
+    matrix.plot()
+
+
+def test_if_no_pair_can_be_fitted_the_first_reason_is_raised() -> None:
+    reports, early = survey(), np.arange(N) < N // 2
+    with pytest.raises(ldp.InvalidArgument, match="report"):
+        ldp.associations({"u": (reports["u"], early), "v": (reports["v"], ~early)})
+
+
+def test_a_constant_has_no_test() -> None:
+    reports = survey() | {"same": ldp.Reports(np.zeros(N, dtype=np.int64), observed(3))}
+    matrix = ldp.associations({name: reports[name] for name in ("u", "v", "same")})
+    assert np.isnan(matrix.pvalues.loc["u", "same"])
+    assert matrix.upper.loc["u", "same"] == 1.0
+    assert matrix.pvalues.loc["u", "v"] == matrix.pvalues_holm.loc["u", "v"]  # one test
+    assert "does not vary" in matrix.to_frame()["note"][1]
+
+
+def test_a_warning_is_given_once() -> None:
+    lumped = {"candidates": {"u": ["a", "b"]}}
+    with pytest.warns(ldp.IncompleteListWarning) as said:
+        matrix = ldp.associations(survey(), **lumped)
+    assert len(said) == 1
+    assert list(matrix["u", "v"].table.index) == ["a", "b"]
+    other = ldp.associations(survey(), **lumped, other={"u": True})
+    assert list(other["u", "v"].table.index) == ["a", "b", "Other"]
+
+
+@pytest.mark.parametrize("mechanism", [ldp.KRAPPOR(ABC, 3.0), ldp.ORR(8, 4, 3.0, alphabet=ABC)])
+def test_other_mechanisms(mechanism: Any) -> None:
+    matrix = ldp.associations(survey(mechanism, 3), alpha=0.1)
+    assert matrix.pvalues_holm.loc["u", "v"] < 0.01
+    assert "90% intervals" in " ".join(str(matrix.summary()).split())
+    again = ldp.AssociationMatrix.from_json(matrix.to_json())
+    assert str(again.summary()) == str(matrix.summary())
+    assert again.to_json() == matrix.to_json()
+
+
+def test_many_variables() -> None:
+    found, rng = answers(6)
+    krr, named = ldp.KRR(ABC, epsilon=3.0), np.array(ABC, dtype=object)
+    reports = {
+        f"{name}{i}": krr.privatize(named[codes], rng)
+        for name, codes in found.items()
+        for i in range(2)
+    }
+    matrix = ldp.associations(reports, method="inversion")
+    assert matrix.cramers_v.shape == (12, 12)
+    assert repr(matrix).endswith("66 pairs)")
+    assert "56 pairs with larger p-values are not shown" in str(matrix.summary(max_rows=10))
+    assert matrix._repr_html_().startswith("<table")
+
+
+def test_the_plot_names_the_variables() -> None:
+    ax = ldp.associations(survey()).plot()
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["v", "w", "x"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["u", "v", "w"]
+    assert "hatched" in ax.get_xlabel()
+    assert ax.get_title() == "Associations of 4 variables, 95% intervals"
