@@ -1,9 +1,10 @@
-"""The main job on real data: ``python -m ldpstats.demo [FIGURE]``.
+"""The main job on real data: ``python -m ldpstats.demo [FOLDER]``.
 
 Household income is a question that many people refuse to answer. The demonstration takes the
-income classes of the General Social Survey 1974-2018, privatises every respondent's answer with the
-operating system's randomness, fits the reports, and prints the summary with the
-truth beside it, which here is known.
+answers to the General Social Survey 1974-2018, asks for income and unemployment through a
+questionnaire, privatises every answer sheet with the operating system's randomness, and writes what
+an analyst would hold: the questionnaire and a CSV file of collected answers. Then it is the
+analyst: it reads both, prints the table, and sets the truth beside it, which here is known.
 """
 
 from __future__ import annotations
@@ -16,18 +17,29 @@ import pandas as pd
 import ldpstats as ldp
 from ldpstats import datasets
 
-EPSILON = 1.0
+EPSILON = 1.0  # of each question
 
 
-def main(figure: Path) -> None:
-    """Privatise, fit, print, draw."""
-    people = datasets.expand(datasets.load_gss())
+def main(folder: Path) -> None:
+    """Collect, read, fit, print, draw."""
+    folder.mkdir(parents=True, exist_ok=True)
+    people = datasets.expand(datasets.load_gss()).rename(columns={"age8": "age"})
     income = people["income5"].cat.rename_categories({"missing": "not stated"})  # an answer too
-    mechanism = ldp.KRR(income, epsilon=EPSILON)
-    reports = mechanism.collector().privatize(income)
-    lies = (mechanism.report_labels(reports) != income.to_numpy()).mean()
+    people = people.assign(income=income)[["sex", "age", "income", "unemployed"]]
 
-    results = ldp.FrequencyModel(reports).fit()
+    questions = {
+        "income": ldp.KRR(people["income"], EPSILON),
+        "unemployed": ldp.KRR(people["unemployed"], EPSILON),
+    }
+    sheet = ldp.Questionnaire(questions)
+    sheet.to_json(folder / "questionnaire.json", force=True)
+    collected = sheet.collector().privatize(people)
+    collected.to_csv(folder / "collected.csv", index=False)
+    lies = (collected["income"].astype(str) != people["income"].astype(str)).mean()
+    print(f"{folder / 'collected.csv'}: {len(collected)} answer sheets of {sheet}\n")
+
+    survey = ldp.Survey(folder / "collected.csv", sheet)
+    results = survey.frequencies("income")
     print(results.summary())
 
     truth = income.value_counts(normalize=True).reindex(results.params.index)
@@ -41,10 +53,10 @@ def main(figure: Path) -> None:
 
     drawing = Figure(figsize=(7.0, 3.2), layout="constrained")
     results.plot(ax=drawing.add_subplot(), truth=truth, sort=False)
-    drawing.savefig(figure, dpi=150)
-    print(f"\nPlot: {figure}")
+    drawing.savefig(folder / "income.png", dpi=150)
+    print(f"\nPlot: {folder / 'income.png'}")
 
 
 if __name__ == "__main__":
     pd.set_option("display.width", 100)
-    main(Path(sys.argv[1] if len(sys.argv) > 1 else "ldpstats_demo.png"))
+    main(Path(sys.argv[1] if len(sys.argv) > 1 else "ldpstats_demo"))

@@ -115,7 +115,8 @@ def _associate(given: argparse.Namespace) -> int:
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
         text = json.dumps(document, allow_nan=False)
         table = _table(results, test, given)
-        write(text, lambda: results.plot(given.plot_kind or _PLOTS[0], alpha=given.alpha))
+        kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
+        write(text, lambda: results.plot(kind, **how))
     print(text if given.json == "-" else table)
     return 0
 
@@ -339,7 +340,7 @@ def _table(
     given: argparse.Namespace,
 ) -> str:
     """What is printed."""
-    parts = [str(results.summary(given.alpha, given.max_rows))]
+    parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
     if test is not None:
         parts.append(str(test))
     return "\n\n".join(parts)

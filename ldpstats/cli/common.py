@@ -12,9 +12,12 @@ from io import BytesIO
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ldpstats import io
 from ldpstats.arguments.checks import level, positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.shared.bar import progress_bar
 
 __all__ = [
     "HOW",
@@ -90,15 +93,7 @@ def progress(what: str) -> Iterator[Callable[..., None] | None]:
     if sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
-    from tqdm import tqdm
-
-    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
-    with tqdm(total=1.0, desc=what, delay=1, leave=False, bar_format=form) as bar:
-
-        def advance(fraction: float, stage: str = "") -> None:
-            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
-            bar.update(fraction - bar.n)
-
+    with progress_bar(what) as advance:
         yield advance
 
 
@@ -109,8 +104,10 @@ def add_output(add: Callable[..., Any], alpha: str, rows: str, plot: str) -> Non
     """The options of every command that prints results."""
     add("--alpha", type=float, default=0.05, help=f"{alpha} (default: 0.05)")
     add("--max-rows", type=int, default=40, help=f"{rows} to print (default: 40)")
+    add("--details", action="store_true", help="print how the estimate was computed too")
     add("--json", metavar="FILE", help="write the results as JSON; - prints them instead")
     add("--plot", metavar="FILE", help=f"draw {plot}: {', '.join(_FORMATS)}")
+    add("--title", metavar="TEXT", help='title of the plot; "" for none')
 
 
 def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
@@ -120,6 +117,8 @@ def check_output(given: argparse.Namespace, read: Iterable[str | None]) -> None:
     distinct(*read, given.json if given.json != "-" else None, given.plot)
     if given.plot and not given.plot.lower().endswith(_FORMATS):
         raise InvalidArgument("plot", given.plot, f"must end in {', '.join(_FORMATS)}")
+    if given.plot is None and given.title is not None:
+        raise InvalidArgument("--title", given.title, "goes with --plot")
 
 
 @contextmanager
@@ -155,7 +154,7 @@ def _drawing(draw: Draw, path: str) -> bytes:
     dates = {"pdf": {"CreationDate": None}, "svg": {"Date": None}}
     buffer = BytesIO()
     with matplotlib.rc_context({"svg.hashsalt": "ldpstats"}):
-        figure = draw().figure
+        figure = np.ravel(draw())[0].figure  # of groups there are several axes
         figure.savefig(buffer, format=kind, dpi=150, metadata=dates.get(kind))
         plt.close(figure)
     return buffer.getvalue()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from functools import partial
 from inspect import signature
 from typing import Any
 
@@ -193,9 +194,11 @@ def _discover(given: argparse.Namespace) -> int:
         tested = results.candidates_frame.rename_axis("string").reset_index()
         document = results.to_dict() | {"tested": tested.to_dict(orient="records")}
         text = json.dumps(document, allow_nan=False)
-        table = str(results.summary(given.alpha, given.max_rows))
-        graph = given.plot_kind == "graph"
-        write(text, lambda: results.plot_graph() if graph else results.plot(alpha=given.alpha))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        draw = partial(results.plot_graph, title=given.title)
+        if given.plot_kind != "graph":
+            draw = partial(results.plot, alpha=given.alpha, title=given.title)
+        write(text, draw)
     print(text if given.json == "-" else table)
     return 0
 

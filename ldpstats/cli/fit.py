@@ -96,12 +96,12 @@ def _fit(given: argparse.Namespace) -> int:
     with output_files(given, given.csv) as write:
         results = estimate()
         document, frame = results.to_json(), _table(results, given.alpha)
-        table = str(results.summary(given.alpha, given.max_rows))
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
         if isinstance(results, ldp.FrequencyResults) and (
             given.detect or results.unexplained is not None
         ):
             table += f"\n\n{_detected(results, given)}"
-        write(document, lambda: results.plot(alpha=given.alpha), frame)
+        write(document, lambda: results.plot(alpha=given.alpha, title=given.title), frame)
     printed = document if given.json == "-" else frame.rstrip("\n") if given.csv == "-" else table
     print(printed)
     return 0

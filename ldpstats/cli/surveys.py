@@ -36,7 +36,8 @@ def refuse_options(given: argparse.Namespace, names: Sequence[str], remedy: str)
     for name in names:
         value = getattr(given, name)
         if value not in (None, False, []):
-            raise InvalidArgument(option(name), value, remedy)
+            flag = "--with" if name == "others" else option(name)
+            raise InvalidArgument(flag, value, remedy)
 
 
 def missing(given: argparse.Namespace) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import signature
 from typing import Any, TypeVar
 
 from ldpstats.errors import HIDDEN, InvalidArgument, LDPError
@@ -30,14 +31,20 @@ def secretive(method: Method) -> Method:
     raised beside the errors of ldpstats may quote the answer, so only its type is shown. The
     place in what `report` was given, which is one answer, is "value".
     """
-    alone = method.__name__ == "report"
+    alone, form = method.__name__ == "report", signature(method)
 
     @wraps(method)
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
+        failure: BaseException
         try:
-            return method(self, *args, **kwargs)
-        except BaseException as error:
-            failure = _without_answers(error, alone)
+            form.bind(self, *args, **kwargs)
+        except TypeError as error:  # it names arguments, and quotes none
+            failure = error
+        else:
+            try:
+                return method(self, *args, **kwargs)
+            except BaseException as error:
+                failure = _without_answers(error, alone)
         del args, kwargs
         raise bare(failure)
 

@@ -42,6 +42,11 @@ class Held(ABC):
     def columns(self) -> tuple[str, ...]:
         """Names of the columns, in order."""
 
+    @property
+    @abstractmethod
+    def public_columns(self) -> tuple[str, ...]:
+        """Names of those that hold neither reports nor fingerprints."""
+
     @abstractmethod
     def __len__(self) -> int:
         """Number of rows."""
@@ -141,6 +146,11 @@ class Collected(Held):
     def columns(self) -> tuple[str, ...]:
         return self.table.columns
 
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        other = {*self._owned(), *self._marks()}
+        return tuple(name for name in self.columns if name not in other)
+
     def __len__(self) -> int:
         return len(self.table)
 
@@ -188,6 +198,10 @@ class Selected(Held):
     @property
     def columns(self) -> tuple[str, ...]:
         return self.whole.columns
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return self.whole.public_columns
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -248,6 +262,11 @@ class Waves(Held):
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(new for new, (wave, name) in self.sources.items() if name in wave.columns)
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        both = self.sources.items()
+        return tuple(new for new, (wave, name) in both if name in wave.public_columns)
 
     @property
     def lost(self) -> tuple[int, int]:

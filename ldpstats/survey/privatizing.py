@@ -123,6 +123,10 @@ def _own_categories(
             raise InvalidArgument("tags", name, f"are for a PUM, not for {question.made_by}")
         if not isinstance(given, Mapping):
             raise InvalidArgument(f"tags[{name!r}]", type(given).__name__, remedy)
+        known = question.made_by.tags
+        for tag in given:
+            if tag not in known:
+                raise InvalidArgument(f"tags[{name!r}]", tag, f"is no tag: {known.tolist()} are")
         columns += [column for column in given.values() if isinstance(column, str)]
         found[question.name] = {
             tag: _own_of(question, f"tags[{name!r}][{tag!r}]", table, column)

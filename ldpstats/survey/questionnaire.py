@@ -15,7 +15,7 @@ import numpy as np
 
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.instrument import Instrument
-from ldpstats.clients.secrecy import secretive
+from ldpstats.clients.secrecy import bare, secretive
 from ldpstats.clients.specification import check_fingerprint, check_format
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.specifications import json_document, json_text
@@ -255,11 +255,16 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         LDPWarning
             Beyond 2^16 cohorts, by one of which a respondent could be recognised.
         """
-        own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+        failure: BaseException
+        try:
+            own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+            how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
+            made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
+            return made if own is None else replace(made, _devices=own)
+        except BaseException as error:
+            failure = error
         del tags  # of what a logger may write of this frame
-        limits: dict[str, Any] = {"max_epsilon": max_epsilon, "allow_no_privacy": allow_no_privacy}
-        made = super().client(entropy, reports=reports, state=state, **limits)
-        return made if own is None else replace(made, _devices=own)
+        raise bare(failure)
 
     def _spent(self) -> float:
         return self.epsilon

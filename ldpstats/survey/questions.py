@@ -144,7 +144,8 @@ class Question(ABC):
         if tags:
             remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
             raise InvalidArgument("tags", HIDDEN, remedy)
-        return lambda given: self.message(self.reports(given, words, lambda i: "value"))
+        where = f"answers[{self.name!r}]"
+        return lambda given: self.message(self.reports(given, words, lambda i: where))
 
 
 class MechanismQuestion(Question):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.device import SingleDevice
-from ldpstats.clients.secrecy import bare, secretive
+from ldpstats.clients.secrecy import secretive
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.sampling.words import Words
 from ldpstats.survey.asking import draw_asked
@@ -153,30 +153,17 @@ def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
 
 
 def devices(sheet: Any, words: Words, tags: object, entropy: Any = None) -> dict[str, Reporter]:
-    """What makes the report of each question; `tags` are the respondent's own categories.
-
-    No error shows what was given as tags.
-    """
-    failure: BaseException
-    try:
-        return dict(_devices(sheet.entries, words, {} if tags is None else tags, entropy))
-    except BaseException as error:
-        failure = error
-    del tags  # of what a logger may write of this frame
-    raise bare(failure)
-
-
-def _devices(
-    questions: Iterable[Question], words: Words, tags: object, entropy: Any
-) -> Iterable[tuple[str, Reporter]]:
-    questions = tuple(questions)
+    """What makes the report of each question; `tags` are the respondent's own categories."""
+    tags = {} if tags is None else tags
     remedy = "must be a dict from questions to dicts, as of PUM.client"
     if not isinstance(tags, Mapping):
         raise InvalidArgument("tags", type(tags).__name__, remedy)
-    if not set(tags) <= {question.name for question in questions}:
+    if not set(tags) <= set(sheet.questions):
         raise InvalidArgument("tags", HIDDEN, f"{remedy}: one key is no question")
-    for question in questions:
-        yield question.name, question.device(words, tags.get(question.name, {}), entropy)
+    return {
+        question.name: question.device(words, tags.get(question.name, {}), entropy)
+        for question in sheet.entries
+    }
 
 
 def _filled(

@@ -490,7 +490,8 @@ class Survey:
         Examples
         --------
         >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no"] * 100})
+        >>> table = pd.DataFrame({"ill_1": ["no", "yes"] * 50, "ill_2": ["no", "no"] * 25
+        ...                       + ["yes", "no"] * 25})
         >>> survey = Survey(table, {"ill_1": ldp.Warner(2.0), "ill_2": ldp.Warner(2.0)})
         >>> survey.change("ill_1", "ill_2").nobs
         100
@@ -538,24 +539,28 @@ class Survey:
         return {name: (part.reports, part.present) for name, part in found.items()}
 
     def __repr__(self) -> str:
-        parts = [f"{len(self)} rows", *self._described(", ".join)]
-        if any(self.lost):
-            parts.append(f"{self.lost[0]} and {self.lost[1]} in one wave only")
-        return f"Survey({'; '.join(parts)})"
+        kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
+        lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
+        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost])})"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<li>{escape(line)}</li>" for line in self._described(", ".join))
-        lost = f"<li>in one wave only: {self.lost[0]} and {self.lost[1]}</li>"
-        more = lost if any(self.lost) else ""
-        return f"<p>Survey of {len(self)} rows</p><ul>{rows}{more}</ul>"
+        lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""
+        public = escape(self._kinds()["public"] or "none")
+        head = f"<p>Survey of {len(self)} rows{lost}; public columns: {public}</p>"
+        return head + str(self.questionnaire._repr_html_())
 
-    def _described(self, joined: Any) -> list[str]:
-        """The questions and the public columns, by kind."""
+    def _kinds(self) -> dict[str, str]:
+        """Names of private and observed questions and of public columns, as text."""
         sheet = self.questionnaire
-        public = [name for name in self.columns if self.data.owner(name) is None]
-        kinds = {"private": sheet.private, "observed": sheet.observed, "public": public}
-        shown = {kind: [*names[:20], *["..."] * (len(names) > 20)] for kind, names in kinds.items()}
-        return [f"{kind}: {joined(names)}" for kind, names in shown.items() if names]
+        kinds = {
+            "private": sheet.private,
+            "observed": sheet.observed,
+            "public": self.data.public_columns,
+        }
+        return {
+            kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
+            for kind, names in kinds.items()
+        }
 
 
 def _text(argument: str, name: object) -> str:

@@ -420,6 +420,7 @@ REFUSED: dict[str, tuple[str, str]] = {
         "leave --plot out",
     ),
     "a plot of no kind": (f"reports.csv {ONE} {OTHER} --plot p.png --plot-kind pie", "--plot-kind"),
+    "a title of no plot": (f"reports.csv {ONE} {OTHER} --title Jobs", "--title='Jobs': goes with"),
     "a kind of no plot": (f"reports.csv {ONE} {OTHER} --plot-kind mosaic", "goes with --plot"),
     "a plot of no format": (f"reports.csv {ONE} {OTHER} --plot p.jpg", "must end in .png"),
     "a mosaic of negative tiles": (

@@ -321,6 +321,9 @@ def test_kinds_of_plots(folder: Path) -> None:
         drawings[kind] = Path(f"{kind}.svg").read_text()
     assert discover("--plot", "default.svg") == 0
     assert Path("default.svg").read_text() == drawings["strings"] != drawings["graph"]
+    for kind, drawing in drawings.items():
+        assert discover("--plot", "t.svg", "--plot-kind", kind, "--title", "Hosts", "--force") == 0
+        assert Path("t.svg").read_text() != drawing
 
 
 def test_the_threshold_of_bits(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from matplotlib import rc_context
 from shared.job_runs import JOBS, fit, privatize
 
 import ldpstats as ldp
@@ -70,6 +71,20 @@ def test_counts_in_a_column(reports: Path, capsys: pytest.CaptureFixture[str]) -
 def test_a_plot_is_written(suffix: str, magic: bytes, reports: Path) -> None:
     assert fit(reports, "--plot", str(reports / f"figure{suffix}")) == 0
     assert (reports / f"figure{suffix}").read_bytes().startswith(magic)
+
+
+def test_a_plot_has_the_title_that_is_asked_for(
+    reports: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = []
+    for more in ([], ["--title", "Jobs in $ and $"], ["--title", ""]):
+        with rc_context({"svg.fonttype": "none"}):
+            assert fit(reports, "--plot", str(reports / "f.svg"), "--force", *more) == 0
+        made.append((reports / "f.svg").read_text())
+    assert ["KRR(k=3, epsilon=1), n = " in svg for svg in made] == [True, False, False]
+    assert ["Jobs in $ and $" in svg for svg in made] == [False, True, False]
+    assert fit(reports, "--title", "Jobs") == 2
+    assert "--title='Jobs': goes with --plot" in capsys.readouterr().err
 
 
 def test_the_same_input_gives_the_same_bytes(

@@ -50,13 +50,14 @@ OPTIONS = {
     ),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
-        "--method", "--detect", "--alpha", "--max-rows", "--json", "--plot", "--missing", "--na",
-        "--force",
+        "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
+        "--missing", "--na", "--force",
     ),
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
-        "--max-rows", "--json", "--plot", "--plot-kind", "--missing", "--na", "--force",
+        "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
+        "--na", "--force",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
@@ -64,8 +65,8 @@ OPTIONS = {
     ),
     "discover": (
         "--survey", "--keep", "--search", "--threshold", "--false-grams", "--max-grams",
-        "--max-candidates", "--width", "--alpha", "--max-rows", "--json", "--plot", "--plot-kind",
-        "--missing", "--na", "--force",
+        "--max-candidates", "--width", "--alpha", "--max-rows", "--details", "--json", "--plot",
+        "--title", "--plot-kind", "--missing", "--na", "--force",
     ),
     "audit": ("--json",),
 }  # fmt: skip

@@ -92,7 +92,8 @@ def result_sites(e: Examples) -> Iterator[Site]:
     truth = {"FrequencyResults": P3, "open FrequencyResults": P3, "PersonalizedResults": P3}
     for name, r in held.items():
         simple: dict[str, dict[str, Any]] = {
-            "summary": {"alpha": 0.05, "max_rows": 40},
+            "summary": {"alpha": 0.05, "max_rows": 40, "details": True},
+            "to_frame": {"alpha": 0.05},
             "summary_frame": {"alpha": 0.05},
             "conf_int": {"alpha": 0.05, "method": "default", "clip": True, "simultaneous": None},
             "cov_params": {"cov_type": "default"},
@@ -176,8 +177,11 @@ def _grouped_sites(e: Examples) -> Iterator[Site]:
     how = {"alpha": 0.05, "method": "default", "clip": True, "simultaneous": None}
     yield Site("GroupedResults.conf_int", r.conf_int, how)
     yield Site("GroupedResults.summary_frame", r.summary_frame, {"alpha": 0.05})
-    yield Site("GroupedResults.summary", r.summary, {"alpha": 0.05, "max_rows": 40})
-    yield Site("GroupedResults.plot", r.plot, {"alpha": 0.05}, slow=True)
+    how = {"alpha": 0.05, "max_rows": 40, "details": True}
+    yield Site("GroupedResults.summary", r.summary, how)
+    yield Site("GroupedResults.to_frame", r.to_frame, {"alpha": 0.05})
+    plot = {"alpha": 0.05, "sort": True, "most": 2, "title": "Answers", "figure": None}
+    yield Site("GroupedResults.plot", r.plot, plot, slow=True)
     yield Site("GroupedResults.differences", r.differences, {"reference": "south", "alpha": 0.05})
     yield Site("GroupedResults pairs", r.differences, {"alpha": 0.05, "all_pairs": True})
     two = ldp.two_sample_test(e.counts["KRR"], e.counts["KRR"])

@@ -66,6 +66,7 @@ SCALAR_FIELDS: dict[str, Callable[[Any], Any]] = {
     "clip": lambda v: RESULTS.conf_int(clip=v),
     "clip of a table": lambda v: TABLE.conf_int(clip=v),
     "max_rows": lambda v: RESULTS.summary(max_rows=v),
+    "details": lambda v: RESULTS.summary(details=v),
     "method": lambda v: TABLE.test_independence(v),
     "simultaneous": lambda v: RESULTS.conf_int(simultaneous=[v]),
     "first": lambda v: RESULTS.difference(v, "nurse"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any
 
@@ -16,15 +16,31 @@ from ldpstats.arguments.checks import level
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tables.effect import Effect
 from ldpstats.inference.tables.ratio import fieller_within
+from ldpstats.inference.tails import normal_critical
 from ldpstats.problems.covariance import Covariance, finite_array
 
-__all__ = ["EstimatedTable", "LinearForms", "axis_number"]
+__all__ = ["EstimatedTable", "LinearForms", "allow_for_unseen", "axis_number"]
 
 Array = npt.NDArray[Any]
 
 _CLEAR = 4.0  # standard errors that a cell or margin in a denominator must exceed
+_SEEN = 1e-3  # of 1 / n^2: a cell that was seen once has more variance
 _NAMED = 4  # weak cells or margins named in a message
 _REMEDY = "merge rare categories, or collect more reports"
+
+
+def allow_for_unseen(covariance: Covariance, nobs: int, alpha: float) -> Covariance:
+    """Give a variance to cells that have none: never seen, of variables without noise.
+
+    The plug-in variance of a count of zero is zero, as if the cell were known to be empty. Such a
+    cell gets z^2 / n^2, at which a normal interval ends where the score interval (Wilson) of zero
+    out of n does, but for terms of order 1 / n^2.
+    """
+    unseen = covariance.variances() < _SEEN / nobs**2
+    if not unseen.any():
+        return covariance
+    spread = np.where(unseen, (normal_critical(level(alpha)) / nobs) ** 2, 0.0)
+    return replace(covariance, diagonal=covariance.diagonal + spread)
 
 
 @dataclass(frozen=True, eq=False)

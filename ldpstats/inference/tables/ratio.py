@@ -252,6 +252,9 @@ def odds_profile(
     if 0.0 < estimate < math.inf:
         grid = np.unique(np.append(grid, np.clip(math.log(estimate), -reach, reach)))
     kept = np.flatnonzero(excess(grid) <= 0.0)
+    if not kept.size:  # all of the set is beyond the grid
+        end = math.exp(reach)
+        return (estimate, end, math.inf) if estimate > 1.0 else (estimate, 0.0, 1.0 / end)
     ends = []
     for side, pair in ((0, (0, 1)), (1, (2, 3))):  # a d = 0 at the odds ratio 0; b c at infinity
         limit = math.inf if side else 0.0

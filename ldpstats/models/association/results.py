@@ -19,6 +19,7 @@ from ldpstats.inference.skewness import CellLaw
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables import wald as tables
 from ldpstats.inference.tables.effects import Effect
+from ldpstats.inference.tables.estimated import allow_for_unseen
 from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.collapse import collapsed, places
@@ -33,7 +34,6 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.axes import title_text
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -380,7 +380,7 @@ class AssociationResults(FittedResults):
         self._two_ways()
         axis = 0 if on is None else self._variable("on", on)
         unconstrained, lower, upper, unbounded = effects.conditionals(
-            self.linear_table, self.linear.known(), axis, alpha
+            self.linear_table, self._spread(alpha), axis, alpha
         )
         fitted = self.fitted.estimate
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
@@ -398,6 +398,10 @@ class AssociationResults(FittedResults):
         if axis == 0:
             return frame
         return frame.swaplevel().iloc[np.arange(self.k).reshape(self.sizes).T.reshape(-1)]
+
+    def _spread(self, alpha: float) -> Covariance:
+        """Covariance for conditionals and effects, where cells that were never seen may exist."""
+        return allow_for_unseen(self.linear.known(), self.nobs, alpha)
 
     def collapse(self, names: Sequence[str]) -> AssociationResults:
         """The joint distribution of some of three or more variables.
@@ -453,7 +457,7 @@ class AssociationResults(FittedResults):
         (28.92, 13.68, 61.12)
         """
         i, j = self._places("rows", 0, rows), self._places("columns", 1, columns)
-        found = effects.odds_ratio(self.linear_table, self.linear.known(), i, j, alpha)
+        found = effects.odds_ratio(self.linear_table, self._spread(alpha), i, j, alpha)
         p = self._maximum
         return effects.beside(found, _quotient(p[i, j].prod(), p[i, j[::-1]].prod()))
 
@@ -474,7 +478,7 @@ class AssociationResults(FittedResults):
         """P(column | first row) - P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
         j = self._place("column", 1, column)
-        found = effects.risk_difference(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_difference(self.linear_table, self._spread(alpha), i, i2, j, alpha)
         first, second = self._risks(i, i2, j)
         return effects.beside(found, first - second)
 
@@ -483,7 +487,7 @@ class AssociationResults(FittedResults):
         """P(column | first row) / P(column | second row), with Fieller's set."""
         i, i2 = self._places("rows", 0, rows)
         j = self._place("column", 1, column)
-        found = effects.risk_ratio(self.linear_table, self.linear.known(), i, i2, j, alpha)
+        found = effects.risk_ratio(self.linear_table, self._spread(alpha), i, i2, j, alpha)
         return effects.beside(found, _quotient(*self._risks(i, i2, j)))
 
     @names_alpha
@@ -820,6 +824,7 @@ class AssociationResults(FittedResults):
             For more than two variables, and for a mosaic of negative estimates.
         """
         from ldpstats.models.association.plots import plot_heat_map
+        from ldpstats.models.shared.axes import title_text
 
         kind = one_of("kind", kind, ("heatmap", "departures", "mosaic"))
         self._two_ways()

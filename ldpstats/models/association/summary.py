@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
@@ -59,7 +61,7 @@ def association_summary(
     digits, both = decimals(shown), second_shown(frame, details)
     each = LONGEST_LABEL // len(names)
     return SummaryTable(
-        title=f"Joint distribution of {' and '.join(one_line(name, 40) for name in names)}",
+        title=f"Joint distribution of {_listed(names)}",
         header=_header(fit, variables, cells, details),
         columns=estimate_columns(alpha, both),
         stubs=[" : ".join(one_line(label, each) for label in cell) for cell in shown.index],
@@ -79,6 +81,12 @@ def association_summary(
             *closing_notes(fit, condition),
         ],
     )
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Names in a sentence: "a, b and c"."""
+    *first, last = (one_line(name, LONGEST_LABEL) for name in names)
+    return f"{', '.join(first)} and {last}"
 
 
 def _header(fit: Fit, variables: Variables, cells: Cells, details: bool) -> list[list[str]]:

@@ -21,12 +21,14 @@ from ldpstats.models.dictionary.results import DictionaryResults, dictionary_res
 from ldpstats.models.dictionary.search.evidence import SEARCHES, candidates, edges, least_frequency
 from ldpstats.models.dictionary.search.explained import search_again
 from ldpstats.models.dictionary.search.pairs import PairTable, pair_tables, position_counts
-from ldpstats.models.dictionary.search.paths import Pair
+from ldpstats.models.dictionary.search.paths import Grown, Pair
+from ldpstats.models.dictionary.search.progress import Advance, between, counted, silent
 from ldpstats.models.dictionary.search.screening import ScreenedGrams, screen
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import MISFIT, impossible, shown, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.bar import progress_bar
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -115,7 +117,7 @@ class DictionaryModel:
         max_grams: int = 200,
         max_candidates: int = 500,
         width: int = 10_000,
-        progress: Progress | None = None,
+        progress: Progress | bool | None = None,
     ) -> DictionaryResults:
         """Find strings and test them.
 
@@ -145,9 +147,10 @@ class DictionaryModel:
         width : int
             Beginnings of strings that the search follows at most, or `max_candidates` where that is
             more. `n_cut` counts what it drops, and `message` says so.
-        progress : callable, optional
-            ``progress(stage, fraction)`` is called as the work goes on; of "grams", "pairs",
-            "search" and "test".
+        progress : bool or callable, optional
+            True shows a bar on standard error. A function is called as ``progress(stage,
+            fraction)``, many times in each of the stages "grams", "pairs", "search" and "test";
+            the fraction is that of all the work, and never falls.
 
         Returns
         -------
@@ -176,26 +179,31 @@ class DictionaryModel:
             remedy = f"must be at most {LARGEST_DENSE // 2}: all are fitted together"
             raise InvalidArgument("max_candidates", max_candidates, remedy)
         width = max(positive_integer("width", width), max_candidates)
-        if progress is not None and not callable(progress):
-            raise InvalidArgument("progress", progress, "must be a function of stage and fraction")
+        if progress is not None and not isinstance(progress, bool) and not callable(progress):
+            remedy = "must be True, or a function of stage and fraction"
+            raise InvalidArgument("progress", progress, remedy)
         survey = self.reports.survey
         layout, grams = survey.layout, survey.gram_mechanism
         least_frequency(threshold, grams, self.nobs)  # refused before the work begins
-        with _stage(progress, "grams"):
-            screened = screen(grams, self._positions, layout, false_grams, max_grams)
-        with _stage(progress, "pairs"):
-            tables = pair_tables(self.reports, screened)
-            graph = edges(tables, threshold, grams, self.nobs)
-        with _stage(progress, "search"):
-            allowed = graph if search == "cliques" else None
-            least = self._testable()
-            grown = candidates(screened, tables, layout, allowed, width, least)
-            if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
-                grown = search_again(grown, screened, tables, layout, width, least)
-            found = self._named(screened, graph, grown.members, grown.score, max_candidates)
-        with _stage(progress, "test"):
-            tested, n_tested = self._test(found.strings, found.others)
-        warn_of_doubts(self._misfit(), 1.0)
+        with _told(progress) as tell:
+            with _stage(tell, "grams") as advance:
+                screened = screen(grams, self._positions, layout, false_grams, max_grams, advance)
+            with _stage(tell, "pairs") as advance:
+                tables = pair_tables(self.reports, screened, advance)
+                graph = edges(tables, threshold, grams, self.nobs)
+            with _stage(tell, "search") as advance:
+                allowed = graph if search == "cliques" else None
+                least, first = self._testable(), between(advance, 0.0, 0.4)
+                grown = candidates(screened, tables, layout, allowed, width, least, first)
+                if allowed is None and (grown.n_cut or len(grown.members) > max_candidates):
+                    again = between(advance, 0.4, 0.9)
+                    grown = search_again(grown, screened, tables, layout, width, least, again)
+                last = between(advance, 0.9, 1.0)
+                found = self._named(screened, graph, grown, max_candidates, last)
+            with _stage(tell, "test") as advance:
+                tested, n_tested = self._test(found.strings, found.others, advance)
+                misfit = self._misfit(between(advance, 0.7, 1.0))
+        warn_of_doubts(misfit, 1.0)
         named = _edges_frame(screened, tables, graph, layout.starts, found.members[:n_tested])
         searched = Searched(
             grams=_grams_frame(screened, layout.starts),
@@ -224,18 +232,19 @@ class DictionaryModel:
         self,
         screened: list[ScreenedGrams],
         graph: dict[Pair, Array],
-        members: Array,
-        score: Array,
+        grown: Grown,
         most: int,
+        advance: Advance,
     ) -> _Found:
         """The strings to test, with the edges that support them."""
+        members, score = grown.members, grown.score
         layout = self.reports.survey.layout
         strings: list[str] = []
         if len(members):
             parts = [kept.grams[members[:, a]] for a, kept in enumerate(screened)]
             strings = layout.unpadded(layout.joined(parts))
         keeps = _predicate(self.keep)
-        kept = np.array([keeps(text) for text in strings], dtype=bool)
+        kept = np.array([keeps(text) for text in counted(strings, advance, 64)], dtype=bool)
         places = np.flatnonzero(kept)
         tested, others = places[:most], np.flatnonzero(~kept)[:most]
         support = np.zeros(tested.size, dtype=np.int64)
@@ -260,12 +269,13 @@ class DictionaryModel:
         problem = counts.mechanism.moments(counts, [layout.alphabet[0] * layout.length])
         return _TESTABLE * float(np.sqrt(problem.covariance(np.zeros(1)).variances()[0]))
 
-    def _misfit(self) -> str:
+    def _misfit(self, advance: Advance) -> str:
         """Which reports no strings whatever could make, in words."""
         parts = {"whole strings": self._strings}
         starts = self.reports.survey.layout.starts
         parts |= {f"grams at {start}": c for start, c in zip(starts, self._positions, strict=True)}
-        found = {name: self._fit_of(counts) for name, counts in parts.items() if counts.nobs}
+        seen = counted([(name, c) for name, c in parts.items() if c.nobs], advance)
+        found = {name: self._fit_of(counts) for name, counts in seen}
         name = min(found, key=lambda which: found[which])
         pvalue = min(1.0, len(found) * found[name])
         if not pvalue < MISFIT:
@@ -284,7 +294,7 @@ class DictionaryModel:
         return 1.0 if test is None else test.pvalue
 
     def _test(
-        self, strings: tuple[str, ...], others: tuple[str, ...]
+        self, strings: tuple[str, ...], others: tuple[str, ...], advance: Advance
     ) -> tuple[FrequencyResults | None, int]:
         """The fit of the strings with the highest scores, and how many can be told apart.
 
@@ -297,6 +307,7 @@ class DictionaryModel:
                 model = FrequencyModel(self._strings, candidates=listed, incomplete=True)
                 return model.fit_quietly("inversion"), size
             except NotIdentified:  # few reports, or few cohorts
+                advance(0.7 * (1.0 - size / (2 * len(strings))))
                 size, rest = size // 2, rest // 2
         return None, 0
 
@@ -342,13 +353,31 @@ def _predicate(keep: Any) -> Callable[[str], bool]:
 
 
 @contextmanager
-def _stage(progress: Progress | None, name: str) -> Iterator[None]:
+def _told(progress: Progress | bool | None) -> Iterator[Progress | None]:
+    """Who is told of the progress: the caller's function, a bar, or nobody."""
+    if not isinstance(progress, bool):
+        yield progress
+    elif not progress:
+        yield None
+    else:
+        with progress_bar("discovering") as move:
+            yield lambda stage, fraction: move(fraction, stage)
+
+
+@contextmanager
+def _stage(progress: Progress | None, name: str) -> Iterator[Advance]:
+    """A stage that tells its beginning and end, and all that `advance` is told in between."""
+    if progress is None:
+        yield silent
+        return
     place = _STAGES.index(name)
-    if progress is not None:
-        progress(name, place / len(_STAGES))
-    yield
-    if progress is not None:
-        progress(name, (place + 1) / len(_STAGES))
+
+    def advance(fraction: float) -> None:
+        progress(name, (place + fraction) / len(_STAGES))
+
+    advance(0.0)
+    yield advance
+    advance(1.0)
 
 
 def _settings(search: str, threshold: str | float, false_grams: float, most: int, keep: Any) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, positive_integer
@@ -13,7 +13,10 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.differences import differences_table
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import Label, group_label, stacked_index, told
+from ldpstats.models.grouped.labels import group_label, stacked_index, told
+from ldpstats.models.grouped.record import FittedGroups
+from ldpstats.models.shared.presentation import Presented
+from ldpstats.models.shared.results import tidy_names
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import Stored, maybe_from_dict, maybe_to_dict
 
@@ -24,7 +27,7 @@ __all__ = ["GroupedResults"]
 
 
 @dataclass(frozen=True, eq=False)
-class GroupedResults(Stored):
+class GroupedResults(FittedGroups, Stored, Presented):
     """Estimated frequencies of one privatised variable in several groups of respondents.
 
     Attributes
@@ -69,16 +72,6 @@ class GroupedResults(Stored):
     {'no': 0.716, 'yes': 0.284}
     """
 
-    by: tuple[str, ...]
-    labels: tuple[Label, ...]
-    fits: tuple[FrequencyResults, ...]
-    equal: TestResult | None = None
-    untested: str = ""
-    empty: tuple[Label, ...] = ()
-    n_missing: int = 0
-    n_ungrouped: int = 0
-    name: str = ""
-
     _format = "ldpstats-grouped-results"
     _required = frozenset(
         {"by", "labels", "fits", "equal", "untested", "empty", "n_missing", "n_ungrouped", "name"}
@@ -95,35 +88,6 @@ class GroupedResults(Stored):
     def __getitem__(self, label: Any) -> FrequencyResults:
         """The results of one group."""
         return self.fits[self._position("label", label)]
-
-    @property
-    def results(self) -> dict[Hashable, FrequencyResults]:
-        """The results of each group, by its label."""
-        return dict(zip(map(told, self.labels), self.fits, strict=True))
-
-    @property
-    def groups(self) -> pd.Index[Any]:
-        """Labels of the groups that were fitted."""
-        if len(self.by) == 1:
-            one: pd.Index[Any] = pd.Index([label[0] for label in self.labels], name=self.by[0])
-            return one
-        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.labels, names=self.by)
-        return several
-
-    @property
-    def categories(self) -> pd.Index[Any]:
-        """Labels of the categories, in order."""
-        return self.fits[0].categories
-
-    @property
-    def nobs(self) -> int:
-        """Number of reports in all groups."""
-        return sum(fit.nobs for fit in self.fits)
-
-    @property
-    def sizes(self) -> pd.Series[int]:
-        """Number of reports in each group."""
-        return pd.Series([fit.nobs for fit in self.fits], index=self.groups, name="nobs")
 
     @property
     def params(self) -> pd.Series[float]:
@@ -277,8 +241,42 @@ class GroupedResults(Stored):
 
     # -- presentation ----------------------------------------------------------------------
 
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """Unconstrained estimates over their standard errors."""
+        return self._series([fit.tvalues for fit in self.fits])
+
+    @property
+    def _subject(self) -> str:
+        return self.name or "frequency"
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        return tidy_names(self.summary_frame(alpha))
+
+    def _facts(self) -> dict[str, Any]:
+        fits, methods = self.fits, dict.fromkeys(fit.method for fit in self.fits)
+        df_model, aic = sum(fit.df_model for fit in fits), sum(fit.aic for fit in fits)
+        return {
+            "name": self.name,
+            "mechanism": "; ".join(self.sources),
+            "method": "; ".join(methods),
+            "epsilon": self.epsilon,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+            "n_ungrouped": self.n_ungrouped,
+            "groups": len(fits),
+            "k": len(fits) * len(self.categories),
+            "df_model": df_model,
+            "df_resid": self.nobs - df_model,
+            "llf": sum(fit.llf for fit in fits),
+            "aic": aic,
+            "bic": aic + (float(np.log(self.nobs)) - 2.0) * df_model,
+            "converged": all(fit.converged for fit in fits),
+            "p_equal": np.nan if self.equal is None else self.equal.pvalue,
+        }
+
     @names_alpha
-    def summary(self, alpha: float = 0.05, max_rows: int = 40) -> Summary:
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
         """All groups as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
@@ -287,6 +285,8 @@ class GroupedResults(Stored):
             One minus the coverage of the intervals.
         max_rows : int
             Categories to show of each group; the largest estimates where there are more.
+        details : bool
+            Whether to show both estimates, and the goodness of fit of every group too.
 
         Examples
         --------
@@ -300,24 +300,52 @@ class GroupedResults(Stored):
         from ldpstats.models.grouped.summary import grouped_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return grouped_summary(self, alpha, max_rows).layout()
+        return grouped_summary(self, alpha, max_rows, boolean("details", details)).layout()
 
     @names_alpha
-    def plot(self, alpha: float = 0.05) -> Any:
+    def plot(
+        self,
+        alpha: float = 0.05,
+        sort: bool | str = True,
+        most: int = 25,
+        title: str | None = None,
+        figure: Any = None,
+    ) -> Any:
         """Draw each group with its intervals on axes of its own, all with one scale.
 
         Parameters
         ----------
         alpha : float
             One minus the coverage of the intervals.
+        sort : bool
+            Whether the category that is largest on average is on top; False (or "none") keeps the
+            order of the categories.
+        most : int
+            Categories to draw at most: the largest. A line says how many more there are. Of the
+            groups, the first 24 are drawn.
+        title : str, optional
+            "" for none; by default the variable and what the groups are made by.
+        figure : matplotlib Figure or SubFigure, optional
+            Where to draw; a figure without a layout gets the constrained one.
 
         Returns
         -------
         array of matplotlib Axes, shape (g,)
-        """
-        from ldpstats.models.grouped.plots import plot_groups
 
-        return plot_groups(self, level(alpha))
+        Raises
+        ------
+        InvalidArgument
+            If `alpha`, `sort`, `most`, `title` or `figure` is invalid.
+        """
+        from ldpstats.models.shared.panels import plot_groups
+
+        alpha = level(alpha)
+        frames = dict(zip(self.labels, (r.summary_frame(alpha) for r in self.fits), strict=True))
+        default = (
+            f"{self.name} by {', '.join(self.by)}" if self.name else f"by {', '.join(self.by)}"
+        )
+        sizes = [r.nobs for r in self.fits]
+        return plot_groups(frames, alpha, title, default, sort, most, sizes=sizes, figure=figure)
 
     @property
     def _rows(self) -> pd.MultiIndex:

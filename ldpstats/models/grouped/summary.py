@@ -2,111 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import Label, worded
+from ldpstats.models.grouped.labels import worded
+from ldpstats.models.grouped.record import FittedGroups
+from ldpstats.models.shared.notes import (
+    Pair,
+    closing_notes,
+    epsilon_text,
+    estimator_text,
+    goodness_notes,
+    header,
+    interval_note,
+    protection_notes,
+)
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
-    closing_notes,
     decimals,
-    epsilon_text,
-    figures,
-    goodness_notes,
-    interval_columns,
+    estimate_cells,
+    estimate_columns,
     largest,
     one_line,
-    protection_notes,
     pvalue_text,
+    pvalue_words,
+    second_shown,
+    second_words,
+    touch_ends,
 )
-
-if TYPE_CHECKING:
-    from ldpstats.models.grouped.results import GroupedResults
 
 __all__ = ["grouped_summary"]
 
-_COLUMNS = ["params", "bse", "lower", "upper"]
 _MOST_SOURCES = 4  # mechanisms that a header names
 
 
-def grouped_summary(results: GroupedResults, alpha: float, max_rows: int) -> SummaryTable:
+def grouped_summary(
+    results: FittedGroups, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
     """A block of rows for each group, under its label and number of reports."""
-    frames = [largest(fit.summary_frame(alpha), max_rows) for fit in results.fits]
-    digits = decimals(pd.concat(frames))
+    every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in results.fits]
+    frames = [largest(frame, max_rows) for frame in every]
+    together = pd.concat(frames)
+    digits, both = decimals(together), second_shown(together, details)
+    columns = [*estimate_columns(alpha, both), "p-value"]
     stubs: list[str] = []
     body: list[list[str]] = []
     for label, fit, frame in zip(results.labels, results.fits, frames, strict=True):
-        stubs.append(one_line(f"{_shown(label)} (n = {fit.nobs})", LONGEST_LABEL))
-        body.append([""] * len(_COLUMNS))
-        stubs += [f"  {one_line(category, LONGEST_LABEL)}" for category in frame.index]
-        body += [figures(row, digits) for row in frame[_COLUMNS].to_numpy()]
+        name = one_line(", ".join(map(str, label)), LONGEST_LABEL)
+        stubs += [f"{name} (n = {fit.nobs})", *(_stub(category) for category in frame.index)]
+        cells = estimate_cells(frame, digits, both)
+        pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
+        body += [[""] * len(columns), *([*row, p] for row, p in zip(cells, pvalues, strict=True))]
+    what = f" of {one_line(results.name, LONGEST_LABEL)}" if results.name else ""
     return SummaryTable(
-        title=f"Frequencies of {results.name or 'a privatised variable'} by {_by(results)}",
-        header=_header(results),
-        columns=["estimate", "std err", *interval_columns(alpha)],
+        title=f"Frequencies{what} by {_by(results)}",
+        header=header(_left(results), _right(results)),
+        columns=columns,
         stubs=stubs,
         body=body,
-        notes=_notes(results, alpha, len(results.categories) - len(frames[0])),
+        notes=[
+            interval_note(
+                alpha,
+                "within each group",
+                touch_ends(together),
+                second_words(together, both, digits),
+            ),
+            "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+            *_rest_notes(max_rows, max(map(len, every))),
+            *_equality(results.equal),
+            *_group_notes(results, details),
+        ],
     )
 
 
-def _by(results: GroupedResults) -> str:
+def _stub(category: object) -> str:
+    return f"  {one_line(category, LONGEST_LABEL)}"
+
+
+def _by(results: FittedGroups) -> str:
     *most, last = results.by
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def _shown(label: Label) -> str:
-    return ", ".join(map(str, label))
-
-
-def _header(results: GroupedResults) -> list[list[str]]:
-    fits, first = results.fits, results.fits[0]
-    epsilons = {fit.epsilon for fit in fits}
-    left = [
-        ("Groups:", str(len(fits))),
-        ("Estimator:", first.method + (f", {first.settings}" if first.settings else "")),
-    ]
-    sources = list(dict.fromkeys(source for fit in fits for source in fit.sources))
+def _left(results: FittedGroups) -> list[Pair]:
+    sources = results.sources
     if len(sources) > _MOST_SOURCES:
-        sources = [f"{len(sources)} kinds"]
-    left += [("Mechanism:" if i == 0 else "", source) for i, source in enumerate(sources)]
-    right = [
+        sources = (f"{len(sources)} kinds",)
+    head = "Mechanism:" if len(results.sources) == 1 else "Mechanisms:"
+    pairs = [(head if i == 0 else "", source) for i, source in enumerate(sources)]
+    return [*pairs, ("Estimator:", estimator_text(results.fits[0].fit))]
+
+
+def _right(results: FittedGroups) -> list[Pair]:
+    alike = len({fit.epsilon for fit in results.fits}) == 1
+    return [
+        ("Groups:", str(len(results.fits))),
         ("No. Reports:", str(results.nobs)),
         ("Missing:", str(results.n_missing)),
-        ("Epsilon (nats):" if len(epsilons) == 1 else "Epsilon, largest:", _largest(epsilons)),
+        ("Epsilon (nats):" if alike else "Epsilon, largest:", epsilon_text(results.epsilon)),
     ]
-    rows = max(len(left), len(right))
-    pairs = [side + [("", "")] * (rows - len(side)) for side in (left, right)]
-    return [[*a, *b] for a, b in zip(*pairs, strict=True)]
 
 
-def _largest(epsilons: set[float]) -> str:
-    return epsilon_text(max(epsilons))
-
-
-def _notes(results: GroupedResults, alpha: float, hidden: int) -> list[str]:
-    notes = [
-        f"Intervals: {100 * (1 - alpha):.4g}%, each from the unconstrained estimate of its group, "
-        "cut to [0, 1]."
-    ]
-    if hidden:
-        notes.append(f"{hidden} categories with smaller estimates are not shown in each group.")
-    notes += _equality(results.equal)
-    partly = next((fit for fit in results.fits if fit.fit.is_partial), None)
-    notes += protection_notes(partly.fit) if partly is not None else []
-    if results.empty:
-        names = "; ".join(worded(label, results.by) for label in results.empty)
-        notes.append(f"NOTE: without a report, and not fitted: {names}.")
-    if results.n_ungrouped:
-        notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
-    for label, fit in zip(results.labels, results.fits, strict=True):
-        notes += _doubts(worded(label, results.by), fit)
-    return notes
+def _rest_notes(n_shown: int, n: int) -> list[str]:
+    """How many rows are shown, where not all are."""
+    return [f"Shown: the {n_shown} largest of {n} estimates in each group."] if n_shown < n else []
 
 
 def _equality(test: TestResult | None) -> list[str]:
@@ -114,17 +117,34 @@ def _equality(test: TestResult | None) -> list[str]:
     if test is None:
         return []
     df: Any = f"{test.df:g}" if isinstance(test.df, int | float) else test.df
-    words = f"{test.statistic:.4g}, df {df}, p = {pvalue_text(test.pvalue)}"
-    more = f"; {test.note}" if test.note else ""
-    return [f"Equality of the groups ({test.method}): statistic {words}{more}."]
+    words = f"{test.statistic:.4g} on {df} df, {pvalue_words(test.pvalue)}"
+    notes = [f"Same distribution in all groups ({test.method}): {words}."]
+    return [*notes, f"NOTE: {test.note}."] if test.note else notes
 
 
-def _doubts(words: str, fit: FrequencyResults) -> Sequence[str]:
-    """Warnings of one group, which name it."""
+def _group_notes(results: FittedGroups, details: bool) -> list[str]:
+    """Who is left out, what epsilon does not protect, and what to doubt in which group."""
+    notes: list[str] = []
+    if results.empty:
+        names = "; ".join(worded(label, results.by) for label in results.empty)
+        notes.append(f"NOTE: without a report, and not fitted: {names}.")
+    if results.n_ungrouped:
+        notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
+    partly = next((fit for fit in results.fits if fit.fit.is_partial), None)
+    notes += protection_notes(partly.fit) if partly is not None else []
+    for label, fit in zip(results.labels, results.fits, strict=True):
+        notes += _doubts(worded(label, results.by), fit, details)
+    return notes
+
+
+def _doubts(words: str, fit: FrequencyResults, details: bool) -> list[str]:
+    """Warnings of one group, which name it; all that is said of its fit with `details`."""
     notes = closing_notes(fit.fit, fit.condition) + goodness_notes(fit.goodness_of_fit)
     if fit.caution:
         notes.append(f"WARNING: {fit.caution}: tests and intervals do not keep their level.")
     if fit.is_incomplete:
         notes.append("WARNING: the reports indicate that other answers exist.")
+    if details:
+        return [f"{words}: {note}" for note in notes]
     doubts = [note.removeprefix("WARNING: ") for note in notes if note.startswith("WARNING: ")]
     return [f"WARNING: {words}: {doubt}" for doubt in doubts]

@@ -131,6 +131,11 @@ def closing_notes(fit: Fit, condition: float) -> list[str]:
         notes.append(
             f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
         )
+    if fit.cov_type == "fpe16":
+        notes.append(
+            "NOTE: the std err of the estimate leave out that frequencies sum to one (fpe16), and "
+            "are too large."
+        )
     if not fit.converged:
         notes.append(f"WARNING: the estimator did not converge: {fit.message}")
     if words := ill_conditioned(condition):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,13 +42,14 @@ def plot_groups(
     sort: Any = True,
     most: int = 25,
     most_groups: int = 24,
+    sizes: Sequence[int] = (),
     figure: Any = None,
 ) -> npt.NDArray[Any]:
     """Draw a panel for each group, with the same categories in the same rows and on the same axis.
 
     `frames` holds, by group, a frame with `params`, `lower` and `upper`, of which at most
     `most_groups` are drawn; a line below says how many more there are. Categories are sorted by
-    their mean over all groups. Returns the Axes, shape (groups,).
+    their mean over all groups. `sizes` are numbers of reports. Returns the Axes, shape (groups,).
     """
     frames, words = dict(frames), title_text(title, default)
     most, most_groups = positive_integer("most", most), positive_integer("most_groups", most_groups)
@@ -57,20 +58,22 @@ def plot_groups(
     shown = mean.index[shown_rows(mean, mean, sorts(sort), most)]
     n, n_more = min(len(frames), most_groups), len(mean) - len(shown)
     labels = axis_labels(shown, LONGEST_LABEL)
-    rows, columns = -(-n // _COLUMNS), min(n, _COLUMNS)
+    rows = -(-n // _COLUMNS)
+    columns = -(-n // rows)  # five panels are three and two
     size = (
         _PANEL * columns + 0.4 + _CHARACTER * max(map(len, labels)),
-        0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.9),
+        0.7 + rows * (rows_height(len(shown) + (n_more > 0)) - 0.8),
     )
     grid = _figure(figure, size).subplots(rows, columns, sharex=True, sharey=True, squeeze=False)
     panels = grid.ravel()
-    names = axis_labels(map(_group_name, list(frames)[:n]), _LONGEST_GROUP)
+    names = _titles(list(frames)[:n], sizes)
     for ax, name, frame in zip(panels, names, frames.values(), strict=False):
         draw_estimates(ax, frame.reindex(shown), np.arange(len(shown))[::-1], interval_name(alpha))
-        ax.set_title(textwrap.fill(name, _LONGEST_GROUP), fontsize="medium")
+        ax.set_title(name, fontsize="medium")
         ax.spines[["top", "right"]].set_visible(False)
         ax.tick_params(axis="y", length=0)
-    name_rows(panels[0], labels, n_more)
+    for ax in grid[:, 0]:
+        name_rows(ax, labels, n_more)
     for ax in panels[n:]:
         ax.remove()
     _finish(panels[:n], columns, words, len(frames) - n)
@@ -78,9 +81,13 @@ def plot_groups(
     return drawn
 
 
-def _group_name(group: Any) -> str:
-    """A group of several columns has its values side by side."""
-    return ", ".join(map(str, group)) if isinstance(group, tuple) else str(group)
+def _titles(groups: Sequence[Any], sizes: Sequence[int]) -> list[str]:
+    """Names of groups, with their numbers of reports; of several columns side by side."""
+    named = [", ".join(map(str, g)) if isinstance(g, tuple) else str(g) for g in groups]
+    names = axis_labels(named, _LONGEST_GROUP)
+    if sizes:
+        names = [f"{name}, n = {size:,}" for name, size in zip(names, sizes, strict=False)]
+    return [textwrap.fill(name, _LONGEST_GROUP) for name in names]
 
 
 def _figure(figure: Any, size: tuple[float, float]) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import html
+import re
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -136,9 +137,12 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
 
 
 def _wrapped(note: str, width: int) -> str:
-    return textwrap.fill(
-        note, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
+    """A note on lines of this width; none begins or ends with the sign of an equation."""
+    whole = re.sub(" ([=<]) ", "\0\\1\0", note)
+    lines = textwrap.fill(
+        whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
+    return lines.replace("\0", " ")
 
 
 def _latex_escape(text: str) -> str:

@@ -133,7 +133,7 @@ def test_text_is_left_out_where_it_does_not_fit() -> None:
     ax = plot_heat_map(table, table * 0.9, table * 1.1, ax=plt.subplots(figsize=(6, 6))[1])
     assert len(ax.texts) == 0
     inside_the_figure(ax)
-    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(3.6, 2.2))[1])
+    ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(3.0, 2.0))[1])
     assert ax.texts[0].get_text() == "25.0%"  # the intervals go first
     ax = plot_heat_map(TABLE, LOW, HIGH, ax=plt.subplots(figsize=(0.9, 0.8))[1])
     assert len(ax.texts) == 0

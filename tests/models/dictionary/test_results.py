@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import tqdm
 from scipy import stats
 
 import ldpstats as ldp
@@ -17,6 +18,7 @@ from ldpstats import KRAPPOR, KRR, ORR, RAPPOR
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.models.dictionary.grams import GramLayout
+from ldpstats.models.dictionary.search.progress import between, counted, nested, silent
 
 LATIN = "abcdefghijklmnopqrstuvwxyz"
 CLEAR = ORR(1 << 16, 1, 30.0)  # as good as no noise
@@ -158,12 +160,53 @@ def test_as_many_are_tested_as_can_be_told_apart() -> None:
     assert len(results.candidates_frame) == results.n_tested
 
 
-def test_progress_is_told_in_order() -> None:
+@pytest.mark.parametrize("search", ["likelihood", "cliques"])
+@pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])
+def test_progress_is_told_in_order(mechanism: str, search: str) -> None:
     told: list[tuple[str, float]] = []
-    reports = clear_reports(["ab", "cd"], 200, alphabet="abcd", length=4)
-    ldp.DictionaryModel(reports).fit(progress=lambda stage, share: told.append((stage, share)))
+    survey = ldp.DictionarySurvey(4, 1, "abcd", 8.0, gram_mechanism=mechanism)
+    rng = np.random.default_rng(3)
+    strings = rng.choice(["abcd", "dcba", "aab"], 3_000)
+    model = ldp.DictionaryModel(survey.privatize(strings, rng))
+    fit = model.fit(search=search, progress=lambda stage, share: told.append((stage, share)))
     stages = ["grams", "pairs", "search", "test"]
-    assert told == [(s, (i + j) / 4) for i, s in enumerate(stages) for j in (0, 1)]
+    for i, stage in enumerate(stages):
+        shares = [share for name, share in told if name == stage]
+        # six pairs of positions, four positions, all levels: each of them is told
+        assert len(shares) >= (5 if stage == "test" else 8)
+        assert shares[0] == i / 4 and shares[-1] == (i + 1) / 4
+    assert list(dict.fromkeys(name for name, _ in told)) == stages
+    assert np.all(np.diff([share for _, share in told]) >= 0.0)
+    assert fit.to_json() == model.fit(search=search).to_json()
+
+
+def test_steps_within_steps() -> None:
+    told: list[float] = []
+    for item, step in nested(["a", "b"], between(told.append, 0.5, 1.0)):
+        assert list(counted(range(4), step, every=2)) == [0, 1, 2, 3] and item in "ab"
+    assert told == [0.625, 0.75, 0.75, 0.875, 1.0, 1.0]
+    assert list(counted([], told.append)) == [] and len(told) == 6
+    assert between(silent, 0.0, 0.5) is silent
+
+
+def test_a_bar_on_request(capsys: pytest.CaptureFixture[str]) -> None:
+    model = ldp.DictionaryModel(clear_reports(["ab", "cd"], 50, alphabet="abcd", length=4))
+    for quiet in (None, False):
+        model.fit(progress=quiet)
+    assert capsys.readouterr().err == ""
+    with pytest.MonkeyPatch.context() as patch:
+        made: list[dict[str, Any]] = []
+
+        class Seen(tqdm.tqdm):  # type: ignore[type-arg]
+            def __init__(self, **how: Any) -> None:
+                made.append(how)
+                super().__init__(**(how | {"delay": 0, "mininterval": 0}))
+
+        patch.setattr(tqdm, "tqdm", Seen)
+        model.fit(progress=True)
+    shown = capsys.readouterr().err
+    assert "discovering: grams" in shown and "discovering: test 100%" in shown
+    assert made[0]["miniters"] == 0  # or a bar that was quick for a while would stand still
 
 
 @pytest.mark.parametrize("mechanism", ["krr", "oue", "orr", "rappor"])

@@ -12,6 +12,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 
 import ldpstats as ldp
+from ldpstats.models.shared.tables import pvalue_text, pvalue_words
 
 SPECIAL = ("x^2", "50% & more", "a_b#{c}", r"\input{x}~", "<script>alert(1)</script>", "$x$|y")
 LONG = ("wrapped\nand\ttabbed", "word " * 40, "x" * 200, "short")
@@ -110,6 +111,84 @@ def test_header_says_what_was_fitted() -> None:
     assert "Epsilon (nats):" in found["short"] and "Epsilon, largest:" not in found["short"]
     assert "Epsilon, largest:" in found["several"] and "Epsilon (nats):" not in found["several"]
     assert "CustomMechanism(k=3, epsilon=inf)" in found["several"]
+
+
+def test_the_title_names_the_variable() -> None:
+    counts = ldp.KRR(("a", "b"), 1.0).counts([60, 40])
+    for name, title in (("job", "job"), ("", "a privatised variable")):
+        text = ldp.FrequencyModel(counts, name=name).fit().summary().as_text()
+        assert text.split("\n")[0].strip() == f"Frequencies of {title}"
+    odd = ldp.FrequencyModel(counts, name="<b>\n$" + "x" * 80).fit().summary()
+    first, second = odd.as_text().split("\n")[:2]
+    assert first.strip().startswith("Frequencies of <b> $xx") and second.startswith("==")
+    assert "&lt;b&gt; $xx" in odd.as_html() and r"\textless{}b\textgreater{}" in odd.as_latex()
+
+
+def test_each_mechanism_has_its_own_number_of_reports() -> None:
+    results = surveys()["several"]
+    text = " ".join(results.summary().as_text().split())
+    assert "Mechanisms: KRR(k=3, epsilon=1), n = 1000 No. Reports: 2000" in text
+    assert "CustomMechanism(k=3, epsilon=inf), n = 1000 Missing: 0" in text
+    again = ldp.FrequencyResults.from_json(results.to_json())
+    assert again.summary().as_text() == results.summary().as_text()
+    document = results.to_dict()
+    del document["source_nobs"]  # as version 0.1 wrote it
+    older = ldp.FrequencyResults.from_dict(document).summary().as_text()
+    assert "CustomMechanism(k=3, epsilon=inf)" in older and ", n = 1000" not in older
+
+
+def columns_of(results: ldp.FrequencyResults, **how: Any) -> str:
+    """The heads of the table, with single spaces."""
+    lines = results.summary(**how).as_text().split("\n")
+    return " ".join(next(line for line in lines if "estimate " in line).split())
+
+
+ONE = "estimate std err [0.025 0.975] p-value"
+BOTH = "estimate std err unconstr. std err [0.025 0.975] p-value"
+
+
+def test_the_unconstrained_estimate_is_shown_where_it_differs() -> None:
+    inside = fitted(("a", "b", "c"), [420, 330, 250])
+    assert columns_of(inside) == ONE and columns_of(inside, details=True) == BOTH
+    assert "unconstrained" not in inside.summary().as_text()
+    for differing in (fitted(("a", "b", "c"), [1140, 480, 380]), surveys()["constrained"]):
+        assert columns_of(differing) == BOTH
+        assert "from the unconstrained estimate." in differing.summary().extra_txt
+
+
+@pytest.mark.parametrize(("shift", "heads", "said"), [(0.05, ONE, True), (0.2, BOTH, False)])
+def test_a_tenth_of_a_standard_error_decides(shift: float, heads: str, said: bool) -> None:
+    results = fitted(("a", "b", "c"), [420, 330, 250])
+    p, move = results.fitted.estimate, shift * results.linear.bse()[0] * np.array([1.0, -1.0, 0.0])
+    moved = replace(results.fitted, estimate=p + move)
+    results = replace(results, fit=replace(results.fit, fitted=moved))
+    assert columns_of(results) == heads
+    assert ("less than a tenth of a std err" in results.summary().extra_txt) == said
+
+
+def test_no_pvalue_is_shown_as_zero() -> None:
+    assert [pvalue_text(p) for p in (0.0, 0.00049, 0.0005, 0.0124, 1.0, np.nan)] == [
+        *("<0.001", "<0.001", "0.001", "0.012", "1.000", "-"),
+    ]
+    assert [pvalue_words(p) for p in (0.0, 0.5)] == ["p < 0.001", "p = 0.500"]
+    lines = lines_of_tables(fitted(("a", "b", "c"), [420, 330, 250]).summary().as_text())
+    assert all(line.endswith(("<0.001", "0.002")) for line in lines if line[0] in "abc")
+
+
+def test_notes_are_as_wide_as_the_tables() -> None:
+    text = fitted(("a", "b", "c"), [1140, 480, 380]).summary().as_text()
+    tables, notes = text.split("\n\n")
+    widest = max(map(len, tables.split("\n")))
+    assert max(map(len, notes.split("\n"))) <= widest
+    assert not any(line.rstrip().endswith(("=", "<")) for line in notes.split("\n"))
+    summary = fitted(("a", "b", "c"), [1140, 480, 380]).summary()
+    assert " ".join(notes.split()) == " ".join(summary.extra_txt.split())
+
+
+def test_standard_errors_that_overstate_say_so() -> None:
+    model = ldp.FrequencyModel(ldp.KRR(3, epsilon=1.0).counts([420, 330, 250]))
+    assert "are too large" in model.fit(cov_type="fpe16").summary().extra_txt
+    assert "are too large" not in model.fit().summary().extra_txt
 
 
 BOUNDARY = "on the boundary"

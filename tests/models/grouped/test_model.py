@@ -41,7 +41,7 @@ def test_one_group_is_a_frequency_model() -> None:
     results = ldp.GroupedModel({"all": NORTH}).fit("em")
     alone = ldp.FrequencyModel(NORTH).fit("em")
     assert results.params.tolist() == alone.params.tolist()
-    assert "Equality" not in results.summary().as_text()
+    assert "Same distribution" not in results.summary().as_text()
     for ask in (results.test_equal, results.differences):
         with pytest.raises(ldp.errors.NotAvailable, match="one"):
             ask()
@@ -160,7 +160,7 @@ def test_few_reports_keep_exact_intervals() -> None:
 
 def test_rows_are_shown_up_to_a_number() -> None:
     text = fitted().summary(max_rows=1).as_text()
-    assert "2 categories with smaller estimates are not shown in each group" in text
+    assert "Shown: the 1 largest of 3 estimates in each group" in text
     assert "driver" in text and "teacher" not in text
 
 
@@ -169,9 +169,25 @@ def test_plot_shares_the_axes() -> None:
 
     axes = fitted().plot()
     assert len(axes) == 3 and len({ax.get_xlim() for ax in axes}) == 1
-    assert [ax.get_title() for ax in axes][1] == "south, n = 1,000"
-    assert len(axes[0].figure.legends) == 1 and axes[0].get_legend() is None
+    assert [ax.get_title() for ax in axes] == ["north", "south", "west"]
     plt.close(axes[0].figure)
+
+
+def test_results_are_frames_and_facts() -> None:
+    results = fitted()
+    frame = results.to_frame()
+    assert list(frame.columns[:4]) == ["region", "job", "estimate", "std_error"]
+    assert frame["estimate"].tolist() == results.params.tolist()
+    facts, fits = results.glance().iloc[0], results.fits
+    assert facts["llf"] == sum(fit.llf for fit in fits) and facts["df_model"] == 6
+    assert facts["aic"] == pytest.approx(12 - 2 * facts["llf"])
+    assert facts["bic"] == pytest.approx(np.log(2004) * 6 - 2 * facts["llf"])
+    assert facts["p_equal"] == results.test_equal().pvalue
+    assert "<table" in results._repr_html_()
+    assert results.to_maketables().__maketables_stat__("N") == 2004
+    assert results.tvalues["north"].tolist() == results["north"].tvalues.tolist()
+    details = results.summary(details=True).as_text()
+    assert "Goodness of fit" in details and "unconstr." in details
 
 
 def reports_of(ids: Any) -> ldp.Reports:

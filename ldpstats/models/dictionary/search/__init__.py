@@ -9,6 +9,7 @@
 4. paths: strings grown gram by gram along the edges, the best first.
 5. explained: a second search, for strings that a few frequent ones hide.
 
-`detection` says how frequent a string must be to pass all steps; plans and plots use it. Every step
-sees the reports of the grams alone: those of whole strings are kept for the test of the candidates.
+`detection` says how frequent a string must be to pass all steps; plans and plots use it. `progress`
+tells how far a step has come. Every step sees the reports of the grams alone: those of whole
+strings are kept for the test of the candidates.
 """

@@ -14,6 +14,7 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.search.pairs import PairTable
 from ldpstats.models.dictionary.search.paths import Grown, Pair, grow
+from ldpstats.models.dictionary.search.progress import Advance, between, counted, nested, silent
 from ldpstats.models.dictionary.search.screening import ScreenedGrams
 
 __all__ = [
@@ -125,6 +126,7 @@ def candidates(
     allowed: Mapping[Pair, Array] | None,
     width: int,
     least: float = 0.0,
+    advance: Advance = silent,
 ) -> Grown:
     """Strings that the pairs support, best first.
 
@@ -143,17 +145,17 @@ def candidates(
         prior[0][screened[0].grams == layout.pad * layout.gram] = -np.inf
     found, scores = [np.zeros((0, layout.n_positions), dtype=np.int64)], [np.zeros(0)]
     cut = 0
-    for level in _levels(tables, least):
+    for level, step in nested(_levels(tables, least), advance):
         # a gram is as frequent as a string that has it
         here = [np.flatnonzero(k.estimate + _CERTAIN * k.se >= level) for k in screened]
         fits, pairs = {}, {}
-        for (a, b), table in tables.items():
+        for (a, b), table in counted(list(tables.items()), between(step, 0.0, 0.5)):
             block = np.ix_(here[a], here[b])
             noise = np.hypot(table.se[block], _TOLERANCE * level)
             fits[a, b] = possible[a, b][block]
             pairs[a, b] = log_ratio(table.estimate[block] / noise, level / noise)
         own = [values[at] for values, at in zip(prior, here, strict=True)]
-        grown = grow(fits, own, pairs, width)
+        grown = grow(fits, own, pairs, width, between(step, 0.5, 1.0))
         cut = max(cut, grown.n_cut)
         finite = np.isfinite(grown.score)
         kept = [at[grown.members[finite, a]] for a, at in enumerate(here)]

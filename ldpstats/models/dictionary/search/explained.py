@@ -13,6 +13,7 @@ from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.search.evidence import candidates
 from ldpstats.models.dictionary.search.pairs import PairTable
 from ldpstats.models.dictionary.search.paths import Grown, Pair
+from ldpstats.models.dictionary.search.progress import Advance, between, silent
 from ldpstats.models.dictionary.search.screening import ScreenedGrams
 
 __all__ = ["clearly_held", "search_again", "without"]
@@ -34,6 +35,7 @@ def search_again(
     layout: GramLayout,
     width: int,
     least: float,
+    advance: Advance = silent,
 ) -> Grown:
     """Search for what the frequent strings hide: strings that they cannot explain.
 
@@ -45,8 +47,9 @@ def search_again(
     held, frequency = clearly_held(top, tables)
     if not held.size:
         return first
+    advance(0.2)
     left = without(top[held], frequency, screened, tables)
-    rest = candidates(*left, layout, None, width, least)
+    rest = candidates(*left, layout, None, width, least, between(advance, 0.2, 1.0))
     known = set(map(tuple, top[held].tolist()))
     is_new = [row not in known for row in map(tuple, rest.members.tolist())]
     members = np.concatenate([top[held], rest.members[is_new]])

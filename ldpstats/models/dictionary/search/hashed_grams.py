@@ -13,6 +13,7 @@ from ldpstats.errors import NotIdentified
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.models.dictionary.search.owners import OwnedCells
+from ldpstats.models.dictionary.search.progress import Advance, between, counted, nested, silent
 from ldpstats.problems.hashed.cohorts import CohortSource
 from ldpstats.reports.single import BitCounts, Counts
 
@@ -26,6 +27,7 @@ _SCANS = 4
 _MARGIN = 1.5  # standard errors below what is looked for, from which grams are looked at again
 _SURE = 4.0  # standard errors by which hardly any gram moves
 _SHORTLIST = 1 << 14  # grams that are looked at again between two scans of all
+_SCANNING = 0.85  # of the time, about, that scans and explanations take
 _ROUNDS = 100  # in which frequent grams are told apart between two scans
 
 
@@ -35,6 +37,7 @@ def screen_hashed(
     layout: GramLayout,
     critical: float,
     most: int,
+    advance: Advance = silent,
 ) -> list[tuple[Array, Array, int]]:
     """Grams, their z and how many were left out, of every position.
 
@@ -43,14 +46,18 @@ def screen_hashed(
     positions = [_Position.of(mechanism, c, layout) for c in counts]
     least = min(critical, _HEAVY)
     unsettled = positions
-    for _ in range(_SCANS):
-        _scan(unsettled, layout, least - _MARGIN, max(_SHORTLIST, 10 * most))
-        for position in unsettled:
-            position.explain(most)
+    for scan in range(_SCANS):  # the first takes longest, and may be the last
+        start, stop = (_SCANNING * (1.0 - 0.2**i) for i in (scan, scan + 1))
+        here, rest = (start + stop) / 2, between(advance, (start + stop) / 2, stop)
+        shortlist = max(_SHORTLIST, 10 * most)
+        _scan(unsettled, layout, least - _MARGIN, shortlist, between(advance, start, here))
+        for position, step in nested(unsettled, rest):
+            position.explain(most, step)
         unsettled = [position for position in unsettled if not position.is_settled(least)]
         if not unsettled:
             break
-    return [position.kept(critical, most) for position in positions]
+    last = between(advance, _SCANNING, 1.0)
+    return [position.kept(critical, most) for position in counted(positions, last)]
 
 
 @dataclass(eq=False)
@@ -114,13 +121,14 @@ class _Position:
         estimate = problem.estimate()[0]
         return np.asarray(np.divide(estimate, se, out=np.zeros(se.shape), where=se > 0.0))
 
-    def explain(self, most: int) -> None:
+    def explain(self, most: int, advance: Advance = silent) -> None:
         """Find the frequent grams among those that stood out.
 
         A collision looks like a fraction of the gram that it is with: the most significant come
         first, and what is nothing once it is estimated together with the others is dropped.
         """
-        for _ in range(_ROUNDS if self.grams.size else 0):
+        for rounds in range(_ROUNDS if self.grams.size else 0):
+            advance(1.0 - 0.9**rounds)  # how many there will be is not known
             z = self.test(self.residual())
             z[np.isin(self.grams, self.heavy)] = 0.0
             new = np.flatnonzero(z >= max(_HEAVY, _FRACTION * z.max()))
@@ -163,12 +171,19 @@ def _by_cohort(positions: Sequence[_Position], residuals: Sequence[Array]) -> Ar
     return np.reshape(residuals, (len(positions), mechanism.n_cohorts, mechanism.n_cells))
 
 
-def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most: int) -> None:
+def _scan(
+    positions: Sequence[_Position],
+    layout: GramLayout,
+    least: float,
+    most: int,
+    advance: Advance = silent,
+) -> None:
     """Test all grams at every position, and keep those whose z is at least `least`."""
     residuals = [position.residual() for position in positions]
     names: list[list[Array]] = [[] for _ in positions]
     values: list[list[Array]] = [[] for _ in positions]
     mechanism, left = positions[0].mechanism, _by_cohort(positions, residuals)
+    done = 0
     for block in layout.gram_blocks(OwnedCells.most(mechanism)):
         owned = OwnedCells(mechanism, block).sums(left)
         for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
@@ -176,6 +191,8 @@ def _scan(positions: Sequence[_Position], layout: GramLayout, least: float, most
             beyond = np.flatnonzero(z >= least)
             names[i].append(block[beyond])
             values[i].append(z[beyond])
+        done += len(block)
+        advance(done / layout.n_grams)
     for i, (position, residual) in enumerate(zip(positions, residuals, strict=True)):
         z = np.concatenate(values[i])
         best = np.argsort(-z, kind="stable")[:most]

@@ -16,6 +16,7 @@ from ldpstats.mechanisms.hashed.answer_hash import listed_cells
 from ldpstats.mechanisms.hashed.candidates import CandidateMap
 from ldpstats.mechanisms.lumped import lump
 from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.search.progress import Advance, between, counted, nested, silent
 from ldpstats.models.dictionary.search.screening import ScreenedGrams
 from ldpstats.problems.rows.other import rows_of_law
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
@@ -76,7 +77,7 @@ class _Variable:
 
 
 def pair_tables(
-    reports: DictionaryReports, screened: Sequence[ScreenedGrams]
+    reports: DictionaryReports, screened: Sequence[ScreenedGrams], advance: Advance = silent
 ) -> dict[tuple[int, int], PairTable]:
     """Joint frequencies of the kept grams for every pair of positions.
 
@@ -88,16 +89,21 @@ def pair_tables(
     tell the kept grams apart, the tables say so by standard errors that are infinite.
     """
     layout = reports.survey.layout
-    variables = [_variable(reports, kept) if kept.grams.size else None for kept in screened]
+    variables = [
+        _variable(reports, kept) if kept.grams.size else None
+        for kept in counted(screened, between(advance, 0.0, 0.1))
+    ]
     total = [_Sums.none(0 if v is None else v.reference.size) for v in variables]
     products = {}
-    for number, (a, b) in enumerate(layout.pairs):
-        products[a, b] = _products(reports, number, variables[a], variables[b], total[a], total[b])
+    numbered = list(enumerate(layout.pairs))
+    for (number, (a, b)), step in nested(numbered, between(advance, 0.1, 0.9)):
+        both, sums = (variables[a], variables[b]), (total[a], total[b])
+        products[a, b] = _products(reports, number, both, sums, step)
     inverses = [
         None if v is None else _inverse(v, sums) for v, sums in zip(variables, total, strict=True)
     ]
     tables = {}
-    for a, b in layout.pairs:
+    for a, b in counted(layout.pairs, between(advance, 0.9, 1.0)):
         n, cross = products[a, b]
         margins = screened[a].estimate, screened[b].estimate
         estimate, left, right = np.outer(*margins), inverses[a], inverses[b]
@@ -126,12 +132,12 @@ class _Sums:
 def _products(
     reports: DictionaryReports,
     number: int,
-    first: _Variable | None,
-    second: _Variable | None,
-    left: _Sums,
-    right: _Sums,
+    variables: tuple[_Variable | None, _Variable | None],
+    totals: tuple[_Sums, _Sums],
+    advance: Advance,
 ) -> tuple[int, Array]:
     """Respondents of a pair, and the covariance of their scores; adds to the sums of positions."""
+    (first, second), (left, right) = variables, totals
     parts = reports.at_pair(number)
     n = len(parts[0])
     if first is None or second is None:
@@ -148,6 +154,7 @@ def _products(
             mean += X.sum(axis=0)
             sums.products += X.T @ X
             sums.n += len(X)
+        advance(min(start + _CHUNK, n) / n)
     if n:
         cross = cross / n - np.outer(means[0] / n, means[1] / n)
     return n, cross

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.models.dictionary.search.progress import Advance, counted, silent
+
 __all__ = ["Grown", "grow"]
 
 Array = npt.NDArray[Any]
@@ -42,6 +44,7 @@ def grow(
     scores: Sequence[Array],
     pair_scores: Mapping[Pair, Array],
     width: int,
+    advance: Advance = silent,
 ) -> Grown:
     """All strings whose pairs are all allowed: cliques of one gram a position; the best if many.
 
@@ -49,7 +52,7 @@ def grow(
     more than `width` are left, those with the highest scores so far go on.
     """
     members, total, cut = np.zeros((1, 0), dtype=np.int64), np.zeros(1), 0
-    for i, own in enumerate(scores):
+    for i, own in counted(list(enumerate(scores)), advance):
         possible = np.ones((len(members), own.size), dtype=bool)
         for a in range(i):
             possible &= allowed[a, i][members[:, a]]

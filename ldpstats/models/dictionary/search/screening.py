@@ -20,6 +20,7 @@ from ldpstats.models.dictionary.search.hashed_grams import (
     normal_score,
     screen_hashed,
 )
+from ldpstats.models.dictionary.search.progress import Advance, between, counted, silent
 from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["ScreenedGrams", "screen"]
@@ -62,6 +63,7 @@ def screen(
     layout: GramLayout,
     false_grams: float,
     most: int,
+    advance: Advance = silent,
 ) -> list[ScreenedGrams]:
     """Keep the grams of each position that stand out from the noise."""
     critical = critical_z(false_grams, layout.n_grams)
@@ -69,12 +71,14 @@ def screen(
     found = [none for _ in counts]
     seen = [a for a, c in enumerate(counts) if c.nobs]
     if mechanism.is_open and seen:
-        parts = screen_hashed(mechanism, [counts[a] for a in seen], layout, critical, most)
+        own = [counts[a] for a in seen]
+        parts = screen_hashed(mechanism, own, layout, critical, most, between(advance, 0.0, 0.7))
     else:
-        parts = [_listed(mechanism, counts[a], critical, most) for a in seen]
+        alone = counted(seen, between(advance, 0.0, 0.7))
+        parts = [_listed(mechanism, counts[a], critical, most) for a in alone]
     for a, part in zip(seen, parts, strict=True):
         found[a] = part
-    kept = zip(found, counts, strict=True)
+    kept = counted(list(zip(found, counts, strict=True)), between(advance, 0.7, 1.0))
     return [_together(mechanism, c, *part, critical) for part, c in kept]
 
 

@@ -1,0 +1,25 @@
+"""A bar on standard error that shows how far a computation has come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+__all__ = ["progress_bar"]
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[..., None]]:
+    """A bar that appears after a second; moved by (fraction, stage)."""
+    from tqdm import tqdm
+
+    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    how = {"delay": 1, "leave": False, "bar_format": form}
+    # without miniters a bar that was quick for a while would wait for ten seconds
+    with tqdm(total=1.0, desc=what, miniters=0, **how) as bar:
+
+        def advance(fraction: float, stage: str = "") -> None:
+            bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            bar.update(fraction - bar.n)
+
+        yield advance

@@ -1,0 +1,168 @@
+"""Fit and associate on tables of a questionnaire: what they print is what a survey says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from io import StringIO
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.cli import main
+
+JOBS = ("nurse", "cook", "driver")
+JOB = ["--questionnaire", "sheet.json", "--column", "job"]
+BOTH = [*JOB, "--column", "late"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table of a questionnaire in CSV and Parquet, in the current directory."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"job": rng.choice(JOBS, 3000), "age": rng.integers(18, 80, 3000)})
+    people["late"] = np.where(rng.random(3000) < 0.2 + 0.5 * (people["job"] == "cook"), "y", "n")
+    people["region"] = rng.choice(["n", "s"], 3000)
+    for number, column in enumerate(("job", "late", "region"), start=8):
+        people[column] = people[column].mask(np.arange(3000) % number == 0)
+    sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, 3.0), "late": ldp.KRR(("n", "y"), 3.0)})
+    sheet.to_json("sheet.json")
+    table = sheet.privatize(people, rng)
+    table.to_parquet("table.parquet", index=False)
+    table.to_csv("table.csv", index=False)
+    table.assign(questionnaire_fingerprint=sheet.fingerprint).to_csv("marked.csv", index=False)
+    return tmp_path
+
+
+def survey() -> ldp.Survey:
+    return ldp.Survey("table.parquet", ldp.Questionnaire.from_json("sheet.json"))
+
+
+def printed(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    assert main(arguments) == 0, capsys.readouterr().err
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet", "marked.csv"])
+def test_fit_prints_what_the_survey_says(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert printed(capsys, "fit", table, *JOB) == f"{survey().frequencies('job').summary()}\n"
+    where = "18 <= age < 60 and region == 'n'"
+    expected = survey().where(where).frequencies("job").summary()
+    assert printed(capsys, "fit", table, *JOB, "--where", where) == f"{expected}\n"
+    expected = survey().frequencies("region").summary()
+    column = ["--questionnaire", "sheet.json", "--column", "region"]
+    assert printed(capsys, "fit", table, *column) == f"{expected}\n"
+
+
+@pytest.mark.parametrize("table", ["table.csv", "table.parquet"])
+def test_fit_by_groups(table: str, capsys: pytest.CaptureFixture[str]) -> None:
+    groups = survey().frequencies("job", by="region")
+    assert json.loads(printed(capsys, "fit", table, *JOB, "--by", "region", "--json", "-")) == (
+        groups.to_dict()
+    )
+    out = printed(capsys, "fit", table, *JOB, "--by", "region", "--csv", "-")
+    frame = pd.read_csv(StringIO(out))
+    assert frame["region"].tolist() == ["n"] * 3 + ["s"] * 3
+    assert frame["job"].tolist() == [*JOBS] * 2
+
+
+def test_fit_writes_the_table_of_estimates(capsys: pytest.CaptureFixture[str]) -> None:
+    out = printed(capsys, "fit", "table.csv", *JOB, "--csv", "estimates.csv")
+    assert out == f"{survey().frequencies('job').summary()}\n"
+    frame = pd.read_csv("estimates.csv")
+    expected = survey().frequencies("job").to_frame()
+    pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+    assert main(["fit", "table.csv", *JOB, "--csv", "estimates.csv"]) == 2
+    assert "exists" in capsys.readouterr().err
+    assert main(["fit", "table.csv", *JOB, "--csv", "estimates.csv", "--force"]) == 0
+
+
+def test_associate_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> None:
+    joint = survey().association("job", "late")
+    out = printed(capsys, "associate", "table.csv", *BOTH)
+    assert f"{joint.n_missing} of 3000 respondents were left out" in out
+    assert [line for line in str(joint.summary()).splitlines() if ":" in line][2] in out
+    where = ["--where", "age < 50"]
+    young = survey().where("age < 50").association("job", "late")
+    out = printed(capsys, "associate", "table.csv", *BOTH, *where)
+    assert out.startswith(f"{young.summary()}\n")
+    region = survey().association("job", "region")
+    columns = [*JOB, "--column", "region", "--test", "wald"]
+    out = printed(capsys, "associate", "table.parquet", *columns)
+    assert out == f"{region.summary()}\n\n{region.test_independence('wald')}\n"
+
+
+def test_missing_answers_may_be_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    for arguments in (["fit", "table.csv", *JOB], ["associate", "table.csv", *BOTH]):
+        for more in ([], ["--where", "age > 20"]):
+            assert main([*arguments, *more, "--missing", "raise"]) == 2
+            assert "missing" in capsys.readouterr().err
+
+
+def test_a_table_of_another_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    ldp.Questionnaire({"job": ldp.KRR(JOBS, 1.0), "late": ldp.KRR(("n", "y"), 3.0)}).to_json(
+        "sheet.json", force=True
+    )
+    for more in ([], ["--where", "age > 20"], ["--by", "region"]):
+        assert main(["fit", "marked.csv", *JOB, *more]) == 2
+        assert "is of a mechanism or survey with fingerprint" in capsys.readouterr().err
+    assert main(["associate", "marked.csv", *BOTH]) == 2
+    assert "fingerprint" in capsys.readouterr().err
+
+
+BAD = {
+    ("fit", "table.csv", *JOB[:2]): "is needed: a question, job, late",
+    ("fit", "table.csv", *JOB, "--count", "age"): "--count='age'",
+    ("fit", "table.csv", *JOB, "--cohort", "age"): "--cohort='age'",
+    ("fit", "table.csv", *JOB, "--by", "late"): "is private",
+    ("fit", "table.csv", *JOB, "--by", "region", "--detect", "holm"): "--detect='holm'",
+    ("fit", "table.csv", *JOB, "--by", "region", "--bits"): "--bits=True",
+    ("fit", "table.csv", *JOB, "--where", "age = 3"): "write == to compare",
+    ("fit", "table.csv", *JOB, "--where", "late == 'y'"): "is private",
+    ("fit", "table.csv", *JOB, "--csv", "-", "--json", "-"): "--csv='-'",
+    ("fit", "table.csv", *JOB, "--csv", "x.parquet"): "must end in .csv",
+    ("fit", "table.csv", *JOB, "--csv", "sheet.json.csv", "--json", "sheet.json.csv"): "twice",
+    ("fit", "table.csv", *JOB, "--candidates", "x.txt"): "--candidates='x.txt'",
+    ("fit", "table.csv", "--questionnaire", "sheet.json", "--column", "jbo"): "mean 'job'",
+    ("fit", "table.csv", "--questionnaire", "no.json", "--column", "job"): "no such file",
+    ("fit", "table.csv", *JOB, "--spec", "a.json"): "not allowed with",
+    ("associate", "table.csv", *JOB): "must be given twice or more",
+    ("associate", "table.csv", *BOTH, "--spec", "a.json"): "--spec=['a.json']",
+    ("associate", "table.csv", *BOTH, "--id", "age"): "--id='age'",
+    ("associate", "table.csv", *BOTH, "--with", "b.csv"): "--with=",
+    ("associate", "table.csv", *JOB, "--column", "age"): "make bands",
+    ("associate", "table.csv", *BOTH, "--where", "age > 100"): "true for nobody",
+    ("associate", "table.csv", "--column", "job", "--column", "late"): "or --questionnaire",
+}
+
+
+@pytest.mark.parametrize("arguments", BAD)
+def test_bad_options_are_refused_in_one_line(
+    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in Path.cwd().iterdir())
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert BAD[arguments] in err and err.count("\n") == 1
+    assert sorted(path.name for path in Path.cwd().iterdir()) == before
+
+
+def test_where_without_a_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", "table.csv", "--spec", "a.json", "--where", "age > 3"]) == 2
+    assert "goes with --questionnaire only" in capsys.readouterr().err
+
+
+def test_six_lines_from_csv_to_a_table_by_region() -> None:
+    program = """if True:
+    import ldpstats as ldp
+    sheet = ldp.Questionnaire.from_json("sheet.json")
+    survey = ldp.Survey("table.csv", sheet)
+    print(survey.frequencies("job", by="region").params)
+    """
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ran.returncode == 0 and ran.stdout.count("nurse") == 2

@@ -1,0 +1,85 @@
+"""A mechanism in words: all its parameters, and none of a million labels."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+
+import numpy as np
+import pytest
+from grid import MECHANISMS
+
+import ldpstats as ldp
+from ldpstats.mechanisms.words import parameters
+
+
+@pytest.mark.parametrize("name", sorted(MECHANISMS))
+def test_every_number_is_told(name: str) -> None:
+    mechanism = MECHANISMS[name]
+    text, told = str(mechanism), dict(parameters(mechanism))
+    assert text.startswith(f"{type(mechanism).__name__}(") and text.endswith(")")
+    for item in dataclasses.fields(mechanism):
+        value = getattr(mechanism, item.name)
+        if isinstance(value, int | float) and item.name != "epsilon":
+            assert told[item.name] == f"{value:.6g}" and f"{item.name}={value:.6g}" in text
+    levels = getattr(mechanism, "levels", None)
+    assert levels or float(told["epsilon"]) == pytest.approx(mechanism.epsilon, rel=1e-5)
+    if not mechanism.is_open and "categories" in {f.name for f in dataclasses.fields(mechanism)}:
+        assert told.get("k", "2") == str(mechanism.k)
+
+
+def test_mechanisms_that_differ_look_different() -> None:
+    texts = [str(mechanism) for mechanism in MECHANISMS.values()]
+    assert len(set(texts)) == len(texts)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "text"),
+    [
+        (ldp.KRR(3, 1.0), "KRR(k=3, epsilon=1)"),
+        (
+            ldp.ForcedResponse(4 / 6, 1 / 6),
+            "ForcedResponse(p_truth=0.666667, p_yes=0.166667, epsilon=1.60944)",
+        ),
+        (ldp.Warner(1.0), "Warner(epsilon=1)"),
+        (ldp.CustomMechanism(np.eye(3)), "CustomMechanism(k=3, epsilon=inf)"),
+        (
+            ldp.CustomMechanism(np.eye(2, 3), outputs=("x", "y", "z")),
+            "CustomMechanism(k=2, n_outputs=3, epsilon=inf)",
+        ),
+        (ldp.URR(("a", "b", "c"), {"b"}, 1.0), "URR(k=3, sensitive={'b'}, epsilon=1)"),
+        (ldp.URR(9, range(5), 1.0), "URR(k=9, sensitive=5 of 9, epsilon=1)"),
+        (ldp.URR(4, range(4), 1.0), "URR(k=4, sensitive=all, epsilon=1)"),
+        (ldp.URAP(3, (), 1.0), "URAP(k=3, sensitive=none, epsilon=1)"),
+        (
+            ldp.URR(("a", "b", "c"), epsilon={"a": 0.5, "b": 2.0}),
+            "URR(k=3, sensitive={'a', 'b'}, epsilon=(0.5, 2))",
+        ),
+        (
+            ldp.URR(6, epsilon={0: 0.5, 1: 2.0, 2: 1.0, 3: 1.5}),
+            "URR(k=6, sensitive=4 of 6, epsilon=0.5 to 2)",
+        ),
+        (ldp.KRAPPOR(5, 2.0, theta=0.5), "KRAPPOR(k=5, epsilon=2, theta=0.5)"),
+        (
+            ldp.RAPPOR(8, 2, 4, f=0.0, p=0.25, q=0.75, hashing="google"),
+            "RAPPOR(n_bits=8, n_hashes=2, n_cohorts=4, f=0, p=0.25, q=0.75, hashing='google')",
+        ),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_designs_are_written_as_they_are_called(mechanism: ldp.Mechanism, text: str) -> None:
+    assert str(mechanism) == text
+
+
+def test_long_labels_are_cut() -> None:
+    urr = ldp.URR(("x" * 500, "a\nb", "c"), {"x" * 500, "a\nb"}, 1.0)
+    assert len(str(urr)) < 90 and "\n" not in str(urr)
+    page = urr._repr_html_()
+    assert re.search(r"<th[^>]*>sensitive</th>", page) and "x" * 30 not in page
+
+
+def test_a_class_without_fields_has_words_too() -> None:
+    class Plain(ldp.Warner):
+        pass
+
+    assert str(Plain(1.0)) == "Plain(epsilon=1)"

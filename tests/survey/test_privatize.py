@@ -1,0 +1,221 @@
+"""Tables of true answers made into tables of reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from shared.sheets import ANSWERS, MECHANISMS, PUM, STRINGS, cells, every_kind, people, shown
+
+import ldpstats as ldp
+
+TAGS = {"place": {"home": "home"}}
+
+
+def rng(seed: int = 3) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def honest(labels: Any) -> ldp.KRR:
+    """Tells the truth but for one answer in e^40 / k, so that tests see which answer went where."""
+    return ldp.KRR(labels, epsilon=40.0)
+
+
+@pytest.mark.parametrize("kind", ["polars", "arrow", "batch"])
+@pytest.mark.parametrize("ask", [None, 3])
+def test_every_kind_of_frame_gets_the_same_reports(kind: str, ask: int | None) -> None:
+    frame, sheet = people(300, missing=0.2), every_kind(ask)
+    made: Any = pa.RecordBatch.from_pandas(frame, preserve_index=False)
+    if kind == "polars":
+        pl = pytest.importorskip("polars", reason="polars is not installed")
+        made = pl.from_arrow(made)
+    elif kind == "arrow":
+        made = pa.Table.from_batches([made])
+    out = sheet.privatize(made, rng(), TAGS)
+    assert type(out) is type(made)
+    assert cells(out) == cells(sheet.privatize(frame, rng(), TAGS))
+
+
+def test_columns_take_their_places_and_rows_their_order() -> None:
+    frame = people(200, missing=0.1).set_index(pd.Index(np.arange(200) // 2, name="row"))
+    before, sheet = frame.copy(), every_kind()
+    out = sheet.privatize(frame, rng(), TAGS)
+    pd.testing.assert_frame_equal(frame, before)
+    expected = [c for name in frame for c in (sheet.columns(name) if name in sheet else (name,))]
+    assert out.columns.tolist() == [name for name in expected if name != "home"]  # a secret
+    assert out.index.equals(frame.index)
+    assert cells(out[["id", "region"]]) == cells(frame[["id", "region"]])
+    shuffled = frame[sorted(frame.columns, reverse=True)]
+    again = sheet.privatize(shuffled, rng(), TAGS)
+    assert cells(again[out.columns.tolist()]) == cells(out)
+
+
+def test_reports_have_the_type_of_their_labels() -> None:
+    out = every_kind().privatize(people(300), rng())
+    assert out["children"].dtype == np.int64 and out["late"].dtype == bool
+    assert out["size"].dtype == np.float64
+    assert set(out["job"]) == {"cook", "nurse", "refused"}
+    assert set(out["bits"]) <= {"00", "01", "10", "11"}
+    assert out["host"].str.fullmatch(r"[0-3]:[0-7]").all()
+    assert out["filter"].str.fullmatch("[0-7]:[01]{16}").all()
+    assert set(out["place"]) <= {"park", "centre", "mill", "home"}
+    some = every_kind(ask=2).privatize(people(300), rng())
+    assert some["children"].dtype == "Int64" and some["late"].dtype == "boolean"
+    mixed = ldp.Questionnaire({"a": honest(("x", 1, 2.5))})
+    frame = pd.DataFrame({"a": ["x", 1, 2.5]})
+    assert mixed.privatize(frame, rng())["a"].tolist() == ["x", 1, 2.5]
+    assert mixed.privatize(pa.table({"a": ["x", "1", "2.5"]}), rng())["a"].to_pylist() == [
+        *("x", "1", "2.5")
+    ]
+
+
+def test_reports_can_be_analysed() -> None:
+    """What each question's mechanism, or survey, reads are the reports that were written."""
+    frame, sheet = people(400, missing=0.3), every_kind()
+    out = sheet.privatize(frame, rng(), TAGS)
+    for name in sheet.private:
+        made_by = sheet[name].common if name == "place" else sheet[name]
+        there = out[list(sheet.columns(name))].dropna()
+        given = len(frame) if name == "job" else int(frame[name].notna().sum())
+        assert len(there) == given
+        if name != "url":
+            assert len(made_by.parse(name, there[name].reset_index(drop=True))) == given
+
+
+def test_answers_are_matched_as_people_write_them() -> None:
+    frame = pd.DataFrame(
+        {"n": [" 1", "2.0", "3 "], "job": pd.Categorical(["cook ", "nurse", None])}
+    )
+    sheet = ldp.Questionnaire({"n": honest(4), "job": honest(("cook", "nurse"))})
+    assert cells(sheet.privatize(frame, rng())) == {
+        "n": [1, 2, 3],
+        "job": ["cook", "nurse", None],
+    }
+
+
+def test_missing_answers_are_empty_or_a_category() -> None:
+    frame = pd.DataFrame({"a": ["x", None, " "], "b": ["x", "y", None], "h": ["u", "", None]})
+    made = {"a": honest(("x", "y", "none")), "b": honest(("x", "y")), "h": ldp.ORR(8, 2, 1.0)}
+    out = ldp.Questionnaire(made, refused={"a": "none"}).privatize(frame, rng())
+    assert cells(out[["a", "b"]]) == {"a": ["x", "none", "none"], "b": ["x", "y", None]}
+    assert out["h"].isna().tolist() == [False, True, True]
+    filled = ldp.Questionnaire(made, refused={"h": "(none)"}).privatize(frame, rng())
+    assert not filled["h"].isna().any()
+
+
+def test_a_table_of_nobody_and_of_refusals_only() -> None:
+    frame, sheet = people(5), every_kind()
+    assert len(sheet.privatize(frame.iloc[:0], rng())) == 0
+    nothing = pd.DataFrame({name: pd.Series([None] * 4, dtype=object) for name in ANSWERS})
+    out = sheet.privatize(nothing, rng())
+    assert out["job"].notna().all() and out.drop(columns=["job"]).isna().all(axis=None)
+
+
+@pytest.mark.parametrize("ask", [1, 2, 5, 9, 10])
+def test_each_respondent_is_asked_so_many(ask: int) -> None:
+    sheet, frame = every_kind(ask), people(500)
+    out = sheet.privatize(frame, rng())
+    firsts = [sheet.columns(name)[0] for name in sheet.private]
+    assert (out[firsts].notna().sum(axis=1) == ask).all()
+    assert out["region"].notna().all()
+    parts = out[list(sheet.columns("url"))].notna().sum(axis=1)
+    assert set(parts) <= {0, 5}
+
+
+def test_own_categories_of_respondents() -> None:
+    """Who is at home always reports a protected category, whatever home is."""
+    sheet, n = ldp.Questionnaire({"place": PUM}), 4_000
+    frame = pd.DataFrame({"place": ["park"] * n, "own": ["park", "centre"] * (n // 2)})
+    out = sheet.privatize(frame, rng(), {"place": {"home": "own"}})
+    at_home = np.arange(n) % 2 == 0
+    assert list(out) == ["place"] and not (out["place"][at_home] == "park").any()
+    assert (out["place"][~at_home] == "park").any()
+    array = sheet.privatize(frame, rng(), {"place": {"home": frame["own"].to_numpy()}})
+    assert cells(array[["place"]]) == cells(out) and list(array) == ["place", "own"]
+    asked = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(1.0)}, ask=1)
+    some = asked.privatize(frame.assign(ill="no"), rng(), {"place": {"home": "own"}})
+    assert not (some["place"][at_home] == "park").any()
+
+
+SECRET = "hepatitis-4711"
+
+
+def _with(name: str, value: Any, row: int = 4) -> Callable[[], Any]:
+    """Privatise a table in which one answer cannot be."""
+    frame = people(20)
+    frame[name] = frame[name].astype(object)
+    frame.at[row, name] = value
+    return lambda: every_kind().privatize(frame, rng(), TAGS)
+
+
+def _call(frame: Any = None, tags: Any = None, how: Any = 3) -> Callable[[], Any]:
+    given = people(20) if frame is None else frame
+    return lambda: every_kind().privatize(given, np.random.default_rng(how), tags)
+
+
+HOMES = people(20)["home"].to_numpy()
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "unknown": (_with("job", SECRET), r"^job, row 5=\(not shown\): is not among the 3 labels"),
+    "the last row": (_with("ill", SECRET, 19), r"^ill, row 20=\(not shown\): is not among"),
+    "bytes": (_with("job", SECRET.encode()), r"^job, row 5=\(not shown\)"),
+    "a list": (_with("job", [SECRET]), r"^job.*=\(not shown\)"),
+    "observed": (_with("region", SECRET), r"^region, row 5=\(not shown\)"),
+    "a string": (_with("url", SECRET), r"^url, row 5=\(not shown\): has characters outside"),
+    "no text": (_with("host", 4711), r"^host, row 5=\(not shown\)"),
+    "not UTF-8": (_with("host", SECRET + "\ud800"), r"^host, row 5=\(not shown\)"),
+    "own category": (_with("home", SECRET), r"^tags\['place'\]\['home'\], row 5=\(not shown\)"),
+    "no column": (_call(people(5).drop(columns="job")), "question='job': no such column"),
+    "misspelled": (_call(people(5).rename(columns={"job": "jobb"})), "did you mean 'jobb'"),
+    "clash": (_call(people(5).assign(url_string="x")), "frame='url_string': is a column that"),
+    "dict": (_call({"job": [SECRET]}), "frame='dict': must be"),
+    "tags of no question": (_call(tags={"plce": {"home": HOMES}}), "tags='plce'.*'place'"),
+    "tags of no PUM": (_call(tags={"job": {"home": HOMES}}), "tags='job': are for a PUM"),
+    "no such tag": (_call(tags={"place": {"work": HOMES}}), "tags.*is no tag"),
+    "tags of a column": (_call(tags={"place": {"home": "hme"}}), "column='hme': no such"),
+    "tags in a question": (_call(tags={"place": {"home": "job"}}), "tags.*="),
+    "tags as a list": (_call(tags=["home"]), "tags='list': must be a dict"),
+    "tags of one": (_call(tags={"place": "home"}), r"tags\['place'\]='str'"),
+    "too few tags": (_call(tags={"place": {"home": HOMES[:9]}}), "=9: must be 20 categories"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str) -> None:
+    call, words = BAD[name]
+    with pytest.raises(ldp.InvalidArgument, match=words) as found:
+        call()
+    error = found.value
+    assert error.__cause__ is None and error.__context__ is None
+    assert SECRET not in shown(error) and "4711" not in shown(error)
+
+
+def test_an_answer_that_cannot_be_uses_no_randomness() -> None:
+    generator, frame = rng(), people(20)
+    frame.loc[3, "late"] = SECRET
+    before = generator.bit_generator.state
+    with pytest.raises(ldp.UnknownCategory, match="late, row 4"):
+        every_kind().privatize(frame, generator)
+    assert generator.bit_generator.state == before
+    with pytest.raises(ldp.InvalidArgument, match="rng"):
+        every_kind().privatize(people(5), 3)  # type: ignore[arg-type]
+
+
+def test_a_shared_own_category_is_not_shown() -> None:
+    two = ldp.PUM(ldp.URR(("park", "centre", "mill"), {"mill"}, 1.0), ("home", "work"))
+    frame = pd.DataFrame({"p": ["park", "centre", "park"], "h": ["mill", "park", "park"]})
+    sheet = ldp.Questionnaire({"p": two})
+    with pytest.raises(ldp.InvalidArgument, match=r"p.*, row 3=\(not shown\): is under the tag"):
+        sheet.privatize(frame, rng(), {"p": {"home": "h", "work": "h"}})
+
+
+def test_dictionary_reports_find_the_strings() -> None:
+    frame = pd.DataFrame({"url": ["abca"] * 3_000})
+    survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=30.0)
+    out = ldp.Questionnaire({"url": survey}).privatize(frame, rng())
+    pairs = set(zip(out["url_start_1"], out["url_start_2"], strict=True))
+    assert pairs == {(0, 2)} and (out["url_gram_1"] == "ab").mean() > 0.9
+    assert STRINGS.mechanisms[0].fingerprint and MECHANISMS["url"] is STRINGS

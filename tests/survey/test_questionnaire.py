@@ -1,0 +1,191 @@
+"""What a questionnaire is made of, what it says of itself, and how it is written."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from shared.sheets import MECHANISMS, PUM, STRINGS, every_kind
+
+import ldpstats as ldp
+
+KRR = ldp.KRR(("cook", "nurse", "refused"), 1.0)
+ILL = ldp.Warner(0.5)
+REGION = ldp.Observed(("north", "south"))
+
+
+def test_its_questions() -> None:
+    sheet = every_kind()
+    assert sheet.questions == tuple(MECHANISMS) == tuple(sheet) and len(sheet) == 11
+    assert sheet.observed == ("region",) and "region" not in sheet.private
+    assert len(sheet.private) == 10 and "job" in sheet and "x" not in sheet
+    assert sheet["job"] == KRR and sheet["place"] is PUM
+    assert sheet.columns("job") == ("job",)
+    parts = ("start_1", "gram_1", "start_2", "gram_2", "string")
+    assert sheet.columns("url") == tuple(f"url_{part}" for part in parts)
+
+
+def test_epsilon_is_the_sum_over_private_questions() -> None:
+    own = {"a": ldp.Warner(0.5), "b": KRR, "c": ldp.Warner(2.0), "r": REGION}
+    assert ldp.Questionnaire(own).epsilon == 3.5
+    assert [ldp.Questionnaire(own, ask=m).epsilon for m in (1, 2, 3)] == [2.0, 3.0, 3.5]
+    assert ldp.Questionnaire({"r": REGION}).epsilon == 0.0
+    nothing = ldp.CustomMechanism(np.eye(2))
+    assert ldp.Questionnaire({"a": KRR, "b": nothing}, ask=1).epsilon == np.inf
+    assert ldp.Questionnaire({"u": STRINGS, "p": PUM}).epsilon == pytest.approx(7.0, abs=1e-12)
+    unprotected = ldp.URR(("a", "b"), [], 1.0)  # protects no category
+    assert ldp.Questionnaire({"u": unprotected}).epsilon == np.inf
+
+
+def test_its_audit() -> None:
+    sheet = every_kind(ask=2)
+    audit = sheet.audit()
+    assert audit.agrees and audit.private and list(audit.questions) == list(MECHANISMS)
+    largest = sorted((MECHANISMS[n].audit().channel for n in ("url", "filter")), reverse=True)
+    assert audit.declared == sheet.epsilon and audit.channel == pytest.approx(sum(largest))
+    document = audit.to_dict()
+    assert json.loads(json.dumps(document))["questions"]["job"]["declared"] == 1.0
+    assert document["questions"]["region"]["declared"] is None
+    assert "epsilon of a lifetime" in str(audit) and "job: Privacy audit of KRR" in str(audit)
+
+
+def test_it_writes_and_reads_itself(tmp_path: Path) -> None:
+    sheet = every_kind(ask=3)
+    text = sheet.to_json()
+    assert text is not None
+    again = ldp.Questionnaire.from_json(text)
+    assert again == sheet and hash(again) == hash(sheet) and again.to_json() == text
+    assert again.questions == sheet.questions and again.ask == 3
+    assert dict(again.refused) == {"job": "refused"}
+    for path in (tmp_path / "sheet.json", str(tmp_path / "other.json")):
+        assert sheet.to_json(path) is None
+        assert ldp.Questionnaire.from_json(path) == sheet
+    with pytest.raises(ldp.InvalidArgument, match="already exists"):
+        sheet.to_json(tmp_path / "sheet.json")
+    sheet.to_json(tmp_path / "sheet.json", force=True)
+    assert pickle.loads(pickle.dumps(sheet)) == copy.deepcopy(sheet) == sheet
+
+
+def test_whatever_differs_has_another_fingerprint() -> None:
+    base = {"a": KRR, "b": ILL}
+    sheets = [
+        ldp.Questionnaire(base),
+        ldp.Questionnaire({"b": ILL, "a": KRR}),  # in another order
+        ldp.Questionnaire({"a": KRR, "c": ILL}),
+        ldp.Questionnaire({"a": KRR, "b": ldp.Warner(0.6)}),
+        ldp.Questionnaire(base, ask=1),
+        ldp.Questionnaire(base, refused={"a": "refused"}),
+        ldp.Questionnaire(base, refused={"a": "cook"}),
+    ]
+    assert len({sheet.fingerprint for sheet in sheets}) == len(sheets)
+    assert sheets[0] == ldp.Questionnaire(dict(base)) != sheets[1]
+
+
+def test_it_cannot_be_changed() -> None:
+    given = {"a": KRR}
+    sheet = ldp.Questionnaire(given)
+    given["b"] = ILL  # type: ignore[assignment]
+    assert sheet.questions == ("a",)
+    with pytest.raises(TypeError):
+        sheet.mechanisms["b"] = ILL  # type: ignore[index]
+    with pytest.raises(AttributeError):
+        sheet.ask = 1  # type: ignore[misc]
+
+
+def test_what_a_refusal_is() -> None:
+    both = {"a": KRR, "b": ldp.KRR(("yes", "refused"), 1.0), "r": REGION}
+    sheet = ldp.Questionnaire(both, refused="refused")  # for all private questions
+    assert dict(sheet.refused) == {"a": "refused", "b": "refused"}
+    numbers = ldp.Questionnaire({"n": ldp.KRR(4, 1.0)}, refused=" 3")  # as people write it
+    assert dict(numbers.refused) == {"n": 3}
+    words = {"h": ldp.ORR(8, 4, 1.0), "u": STRINGS}
+    sheet = ldp.Questionnaire(words, refused={"h": "(refused)", "u": "abc"})
+    assert dict(sheet.refused) == {"h": "(refused)", "u": "abc"}
+
+
+def test_it_shows_itself() -> None:
+    sheet = ldp.Questionnaire({"<job>": KRR, "host": ldp.ORR(8, 4, 1.0), "r": REGION}, ask=1)
+    assert str(sheet) == "Questionnaire(<job>, host; 1 of 2 asked; epsilon=1; observed: r)"
+    page = sheet._repr_html_()
+    assert "&lt;job&gt;" in page and "<job>" not in page
+    assert "any text" in page and "observed" in page and sheet.fingerprint in page
+
+
+def _spoiled(**changes: Any) -> Callable[[], Any]:
+    """Read a document with other fields, which has their fingerprint."""
+    from hostile.documents import signed
+
+    document = ldp.Questionnaire({"a": KRR}).to_dict()
+    return lambda: ldp.Questionnaire.from_dict(signed({**document, **changes}))
+
+
+def _of(mechanisms: Any, **how: Any) -> Callable[[], Any]:
+    return lambda: ldp.Questionnaire(mechanisms, **how)
+
+
+_A = {"name": "a", "mechanism": KRR.to_dict()}
+BAD: dict[str, tuple[Callable[[], Any], str]] = {
+    "a class": (_of({"job": ldp.KRR}), r"mechanisms\['job'\]='KRR': is a class: pass .*KRR\("),
+    "a fingerprint": (_of({"job": "krr"}), r"mechanisms\['job'\]='krr': must be a mechanism"),
+    "reports": (_of({"a": KRR.counts([1, 2, 3])}), r"mechanisms\['a'\].*must be a mechanism"),
+    "a list": (_of([KRR]), "mechanisms=.*must be a dict"),
+    "one mechanism": (_of(KRR), "mechanisms=.*must be a dict"),
+    "none": (_of({}), "mechanisms={}: needs at least one"),
+    "a number as a name": (_of({1: KRR}), "mechanisms=1: must be text"),
+    "an empty name": (_of({" ": KRR}), "mechanisms=' ': must be text, not empty"),
+    "half a surrogate": (_of({"a\ud800": KRR}), "no UTF-8 form"),
+    "a column of another": (_of({"u": STRINGS, "u_gram_1": ILL}), "'u_gram_1'.*belongs to.*'u'"),
+    "one before": (_of({"u_gram_1": ILL, "u": STRINGS}), "mechanisms='u': the column 'u_gram_1'"),
+    "fingerprints": (_of({"questionnaire_fingerprint": ILL}), "belongs to the fingerprints"),
+    "ask=0": (_of({"a": KRR}, ask=0), "ask=0: must be an integer of at least 1"),
+    "ask=1.0": (_of({"a": KRR}, ask=1.0), r"ask=1\.0: must be an integer"),
+    "ask=True": (_of({"a": KRR}, ask=True), "ask=True: must be an integer"),
+    "ask too many": (_of({"a": KRR, "r": REGION}, ask=2), "ask=2: must be at most 1"),
+    "ask nothing private": (_of({"r": REGION}, ask=1), "ask=1: must be None: no question"),
+    "refused unknown": (_of({"a": ILL}, refused="refused"), "refused='refused': is not among"),
+    "refused missing": (_of({"a": KRR}, refused={"a": None}), r"refused\['a'\]=None: is no"),
+    "refused a list": (_of({"a": KRR}, refused={"a": ["x"]}), r"refused\['a'\]="),
+    "refused of nobody": (_of({"aa": KRR}, refused={"a": "x"}), "refused='a'.*did you mean 'aa'"),
+    "refused observed": (_of({"a": KRR, "r": REGION}, refused={"r": "north"}), "not protected"),
+    "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),
+    "refused no string": (_of({"u": STRINGS}, refused="xyz"), "refused='xyz': has characters"),
+    "refused a number": (_of({"h": ldp.ORR(8, 4, 1.0)}, refused=3), "refused=3: "),
+    "no question": (lambda: every_kind()["jbo"], "question='jbo': is no.*did you mean 'job'"),
+    "columns of none": (lambda: every_kind().columns("x"), "name='x': is no question"),
+    "another format": (_spoiled(format="x"), "specification="),
+    "another version": (_spoiled(version=2), "must have version 1"),
+    "a true version": (_spoiled(version=True), "must have version 1"),
+    "a field too many": (_spoiled(x=1), "specification="),
+    "questions by name": (_spoiled(questions={"a": KRR.to_dict()}), "questions=.*must be a list"),
+    "no objects": (_spoiled(questions=[1]), "questions=1: must be a list of objects"),
+    "a name twice": (_spoiled(questions=[_A, _A]), "questions='a': is the name of two"),
+    "no mechanism": (_spoiled(questions=[{**_A, "mechanism": 1}]), "specification=1"),
+    "refused as a list": (_spoiled(refused=[]), "refused="),
+    "no file": (lambda: ldp.Questionnaire.from_json("no/such/file.json"), "no such file"),
+    "no JSON": (lambda: ldp.Questionnaire.from_json("{"), "text='{': is not a specification"),
+    "a number": (lambda: ldp.Questionnaire.from_json(3), "path=3"),  # type: ignore[arg-type]
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_input(name: str) -> None:
+    call, words = BAD[name]
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        call()
+
+
+def test_a_changed_document_is_refused(tmp_path: Path) -> None:
+    document = ldp.Questionnaire({"a": KRR}).to_dict()
+    document["ask"] = 1
+    with pytest.raises(ldp.InvalidArgument, match=r"fingerprint=.*was changed"):
+        ldp.Questionnaire.from_dict(document)
+    path = tmp_path / "spec.json"
+    path.write_text(json.dumps(KRR.to_dict()))
+    with pytest.raises(ldp.InvalidArgument, match="is not the specification of a questionnaire"):
+        ldp.Questionnaire.from_json(path)

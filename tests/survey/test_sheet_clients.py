@@ -1,0 +1,259 @@
+"""Clients that fill in whole answer sheets: budgets, what is asked, and secrecy."""
+
+from __future__ import annotations
+
+import copy
+import json
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from shared.races import in_forks, race
+from shared.sheets import ANSWERS, MECHANISMS, PUM, cells, every_kind, people, shown
+
+import ldpstats as ldp
+
+ONE: dict[str, Any] = {name: answers[0] for name, answers in ANSWERS.items()}
+SMALL = ldp.Questionnaire({"job": MECHANISMS["job"], "ill": MECHANISMS["ill"]})
+SECRET = "hepatitis-4711"
+
+
+def plain(value: Any) -> bool:
+    """Whether a value is of JSON's own types, not of numpy's."""
+    if isinstance(value, dict):
+        return all(type(k) is str and plain(v) for k, v in value.items())
+    if isinstance(value, list):
+        return all(map(plain, value))
+    return value is None or type(value) in (str, int, float, bool)
+
+
+def test_a_sheet_is_plain_json_with_every_question() -> None:
+    sheet = every_kind().client(tags={"place": {"home": {"park"}}}).report(ONE)
+    assert list(sheet) == list(MECHANISMS) and plain(sheet)
+    assert json.loads(json.dumps(sheet)) == sheet
+    assert sheet["region"] == "north" and type(sheet["children"]) is int
+    assert type(sheet["late"]) is bool and type(sheet["size"]) is float
+    assert set(sheet["url"]) == {"positions", "grams", "string"}
+    assert set(sheet["bits"]) <= {"0", "1"} and sheet["place"] in ("home", "mill")
+    assert plain(every_kind().collector().report(ONE))
+
+
+def test_missing_answers() -> None:
+    sheet = every_kind().client().report({"ill": None, "late": np.nan, "host": pd.NA, "url": ""})
+    assert [name for name, report in sheet.items() if report is not None] == ["job"]  # a refusal
+
+
+def test_only_what_is_asked_is_looked_at() -> None:
+    class Unread(dict[str, Any]):
+        def __init__(self) -> None:
+            super().__init__(ONE)
+            self.read: list[str] = []
+
+        def get(self, name: str, default: Any = None) -> Any:
+            self.read.append(name)
+            return super().get(name, default)
+
+    client, answers = every_kind(ask=2).client(reports=None), Unread()
+    for _ in range(50):
+        asked, answers.read = client.asked, []
+        assert len(asked) == 3 and "region" in asked
+        report = client.report(answers)
+        assert tuple(answers.read) == asked
+        assert [name for name, found in report.items() if found is not None] == list(asked)
+    bad = every_kind(ask=1).client()
+    others = {name: SECRET for name in MECHANISMS if name not in bad.asked}
+    bad.report({**ONE, **others})
+
+
+def test_what_is_asked_stays_until_a_sheet_is_made() -> None:
+    client = every_kind(ask=3).client(reports=None)
+    for _ in range(20):
+        asked = client.asked
+        with pytest.raises(ldp.InvalidArgument):
+            client.report({**ONE, asked[0]: [SECRET]})
+        assert client.asked == asked
+        client.report(ONE)
+    later = {tuple(client.asked) for _ in range(40) if client.report(ONE)}
+    assert len(later) > 5
+    assert every_kind().client().asked == tuple(MECHANISMS)
+
+
+def test_a_sheet_is_spent_as_one() -> None:
+    client = SMALL.client()
+    assert client.total_epsilon == 1.5
+    assert "reports=1, epsilon of all together: 1.5" in repr(client)
+    for bad in (None, [], {"jbo": "cook"}, {"job": "x"}, {"ill": "perhaps"}):
+        with pytest.raises(ldp.InvalidArgument):
+            client.report(bad)
+    client.report({"job": "cook"})
+    with pytest.raises(ldp.BudgetSpent, match=r"reports=1.*all were made"):
+        client.report({"job": "x"})  # not looked at
+    assert SMALL.client(reports=3).total_epsilon == 4.5
+    assert SMALL.client(reports=None).total_epsilon == np.inf
+
+
+def test_threads_and_forks_share_a_budget(hasty: None, tmp_path: Path) -> None:
+    for _ in range(10):
+        client = SMALL.client(reports=2)
+        results = race(lambda c=client: c.report({"job": "cook"}), 5)  # type: ignore[misc]
+        assert sum(isinstance(r, ldp.BudgetSpent) for r in results) == 3
+    path = tmp_path / "state"
+    parent = SMALL.client(reports=4, state=path)
+    parent.report({"job": "cook"})
+    forks = in_forks(lambda: parent.report({"job": "cook"}), 4)
+    assert sum(isinstance(r, ldp.BudgetSpent) for r in forks) == 1
+    head, marks = path.read_text().split("\n")
+    assert marks == "...." and json.loads(head)["fingerprint"] == SMALL.fingerprint
+    with pytest.raises(ldp.MechanismMismatch):
+        every_kind().client(state=path)
+    memory = SMALL.client()
+    assert all(isinstance(r, ldp.NotAvailable) for r in in_forks(lambda: memory.report({})))
+
+
+def test_no_copy_gets_a_budget_of_its_own() -> None:
+    client = SMALL.client()
+    copies = [copy.copy(client), copy.deepcopy(client)]
+    with pytest.raises(ldp.NotAvailable, match="pickled"):
+        pickle.dumps(client)
+    copies[0].report({"job": "cook"})
+    with pytest.raises(ldp.BudgetSpent):
+        copies[1].report({"job": "cook"})
+
+
+def test_what_a_device_refuses() -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"max_epsilon=1.*spends, 1\.5"):
+        SMALL.client(max_epsilon=1.0)
+    SMALL.client(max_epsilon=1.5)
+    ldp.Questionnaire(SMALL.mechanisms, ask=1).collector(max_epsilon=1.0)
+    open_book = ldp.Questionnaire({"job": SMALL["job"], "x": ldp.CustomMechanism(np.eye(2))})
+    with pytest.raises(ldp.InvalidArgument, match="does not protect its respondents"):
+        open_book.client()
+    open_book.client(allow_no_privacy=True)
+    region = {"job": SMALL["job"], "region": MECHANISMS["region"]}
+    ldp.Questionnaire(region).client(max_epsilon=1.0)  # observed questions consent themselves
+    with pytest.warns(ldp.LDPWarning, match="cohorts"):
+        ldp.Questionnaire({"h": ldp.ORR(2, 1 << 17, 1.0)}).client()
+
+
+def test_a_collector_for_many() -> None:
+    sheet, frame = every_kind(ask=4), people(60, missing=0.1)
+    collector = pickle.loads(pickle.dumps(sheet.collector()))
+    out = collector.privatize(frame, {"place": {"home": "home"}})
+    assert type(out) is pd.DataFrame and len(out) == 60 and cells(out)["id"] == list(range(60))
+    assert "many respondents" in repr(collector)
+    asked = {tuple(k for k, v in collector.report(ONE).items() if v is not None) for _ in range(30)}
+    assert len(asked) > 5 and all(len(names) == 5 for names in asked)
+
+
+def test_arguments_that_are_left_out_are_named() -> None:
+    for call in (SMALL.client().report, SMALL.collector().report, SMALL.privatize):
+        with pytest.raises(TypeError, match="missing a required argument"):
+            call()  # type: ignore[operator]
+
+
+def test_randomness_of_the_system_that_fails() -> None:
+    def failing(n: int) -> bytes:
+        raise OSError("no randomness")
+
+    with pytest.raises(OSError, match="no randomness") as found:
+        SMALL.collector(failing).report({"job": "cook", "ill": "no"})
+    assert "cook" not in shown(found.value)
+    with pytest.raises(ldp.InvalidArgument, match="entropy"):
+        SMALL.collector(lambda n: b"").report({"job": "cook"})
+
+
+# -- secrecy ---------------------------------------------------------------------------------------
+
+
+class Hostile:
+    """An answer that fails in every way, and shows itself."""
+
+    def __eq__(self, other: object) -> bool:
+        raise ValueError(SECRET)
+
+    def __hash__(self) -> int:
+        raise TypeError(SECRET)
+
+    def __repr__(self) -> str:
+        return SECRET
+
+
+ANSWERS_THAT_CANNOT_BE = [
+    SECRET + "\ud800",
+    SECRET.encode(),
+    [SECRET],
+    (SECRET,),
+    {SECRET: 1},
+    np.array([SECRET, SECRET]),
+    Hostile(),
+    4711.5,
+]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_no_error_shows_an_answer(name: str) -> None:
+    sheet, refused = every_kind(), 0
+    client, collector = sheet.client(), sheet.collector()  # what cannot be spends no sheet
+    unlisted = [] if name in ("host", "filter") else [SECRET]
+    for bad in [*ANSWERS_THAT_CANNOT_BE, *unlisted]:
+        frame = people(3)
+        frame[name] = pd.Series([frame[name][0], bad, frame[name][2]], dtype=object)
+        calls: list[Callable[[], Any]] = [
+            lambda bad=bad: client.report({**ONE, name: bad}),  # type: ignore[misc]
+            lambda bad=bad: collector.report({**ONE, name: bad}),  # type: ignore[misc]
+            lambda frame=frame: collector.privatize(frame),  # type: ignore[misc]
+        ]
+        for call in calls:
+            with pytest.raises(ldp.LDPError) as found:
+                call()
+            text = shown(found.value)
+            assert SECRET not in text and "4711" not in text
+            assert found.value.__cause__ is None and found.value.__context__ is None
+            refused += name in str(found.value)
+    assert refused >= 2 * len(ANSWERS_THAT_CANNOT_BE)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [None, [SECRET], SECRET, {SECRET: 1}, {"job": "cook", SECRET: "x"}, {4711: 1}, Hostile()],
+    ids=["none", "list", "text", "key", "key too many", "number", "hostile"],
+)
+def test_no_error_shows_what_is_no_sheet(answers: Any) -> None:
+    for call in (SMALL.client().report, SMALL.collector().report):
+        with pytest.raises(ldp.InvalidArgument, match=r"^answers=") as found:
+            call(answers)
+        assert SECRET not in shown(found.value) and "4711" not in shown(found.value)
+
+
+BAD_TAGS: dict[str, Any] = {
+    "unknown": {"place": {"home": {SECRET}}},
+    "no set": {"place": {"home": SECRET}},
+    "no tag": {"place": {SECRET: {"park"}}},
+    "no dict": {"place": {SECRET}},
+    "no dict of dicts": [SECRET],
+    "no question": {SECRET: {"home": {"park"}}},
+    "no PUM": {"job": {"home": {SECRET}}},
+}
+
+
+@pytest.mark.parametrize("name", BAD_TAGS)
+def test_no_error_shows_own_categories(name: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="tags") as found:
+        every_kind().client(tags=BAD_TAGS[name])
+    assert SECRET not in shown(found.value)
+
+
+def test_own_categories_are_nowhere_but_in_memory() -> None:
+    client = ldp.Questionnaire({"place": PUM}).client(tags={"place": {"home": {"park"}}})
+    assert "park" not in repr(client) and client.report({"place": "park"})["place"] != "park"
+
+
+def test_the_check_finds_what_is_shown() -> None:
+    """The negative control."""
+    with pytest.raises(ldp.UnknownCategory) as found:
+        SMALL["job"].privatize([SECRET], np.random.default_rng(1))
+    assert SECRET in shown(found.value)

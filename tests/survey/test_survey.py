@@ -1,0 +1,297 @@
+"""A survey answers as the models that it stands for, on the rows that it should."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2_contingency
+
+import ldpstats as ldp
+from ldpstats.errors import LDPWarning, UnknownCategory
+
+YES = ldp.KRR(("no", "yes"), 2.0)
+
+
+# -- program 7 of the design -----------------------------------------------------------------------
+
+
+def test_a_whole_survey_from_the_respondents_to_tables() -> None:
+    rng = np.random.default_rng(2024)
+    jobs = ("nurse", "teacher", "driver", "cook")
+    job = rng.choice(jobs, p=[0.4, 0.3, 0.2, 0.1], size=20_000)
+    late = np.where(rng.random(20_000) < 0.2 + 0.4 * (job == "nurse"), "yes", "no")
+    people = pd.DataFrame({"job": job, "late": late, "age": rng.integers(18, 80, 20_000)})
+    people["region"] = rng.choice(["n", "s"], 20_000)
+    sheet = ldp.Questionnaire({"job": ldp.KRR(jobs, 1.0), "late": ldp.KRR(("no", "yes"), 1.0)})
+    survey = ldp.Survey(sheet.privatize(people, rng), sheet)
+
+    groups = survey.frequencies("job", by="region")
+    assert groups.nobs == len(survey) == 20_000
+    truth = people.groupby("region")["job"].value_counts(normalize=True)
+    assert (abs(groups.params - truth.loc[groups.params.index]) < 4 * groups.bse).all()
+    joint = survey.association("job", "late")
+    assert joint.test_independence().pvalue < 1e-6
+    risk = joint.conditional("job")
+    assert risk.loc[("nurse", "yes"), "lower"] < 0.6 < risk.loc[("nurse", "yes"), "upper"]
+    assert risk.loc[("nurse", "yes"), "lower"] > risk.loc[("cook", "yes"), "upper"]
+    adults = survey.where("age >= 30 and region == 'n'")
+    assert len(adults) == ((people["age"] >= 30) & (people["region"] == "n")).sum()
+
+
+# -- one variable ----------------------------------------------------------------------------------
+
+
+def test_frequencies_are_those_of_the_model(
+    survey: ldp.Survey, collected: pd.DataFrame, sheet: ldp.Questionnaire
+) -> None:
+    reports = sheet["job"].parse("job", collected["job"].dropna())
+    expected = ldp.FrequencyModel(reports).fit()
+    found = survey.frequencies("job")
+    assert found.name == "job"
+    assert found.params.equals(expected.params)
+    assert (found.nobs, found.n_missing) == (len(reports), collected["job"].isna().sum())
+    assert found.nobs + found.n_missing == len(survey)
+    assert survey.frequencies("job", method="inversion").method == "inversion"
+    assert survey.frequencies("job", cov_type="linear").cov_type == "linear"
+
+
+def test_groups_are_those_of_the_selections(survey: ldp.Survey) -> None:
+    groups = survey.frequencies("job", by=["region", "urban"])
+    assert groups.groups.tolist() == [("n", False), ("n", True), ("s", False), ("s", True)]
+    for region, urban in groups.groups:
+        alone = survey.where(f"region == '{region}' and urban == {urban}").frequencies("job")
+        assert groups[region, urban].params.equals(alone.params)
+        assert groups[region, urban].n_missing == alone.n_missing
+    assert groups.nobs + groups.n_missing + groups.n_ungrouped == len(survey)
+
+
+def test_rows_without_a_group_are_counted(survey: ldp.Survey, collected: pd.DataFrame) -> None:
+    groups = survey.frequencies("job", by="region")
+    assert groups.n_ungrouped == collected["region"].isna().sum() > 0
+
+
+def test_groups_by_whole_numbers_with_gaps_are_in_their_order() -> None:
+    table = pd.DataFrame({"late": ["no", "yes"] * 30, "band": [10, 2, np.nan] * 20})
+    groups = ldp.Survey(table, {"late": YES}).frequencies("late", by="band")
+    assert groups.groups.tolist() == [2, 10]
+    assert groups.n_ungrouped == 20
+
+
+def test_a_group_without_a_report_is_named() -> None:
+    table = pd.DataFrame({"late": ["no", "yes", None] * 20, "region": ["n", "n", "s"] * 20})
+    with pytest.warns(LDPWarning, match="no report in the group region='s'"):
+        groups = ldp.Survey(table, {"late": YES}).frequencies("late", by="region")
+    assert groups.empty == (("s",),)
+
+
+def test_public_columns_are_tabulated_without_noise(
+    survey: ldp.Survey, collected: pd.DataFrame
+) -> None:
+    found = survey.frequencies("region")
+    shares = collected["region"].value_counts(normalize=True)
+    assert np.allclose(found.params, shares.loc[found.params.index])
+    assert found.n_missing == collected["region"].isna().sum()
+    urban = survey.frequencies("urban")
+    assert urban.params.index.tolist() == [False, True]
+    assert np.isclose(urban.params[True], collected["urban"].mean())
+
+
+def test_an_observed_question_groups_selects_and_joins() -> None:
+    region = ldp.Observed(("w", "n", "s"))
+    table = pd.DataFrame({"late": ["no", "yes"] * 45, "region": [" n", "s", "w"] * 30})
+    survey = ldp.Survey(table, {"late": YES, "region": region})
+    assert survey.frequencies("late", by="region").groups.tolist() == ["w", "n", "s"]
+    assert len(survey.where("region > 'w'")) == 60
+    assert survey.association("late", "region").labels[1].tolist() == ["w", "n", "s"]
+    assert "private: late; observed: region" in repr(survey)
+
+
+def test_reports_carry_name_identifiers_and_missing_answers(survey: ldp.Survey) -> None:
+    reports = survey.reports("job", id="id")
+    assert reports.name == "job"
+    assert len(reports) + reports.n_missing == len(survey)
+    late = survey.reports("late", id="id")
+    both = ldp.AssociationModel(reports, late).fit()
+    assert np.allclose(both.params, survey.association("job", "late").params, atol=1e-9)
+
+
+def test_labels_are_matched_as_people_write_them() -> None:
+    table = pd.DataFrame({"grade": [" 1", "2", "2.0 ", None, "", "1"]})
+    reports = ldp.Survey(table, {"grade": ldp.KRR((1, 2, 3), 1.0)}).reports("grade")
+    assert reports.y.tolist() == [0, 1, 1, 0]
+    assert reports.n_missing == 2
+
+
+def test_an_unknown_value_is_named_by_its_row_in_the_whole_table() -> None:
+    table = pd.DataFrame({"job": ["nurse"] * 5 + ["Nurse"], "age": range(6)})
+    survey = ldp.Survey(table, {"job": ldp.KRR(("nurse", "cook"), 1.0)})
+    with pytest.raises(UnknownCategory, match=r"job, row 6='Nurse': .*nearest is 'nurse'"):
+        survey.where("age > 2").frequencies("job")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.KRAPPOR(("a", "b", "c"), 2.0),
+        ldp.ORR(8, 4, 2.0),
+        ldp.RAPPOR(8, 2, 4, f=0.0, p=0.25, q=0.75),
+        ldp.URR(("a", "b", "c"), {"a"}, 2.0),
+        ldp.URAP(("a", "b", "c"), {"a"}, 2.0),
+        ldp.ORR(3, 4, 2.0, alphabet=("a", "b", "c")),
+    ],
+    ids=str,
+)
+def test_reports_of_every_form_are_read(mechanism: ldp.Mechanism) -> None:
+    rng = np.random.default_rng(3)
+    answers = pd.DataFrame({"word": rng.choice(["a", "b", "c", None], 500)})
+    sheet = ldp.Questionnaire({"word": mechanism})
+    survey = ldp.Survey(sheet.privatize(answers, np.random.default_rng(4)), sheet)
+    candidates = ("a", "b", "c") if mechanism.is_open else None
+    found = survey.frequencies("word", candidates=candidates)
+    assert found.nobs == answers["word"].notna().sum()
+    half = survey[np.arange(500) % 2 == 0]
+    assert half.reports("word").n_missing == answers["word"][::2].isna().sum()
+    assert len(half.frequencies("word", candidates=candidates).params) == 3
+
+
+def test_dictionary_questions_find_strings() -> None:
+    rng = np.random.default_rng(5)
+    strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=9.0)
+    sheet = ldp.Questionnaire({"host": strings, "late": YES})
+    people = pd.DataFrame({"host": rng.choice(["abca", "ccba", None], 6000), "late": "no"})
+    people["old"] = rng.random(6000) < 0.5
+    table = sheet.privatize(people, rng)
+    survey = ldp.Survey(table, sheet)
+    found = survey.dictionary("host")
+    assert set(found.params.index) == {"abca", "ccba"}
+    assert found.n_missing == people["host"].isna().sum()
+    # positions in any order are one pair
+    flipped = table.rename(
+        columns={
+            **{f"host_{part}_1": f"host_{part}_2" for part in ("start", "gram")},
+            **{f"host_{part}_2": f"host_{part}_1" for part in ("start", "gram")},
+        }
+    )
+    assert ldp.Survey(flipped, sheet).dictionary("host").params.equals(found.params)
+    assert survey.where("old").dictionary("host").nobs < found.nobs
+
+
+def test_personal_questions() -> None:
+    rng = np.random.default_rng(6)
+    pum = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 3.0), ("home",))
+    sheet = ldp.Questionnaire({"place": pum})
+    people = pd.DataFrame({"place": rng.choice(["centre", "park", "clinic"], 3000)})
+    tags = {"place": {"home": ["park"] * 3000}}
+    survey = ldp.Survey(sheet.privatize(people, rng, tags=tags), sheet)
+    found = survey.personalized("place", {"home": [0.0, 1.0, 0.0]}, exact=True)
+    assert np.allclose(found.params, 1 / 3, atol=0.08)
+    assert survey.reports("place").mechanism == pum.common
+
+
+# -- several variables -----------------------------------------------------------------------------
+
+
+def test_association_uses_the_rows_that_have_all(
+    survey: ldp.Survey, collected: pd.DataFrame
+) -> None:
+    joint = survey.association("job", "late")
+    complete = collected[["job", "late"]].notna().all(axis=1).sum()
+    assert (joint.nobs, joint.n_missing) == (complete, len(collected) - complete)
+    assert joint.names == ("job", "late")
+    text = str(joint.summary())
+    assert f"{len(collected) - complete} of {len(collected)} respondents were left out" in text
+
+
+def test_public_columns_alone_are_an_ordinary_table(survey: ldp.Survey) -> None:
+    joint = survey.association("region", "urban")
+    frame = pd.DataFrame({"a": [1, 2]})  # of counts, from the estimates
+    frame = (joint.table * joint.nobs).round()
+    plain = chi2_contingency(frame, correction=False)
+    assert np.isclose(joint.test_independence().pvalue, plain.pvalue, rtol=0.02)
+
+
+def test_associations_are_those_of_the_pairs(survey: ldp.Survey) -> None:
+    matrix = survey.associations(["job", "late", "region"])
+    alone = survey.association("job", "late")
+    assert matrix.nobs.loc["job", "late"] == alone.nobs
+    assert np.isclose(matrix.cramers_v.loc["job", "late"], alone.cramers_v().estimate)
+
+
+# -- two waves -------------------------------------------------------------------------------------
+
+
+def waves() -> tuple[ldp.Survey, ldp.Survey]:
+    rng = np.random.default_rng(9)
+    first = pd.DataFrame({"who": np.arange(3000), "late": rng.choice(["no", "yes"], 3000)})
+    second = first.sample(2500, random_state=1).reset_index(drop=True)
+    new = pd.DataFrame({"who": np.arange(9000, 9100), "late": "no"})
+    second = pd.concat([second, new], ignore_index=True)
+    second["late"] = second["late"].where(rng.random(2600) < 0.7, "yes")
+    one, two = (ldp.Questionnaire({"late": ldp.KRR(("no", "yes"), e)}) for e in (2.0, 3.0))
+    a, b = one.privatize(first, rng), two.privatize(second, rng)
+    return ldp.Survey(a, one), ldp.Survey(b, two)
+
+
+def test_two_waves_are_matched_by_persons() -> None:
+    first, second = waves()
+    both = first.matched(second, id="who")
+    assert (len(both), both.lost) == (2500, (500, 100))
+    assert both.columns == ("who", "late_1", "late_2")
+    assert "500 and 100 in one wave only" in repr(both)
+    assert both.questionnaire["late_2"].epsilon == 3.0
+    joint = both.association("late_1", "late_2")
+    x, y = first.reports("late", id="who"), second.reports("late", id="who")
+    direct = ldp.AssociationModel(x, y, names=("late_1", "late_2")).fit()
+    assert np.allclose(joint.params, direct.params, atol=1e-9)
+    assert len(both[: len(both) // 2]) == 1250
+    assert both.where("who < 100").lost == (500, 100)
+
+
+def test_change_is_that_of_the_reports_matched_by_identifier() -> None:
+    first, second = waves()
+    found = first.matched(second, id="who").change("late_1", "late_2")
+    direct = ldp.change(first.reports("late", id="who"), second.reports("late", id="who"))
+    assert found.name == direct.name == "late"
+    assert np.allclose(found.params, direct.params, atol=1e-9)
+    assert found.nobs == direct.nobs == 2500
+    assert found.params["yes"] > 0
+
+
+def test_waves_with_gaps_and_other_columns() -> None:
+    first = pd.DataFrame({"who": ["a", "b", "c"], "late": ["no", None, "yes"], "age": [1, 2, 3]})
+    second = pd.DataFrame({"late": ["yes", "no"], "who": ["c", "b"], "town": ["x", None]})
+    two = ldp.Survey(second, {"late": YES})
+    both = ldp.Survey(first, {"late": YES}).matched(two, id="who", suffixes=("a", "b"))
+    assert both.columns == ("who", "latea", "agea", "lateb", "townb")
+    assert both.reports("latea").n_missing == 1
+    assert len(both.where("agea == 3 and townb == 'x'")) == 1
+    assert both.joint_counts("latea", "lateb").nobs == 1
+
+
+# -- rows ------------------------------------------------------------------------------------------
+
+
+def test_masks_slices_and_conditions_choose_the_same_rows(
+    survey: ldp.Survey, collected: pd.DataFrame
+) -> None:
+    mask = (collected["age"] >= 40).to_numpy()
+    chosen = [survey[mask], survey[pd.Series(mask)], survey[mask.tolist()], survey.where("age>=40")]
+    assert {len(part) for part in chosen} == {mask.sum()}
+    texts = {part.frequencies("job").to_json() for part in chosen}
+    assert len(texts) == 1
+    twice = survey.where("age >= 40")[:100].where("region == 'n'")
+    assert len(twice) == (collected["region"][mask][:100] == "n").sum()
+    assert len(survey[::2]) == len(survey) // 2
+
+
+def test_a_mapping_is_a_questionnaire() -> None:
+    survey = ldp.Survey(pd.DataFrame({"late": ["no", "yes"]}), {"late": YES})
+    assert survey.questionnaire == ldp.Questionnaire({"late": YES})
+    assert survey.frequencies("late").nobs == 2
+
+
+def test_the_html_is_escaped() -> None:
+    table = pd.DataFrame({"<b>": ["no", "yes"], "<i>": [1, 2]})
+    text = ldp.Survey(table, {"<b>": YES})._repr_html_()
+    assert "<b>" not in text and "<i>" not in text and "&lt;i&gt;" in text

@@ -1,0 +1,182 @@
+"""Surveys that cannot be: an error that names the argument, and says what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ldpstats as ldp
+from ldpstats.errors import LDPError
+
+YES = ldp.KRR(("no", "yes"), 1.0)
+STRINGS = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=6.0)
+PLACES = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+TABLE = pd.DataFrame(
+    {
+        "late": ["no", "yes", None, "no"],
+        "ill": ["no", None, "yes", None],
+        "never": [None] * 4,
+        "word": ["0:1", "1:2", "0:3", None],
+        "place": ["centre", "home", "park", "clinic"],
+        "age": [18, 40, 60, 80],
+        "income": [1.5, 2.5, 3.5, 4.5],
+        "region": ["n", "s", None, "n"],
+        "same": ["x"] * 4,
+        "day": pd.to_datetime(["2024-01-01"] * 4),
+        "who": [1, 2, 2, 4],
+        "some": ["a", None, "b", "c"],
+        "mixed": [1, "a", 2, "b"],
+        "nothing": [None] * 4,
+    }
+)
+SHEET = {"late": YES, "ill": YES, "never": YES, "word": ldp.ORR(8, 4, 1.0), "place": PLACES}
+
+
+@pytest.fixture(scope="module")
+def good() -> ldp.Survey:
+    return ldp.Survey(TABLE, SHEET)
+
+
+def built(*args: Any, **how: Any) -> Callable[[ldp.Survey], Any]:
+    return lambda _: ldp.Survey(*args, **how)
+
+
+def starts(change: dict[str, Any], fit: str = "dictionary") -> Callable[[ldp.Survey], Any]:
+    """A table of strings, of which columns are changed."""
+    names = ("start_1", "gram_1", "start_2", "gram_2", "string")
+    frame = STRINGS.privatize(["abca", "cc"], np.random.default_rng(1)).to_frame()
+    frame = frame.astype(object).set_axis([f"host_{name}" for name in names], axis=1)
+    made = ldp.Survey(frame.assign(**change), {"host": STRINGS})
+    return lambda _: made.dictionary("host") if fit == "dictionary" else made.frequencies("host")
+
+
+BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
+    "no table": (built(3, SHEET), "data='int': must be a pandas"),
+    "a dict": (built({"late": ["no"]}, SHEET), "DataFrame"),
+    "a column": (built(TABLE["late"], SHEET), "to_frame"),
+    "a directory": (built("/", SHEET), "path='/'"),
+    "another format": (built("answers.xlsx", SHEET), "must end in .csv"),
+    "two columns of one name": (built(TABLE[["late", "late"]], SHEET), "two columns"),
+    "no questionnaire": (built(TABLE, None), "must be a Questionnaire, or a dict"),
+    "a mechanism": (built(TABLE, YES), "must be a Questionnaire, or a dict"),
+    "a question without a column": (
+        built(TABLE, {"latte": YES}),
+        "question='latte': no such column.*did you mean 'late'",
+    ),
+    "weights": (built(TABLE, SHEET, weights="age"), "weights='age': not yet"),
+    "strata": (built(TABLE, SHEET, strata="region"), "strata='region': not yet"),
+    "clusters": (built(TABLE, SHEET, clusters="who"), "clusters='who': not yet"),
+    "fpc": (built(TABLE, SHEET, fpc="age"), "fpc='age': not yet"),
+    "na as text": (built(TABLE, SHEET, na="NA"), "na='NA': must be a list"),
+    "no such question": (lambda s: s.frequencies("latte"), "did you mean 'late'"),
+    "a name that is no text": (lambda s: s.frequencies(["late"]), "must be text"),
+    "nobody answered": (lambda s: s.frequencies("never"), "nobody of 4 answered"),
+    "a column of numbers": (lambda s: s.frequencies("age"), "make bands"),
+    "a column of dates": (lambda s: s.frequencies("day"), "make bands"),
+    "one value only": (lambda s: s.frequencies("same"), "holds 'x' only"),
+    "an empty column": (lambda s: s.frequencies("nothing"), "is empty"),
+    "values of several types": (lambda s: s.frequencies("mixed"), "several types"),
+    "no candidates": (lambda s: s.frequencies("word"), "candidates"),
+    "candidates of a list": (lambda s: s.frequencies("late", candidates=["no"]), "candidates"),
+    "a PUM question": (lambda s: s.frequencies("place"), r"survey\.personalized\('place'\)"),
+    "no PUM question": (lambda s: s.personalized("late"), r"survey\.frequencies\('late'\)"),
+    "no dictionary question": (lambda s: s.dictionary("late"), r"survey\.frequencies\('late'\)"),
+    "an unknown method": (lambda s: s.frequencies("late", method="mlee"), "method='mlee'"),
+    "by a private question": (
+        lambda s: s.frequencies("late", by="ill"),
+        r"column='ill': is private.*survey\.association\('ill'",
+    ),
+    "by decimals": (lambda s: s.frequencies("late", by="income"), "make bands"),
+    "by dates": (lambda s: s.frequencies("late", by="day"), "make bands"),
+    "by nothing": (lambda s: s.frequencies("late", by=[]), "names no column"),
+    "by an empty column": (lambda s: s.frequencies("late", by="nothing"), "nobody of 4 has"),
+    "by itself": (lambda s: s.frequencies("late", by="late"), "other than the question"),
+    "by one column twice": (
+        lambda s: s.frequencies("late", by=["age", "age"]),
+        "different public columns",
+    ),
+    "by a number": (lambda s: s.frequencies("late", by=[3]), "different public columns"),
+    "by too many": (
+        lambda _: ldp.Survey(
+            pd.DataFrame({"late": ["no"] * 2000, "who": range(2000)}), {"late": YES}
+        ).frequencies("late", by="who"),
+        "2000 groups, 1000 at most",
+    ),
+    "one question": (lambda s: s.association("late"), "two different questions"),
+    "a question twice": (lambda s: s.association("late", "late"), "two different questions"),
+    "numbers in an association": (lambda s: s.association("late", "age"), "make bands"),
+    "nobody has both": (
+        lambda s: s.where("age < 50").association("ill", "never"),
+        "nobody of 2 answered all",
+    ),
+    "associations of text": (lambda s: s.associations("late"), "two different questions"),
+    "where with a private question": (
+        lambda s: s.where("late == 'yes'"),
+        "column='late': is private",
+    ),
+    "where without such a column": (lambda s: s.where("agee > 3"), "did you mean 'age'"),
+    "where nobody is": (
+        lambda s: s.where("age > 50 and region == 's'"),
+        "true for nobody; of 4 rows alone: age > 50: 2, region == 's': 1",
+    ),
+    "where with a mask": (lambda s: s.where(np.ones(4, dtype=bool)), r"survey\[mask\]"),
+    "a short mask": (lambda s: s[[True, False]], "each of the 4 rows"),
+    "positions": (lambda s: s[[0, 1, 2, 3]], "True or False"),
+    "a mask with gaps": (lambda s: s[pd.Series([True, None, True, None])], "True or False"),
+    "an empty mask": (lambda s: s[np.zeros(4, dtype=bool)], "chooses nobody"),
+    "an empty slice": (lambda s: s[9:], "chooses nobody"),
+    "repeated identifiers": (lambda s: s.reports("late", id="who"), "2 appears 2 times"),
+    "missing identifiers": (lambda s: s.reports("late", id="some"), "1 of 4 rows have no"),
+    "private identifiers": (lambda s: s.reports("late", id="ill"), "column='ill': is private"),
+    "a wave that is no survey": (lambda s: s.matched(TABLE, id="age"), "must be a Survey"),
+    "one suffix": (lambda s: s.matched(s, "age", suffixes="_"), "two different texts"),
+    "equal suffixes": (lambda s: s.matched(s, "age", suffixes=("_", "_")), "two different"),
+    "nobody in both waves": (
+        lambda s: s.matched(ldp.Survey(TABLE.assign(age=[1, 2, 3, 4]), SHEET), id="age"),
+        "no person is in both",
+    ),
+    "identifiers of two types": (
+        lambda s: s.matched(ldp.Survey(TABLE.assign(age=list("abcd")), SHEET), id="age"),
+        "numbers in one wave and text in the other",
+    ),
+    "suffixes that clash": (
+        lambda s: s.matched(
+            ldp.Survey(TABLE[["late", "age"]].assign(late_=1), {"late": YES}), "age", ("_", "")
+        ),
+        "would name two columns 'late_'",
+    ),
+    "change of other categories": (
+        lambda s: s.change("late", "place"),
+        "different categories",
+    ),
+    "a report that cannot be": (
+        lambda _: ldp.Survey(pd.DataFrame({"w": [None, "0:9"]}), {"w": ldp.ORR(8, 4, 1.0)}).reports(
+            "w"
+        ),
+        "w, row 2='0:9'",
+    ),
+    "bits that a program took for numbers": (
+        lambda _: ldp.Survey(
+            pd.DataFrame({"w": [110, 101]}), {"w": ldp.KRAPPOR(("a", "b", "c", "d"), 1.0)}
+        ).reports("w"),
+        "w, row 1=110",
+    ),
+    "strings partly empty": (starts({"host_string": [None, "0:1"]}), "host_string, row 1=None"),
+    "starts that are equal": (
+        starts({"host_start_1": [0, 0], "host_start_2": [0, 2]}),
+        "row 1=0: is also the start",
+    ),
+    "a start that is none": (starts({"host_start_1": [1, 0]}), "host_start_1, row 1=1"),
+    "frequencies of strings": (starts({}, "frequencies"), r"survey\.dictionary\('host'\)"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_input_is_refused_with_a_remedy(kind: str, good: ldp.Survey) -> None:
+    call, words = BAD[kind]
+    with pytest.raises(LDPError, match=words):
+        call(good)

@@ -1,0 +1,191 @@
+"""One survey from pandas, Polars, Arrow, CSV and Parquet: identical summaries, byte for byte."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+import ldpstats as ldp
+from ldpstats import io
+from ldpstats.errors import InvalidArgument
+
+
+def polars_frame(frame: pd.DataFrame) -> Any:
+    polars = pytest.importorskip("polars", reason="tables of Polars need Polars")
+    return polars.from_arrow(pyarrow.Table.from_pandas(frame, preserve_index=False))
+
+
+def written(suffix: str) -> Callable[[pd.DataFrame, Path], Path]:
+    def write(frame: pd.DataFrame, folder: Path) -> Path:
+        path = folder / f"collected{suffix}"
+        if suffix == ".parquet":
+            frame.to_parquet(path, index=False)
+        else:
+            frame.to_csv(path, index=False)
+        return path
+
+    return write
+
+
+def polars_csv(frame: pd.DataFrame, folder: Path) -> Path:
+    path = folder / "polars.csv"  # which writes true where pandas writes True
+    polars_frame(frame).write_csv(path)
+    return path
+
+
+def polars_parquet(frame: pd.DataFrame, folder: Path) -> Path:
+    path = folder / "polars.parquet"
+    polars_frame(frame).write_parquet(path)
+    return path
+
+
+TABLES: dict[str, Callable[[pd.DataFrame, Path], Any]] = {
+    "pandas": lambda frame, _: frame.set_index(np.arange(len(frame))[::-1]),
+    "pandas nullable": lambda frame, _: frame.convert_dtypes(),
+    "pandas on Arrow": lambda frame, _: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "Polars": lambda frame, _: polars_frame(frame),
+    "Arrow": lambda frame, _: pyarrow.Table.from_pandas(frame),
+    "Arrow batch": lambda frame, _: pyarrow.RecordBatch.from_pandas(frame),
+    "CSV": written(".csv"),
+    "CSV.gz": written(".csv.gz"),
+    "Parquet": written(".parquet"),
+    "CSV of Polars": polars_csv,
+    "Parquet of Polars": polars_parquet,
+    "path as text": lambda frame, folder: str(written(".csv")(frame, folder)),
+}
+
+
+def summaries(survey: ldp.Survey) -> Iterator[str]:
+    chosen = survey.where("18 <= age < 65 and (zip == '01' or income > -.5) and not urban")
+    yield repr(survey)
+    yield str(survey.frequencies("job").summary())
+    yield survey.frequencies("job", by="region").to_json()
+    yield survey.frequencies("late", by=["zip", "urban"]).to_json()
+    yield str(survey.where("age < 30").frequencies("late", by="age").params)
+    yield str(survey.frequencies("zip").summary())
+    yield str(survey.association("job", "late").summary())
+    yield str(survey.association("late", "urban").summary())
+    yield str(survey.association("job", "late", "region").summary())
+    yield str(chosen.frequencies("late").summary())
+    yield chosen.association("late", "zip").to_json()
+
+
+@pytest.fixture(scope="module")
+def expected(survey: ldp.Survey) -> list[str]:
+    return list(summaries(survey))
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_summaries_are_the_same_from_every_table(
+    kind: str,
+    collected: pd.DataFrame,
+    sheet: ldp.Questionnaire,
+    expected: list[str],
+    tmp_path: Path,
+) -> None:
+    table = TABLES[kind](collected, tmp_path)
+    assert list(summaries(ldp.Survey(table, sheet))) == expected
+
+
+def test_categories_keep_their_order_in_every_table_that_knows_it(
+    sheet: ldp.Questionnaire, collected: pd.DataFrame, tmp_path: Path
+) -> None:
+    kind = pd.CategoricalDtype(["s", "n", "w"], ordered=True)
+    frame = collected.assign(region=collected["region"].astype(kind))
+    for name in ("pandas", "Arrow", "Parquet"):
+        survey = ldp.Survey(TABLES[name](frame, tmp_path), sheet)
+        assert survey.frequencies("job", by="region").groups.tolist() == ["s", "n"]
+        assert len(survey.where("region > 's'")) == (collected["region"] == "n").sum()
+
+
+def test_columns_of_csv_are_what_their_fields_say(tmp_path: Path) -> None:
+    path = tmp_path / "typed.csv"
+    path.write_text(
+        "late,whole,number,truth,zip,mixed,empty,odd\n"
+        "yes,3,1.5,TRUE,01,1,,1_000\nno,-4,-2,false,02,x,,0x1\nno,,1e3,,03,2,,+3\n"
+    )
+    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    for condition in (
+        "whole > 2", "number == 1.5", "truth", "zip == '01'", "mixed == '1'", "odd == '1_000'",
+    ):  # fmt: skip
+        assert len(survey.where(condition)) == 1, condition
+    assert len(survey.where("empty is missing and number > -3")) == 3
+    with pytest.raises(InvalidArgument, match="'zip' holds text"):
+        survey.where("zip == 1")
+
+
+def test_text_that_means_missing_in_csv(tmp_path: Path) -> None:
+    path = tmp_path / "na.csv"
+    path.write_text("late,age\nyes,18\nNA,20\nno,NA\n")
+    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)}, na=("NA",))
+    assert survey.reports("late").n_missing == 1
+    assert len(survey.where("age > 17")) == 2
+    with pytest.raises(InvalidArgument, match="row 2='NA'"):
+        ldp.Survey(path, {"late": ldp.Warner(1.0)}).reports("late")
+    with pytest.raises(InvalidArgument, match="goes with CSV"):
+        ldp.Survey(pd.read_csv(path), {"late": ldp.Warner(1.0)}, na=("NA",))
+
+
+def test_a_csv_file_is_read_by_the_columns_that_are_needed(tmp_path: Path) -> None:
+    """A row that cannot be text of numbers elsewhere does no harm; a file that changes does."""
+    path = tmp_path / "changing.csv"
+    path.write_text("late,age\nyes,18\nno,20\n")
+    survey = ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    assert len(survey) == 2
+    path.write_text("late,age\nyes,18\n")
+    assert survey.reports("late").n_missing == 0  # was read before
+    with pytest.raises(InvalidArgument, match="changed while it was in use"):
+        survey.where("age > 3")
+
+
+def test_names_that_a_spreadsheet_would_run_are_read_as_they_were(tmp_path: Path) -> None:
+    path = tmp_path / "safe.csv"
+    path.write_text("late,'=sum\nyes,1\nno,2\n")
+    assert ldp.Survey(path, {"late": ldp.Warner(1.0)}).columns == ("late", "=sum")
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".csv.gz", ".parquet"])
+def test_files_that_cannot_be_read_are_named(suffix: str, tmp_path: Path) -> None:
+    path = tmp_path / f"broken{suffix}"
+    with pytest.raises(InvalidArgument, match="no such file"):
+        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+    path.write_bytes(b"\xff\xfe\x00late")
+    with pytest.raises(InvalidArgument, match="broken"):
+        ldp.Survey(path, {"late": ldp.Warner(1.0)})
+
+
+# -- fingerprints ----------------------------------------------------------------------------------
+
+
+def test_a_table_of_another_epsilon_is_refused(
+    collected: pd.DataFrame, sheet: ldp.Questionnaire, tmp_path: Path
+) -> None:
+    other = ldp.Questionnaire({**sheet.mechanisms, "job": ldp.KRR(sheet["job"].categories, 1.0)})
+    whole = collected.assign(questionnaire_fingerprint=sheet.fingerprint)
+    single = collected.assign(job_fingerprint=sheet["job"].fingerprint)
+    path = tmp_path / "whole.csv"
+    whole.to_csv(path, index=False)
+    for table in (whole, single, path):
+        ldp.Survey(table, sheet)
+        with pytest.raises(ldp.errors.MechanismMismatch, match="row 1: the report is of"):
+            ldp.Survey(table, other)
+
+
+def test_fingerprints_stored_in_parquet_and_arrow_are_checked(
+    sheet: ldp.Questionnaire, people: pd.DataFrame, tmp_path: Path
+) -> None:
+    path = tmp_path / "reports.parquet"
+    jobs = people["job"].dropna()
+    io.write_reports(sheet["job"].privatize(jobs, np.random.default_rng(1)), path)
+    right, wrong = {"report": sheet["job"]}, {"report": ldp.KRR(sheet["job"].categories, 1.0)}
+    for table in (path, pyarrow.parquet.read_table(path)):
+        assert len(ldp.Survey(table, right)) == len(jobs)
+        with pytest.raises(ldp.errors.MechanismMismatch, match="column 'report' holds reports"):
+            ldp.Survey(table, wrong)
