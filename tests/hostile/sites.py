@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
+from hostile.joint_sites import joint_sites
 from hostile.mechanism_sites import (
     channel_sites,
     constructors,
@@ -30,6 +31,7 @@ def sites(e: Examples) -> list[Site]:
         *count_sites(e),
         *model_sites(e),
         *result_sites(e),
+        *joint_sites(e),
         *document_sites(e),
         *privacy_sites(e),
         *planning_sites(e),
