@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -92,8 +92,8 @@ class Survey:
     >>> survey
     Survey(4000 rows; private: ill; public: region)
     >>> survey.frequencies("ill").params.round(2)
-    no     0.81
-    yes    0.19
+    no     0.77
+    yes    0.23
     Name: params, dtype: float64
     >>> survey.where("region == 'n'").frequencies("ill").nobs
     2018
@@ -280,6 +280,26 @@ class Survey:
         keys = identifiers(self.data, _text("id", id))[0]
         return replace(reports, ids=keys[found.present].to_numpy())
 
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: None = ...,
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> FrequencyResults: ...
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str],
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> GroupedResults: ...
     def frequencies(
         self,
         name: str,
