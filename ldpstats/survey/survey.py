@@ -30,7 +30,7 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.coded import Coded
+from ldpstats.survey.coded import Coded, refuse_labels
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.files import table_of
 from ldpstats.survey.grouping import grouped_rows
@@ -96,7 +96,7 @@ class Survey:
     yes    0.23
     Name: params, dtype: float64
     >>> survey.where("region == 'n'").frequencies("ill").nobs
-    2018
+    2019
     """
 
     data: Any
@@ -120,8 +120,10 @@ class Survey:
                 remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
+        table = table_of(self.data, self.na)
+        refuse_labels(self.na, sheet.entries)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", Collected(table_of(self.data, self.na), sheet))
+        object.__setattr__(self, "data", Collected(table, sheet))
 
     # -- the table -----------------------------------------------------------------------------
 
