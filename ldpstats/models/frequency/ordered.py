@@ -36,6 +36,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_WIDEST = 1e100  # of which the square is still a number
 _FIXED = 1e-10  # variance of the sum of the estimates, relative to their own, that counts as zero
 
 
@@ -94,8 +95,17 @@ def _best_shift(V: Covariance, scores: Array, shift: float) -> float:
 
 
 def mean_score(linear: Uncertain, laws: Laws, scores: Array) -> WeightedSum:
-    """The mean of the scores of the answers."""
-    return weighted_sum(linear, laws, scores, float(scores.mean()))
+    """The mean of the scores of the answers, from that of scores between 0 and 1."""
+    least, most = float(scores.min()), float(scores.max())
+    width = most - least
+    unit = (scores - least) / width
+    one = weighted_sum(linear, laws, unit, float(unit.mean()))
+
+    def at(value: Array) -> tuple[Array, Array]:
+        se, skewness = one.at((value - least) / width)
+        return width * se, skewness
+
+    return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
 
 
 def cumulative_sums(linear: Uncertain, laws: Laws) -> list[WeightedSum]:
@@ -134,9 +144,9 @@ def checked_scores(scores: Any, labels: pd.Index[Any]) -> Array:
             remedy = f"the labels are not numbers: pass a score for each, for example {example}"
             raise InvalidArgument("scores", None, remedy)
     given = pd.Series(dict(scores), dtype=object) if isinstance(scores, Mapping) else scores
-    remedy = f"must be {k} finite numbers, one for each category"
+    remedy = f"must be {k} finite numbers, one for each category, at most {_WIDEST:g} apart"
     values = numbers("scores", align("scores", given, labels), remedy, (k,))
-    if not np.isfinite(values).all():
+    if not np.isfinite(values).all() or values.max() - values.min() > _WIDEST:
         raise InvalidArgument("scores", scores, remedy)
     if values.min() == values.max():
         raise InvalidArgument("scores", scores, "are all the same: their mean is known")

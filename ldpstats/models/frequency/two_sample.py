@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from ldpstats.arguments.checks import level, one_of
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.differences import difference_rows
 from ldpstats.models.frequency.homogeneity import METHODS, compared, homogeneity
@@ -29,7 +29,8 @@ class TwoSampleResult(TestResult):
     null, statistic, df, pvalue, method, note
         As in `TestResult`.
     groups : tuple of two FrequencyResults
-        The fits of the first and the second group.
+        The fits of the first and the second group; empty where the reports do not determine the
+        frequencies of each, which a test of their reports can do without.
 
     Examples
     --------
@@ -46,9 +47,10 @@ class TwoSampleResult(TestResult):
 
     def __post_init__(self) -> None:
         TestResult.__post_init__(self)
-        pair = self.groups
-        if not isinstance(pair, tuple) or [type(one) for one in pair] != [FrequencyResults] * 2:
-            raise InvalidArgument("groups", pair, "must be the FrequencyResults of two groups")
+        kinds = [type(one) for one in self.groups] if isinstance(self.groups, tuple) else None
+        if kinds not in ([], [FrequencyResults] * 2):
+            remedy = "must be the FrequencyResults of two groups, or an empty tuple"
+            raise InvalidArgument("groups", self.groups, remedy)
 
     @names_alpha
     def differences(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -72,12 +74,14 @@ class TwoSampleResult(TestResult):
         Raises
         ------
         NotAvailable
-            Where a group's estimates have no standard errors.
+            Where the reports do not determine the frequencies, or they have no standard errors.
 
         References
         ----------
         Miettinen, O. and Nurminen, M. (1985), Statistics in Medicine 4, 213-226.
         """
+        if not self.groups:
+            raise NotAvailable("the reports do not determine the frequencies of each group")
         first, second = self.groups
         return difference_rows(first, second, level(alpha))
 
@@ -148,4 +152,7 @@ def two_sample_test(
     method = one_of("method", method, METHODS)
     models = compared({"first": first, "second": second}, candidates)
     test = homogeneity(models, method)
-    return _told(test, tuple(model.fit_quietly() for model in models))
+    try:
+        return _told(test, tuple(model.fit_quietly() for model in models))
+    except (NotAvailable, NotIdentified):
+        return _told(test, ())

@@ -81,5 +81,6 @@ def stacked_index(
         pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
     ]
     rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
-    level = name if name and name not in by else "category"
+    free = (one for one in (name, "category", f"answer to {name}") if one and one not in by)
+    level = next(free, "answer")
     return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])

@@ -123,6 +123,15 @@ def test_other_labels_and_methods_are_refused() -> None:
         ldp.homogeneity_test([*groups(), weak], "pearson")
 
 
+def test_reports_that_hide_the_frequencies_can_still_be_compared() -> None:
+    coin = ldp.CustomMechanism([[0.5, 0.5], [0.5, 0.5]])
+    test = ldp.two_sample_test(coin.counts([50, 60]), coin.counts([40, 70]))
+    assert test.groups == () and 0.1 < test.pvalue < 1
+    with pytest.raises(ldp.errors.NotAvailable, match="do not determine"):
+        test.differences()
+    assert ldp.TwoSampleResult.from_dict(test.to_dict()) == test
+
+
 # ---- size
 
 INTERIOR, SPARSE = np.array([0.4, 0.3, 0.2, 0.1]), np.array([0.96, 0.02, 0.015, 0.005])

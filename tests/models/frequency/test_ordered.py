@@ -134,6 +134,13 @@ def test_numeric_labels_are_their_own_scores() -> None:
     assert results.mean().name == "mean"
 
 
+@pytest.mark.parametrize("factor", [1e-200, 1e90])
+def test_the_unit_of_scores_does_not_matter(factor: float) -> None:
+    expected = fitted().mean(SCORES)
+    found = fitted().mean({label: factor * score for label, score in SCORES.items()})
+    np.testing.assert_allclose(found / factor, expected, rtol=1e-9)
+
+
 def test_categories_keep_the_order_of_a_categorical() -> None:
     kind = pd.CategoricalDtype(["low", "middle", "high"], ordered=True)
     krr = ldp.KRR(list(kind.categories), 3.0)
@@ -160,6 +167,7 @@ def test_contrasts_carry_their_names() -> None:
         ("scores=None: the labels are not numbers", lambda: fitted().mean()),
         ("scores=.*all the same", lambda: fitted().mean([2, 2, 2, 2])),
         ("scores=", lambda: fitted().mean([1, 2, 3])),
+        ("scores=.*1e\\+100 apart", lambda: fitted().mean([1, 2, 3, 1e101])),
         ("scores=", lambda: fitted().mean([1, 2, 3, np.nan])),
         ("scores=", lambda: fitted().mean([1, 2, 3, "4"])),
         ("scores=.*indexed by the labels", lambda: fitted().mean({"low": 1, "middle": 2})),

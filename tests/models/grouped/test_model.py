@@ -169,7 +169,11 @@ def test_plot_shares_the_axes() -> None:
 
     axes = fitted().plot()
     assert len(axes) == 3 and len({ax.get_xlim() for ax in axes}) == 1
-    assert [ax.get_title() for ax in axes][:2] == ["north, n = 1,000", "south, n = 1,000"]
+    assert [ax.get_title() for ax in axes] == [
+        "north, n = 1,000",
+        "south, n = 1,000",
+        "west, n = 4",
+    ]
     plt.close(axes[0].figure)
 
 
@@ -188,6 +192,14 @@ def test_results_are_frames_and_facts() -> None:
     assert results.tvalues["north"].tolist() == results["north"].tvalues.tolist()
     details = results.summary(details=True).as_text()
     assert "Goodness of fit" in details and "unconstr." in details
+
+
+@pytest.mark.parametrize(
+    ("by", "name"), [("category", ""), ("job", "job"), ("category", "category")]
+)
+def test_columns_of_frames_have_names_of_their_own(by: str, name: str) -> None:
+    frame = ldp.GroupedModel({"a": NORTH, "b": SOUTH}, by=by, name=name).fit().to_frame()
+    assert frame.columns.is_unique and frame.columns[0] == by
 
 
 def reports_of(ids: Any) -> ldp.Reports:
