@@ -109,11 +109,7 @@ def _fit(given: argparse.Namespace) -> int:
 
 def _table(results: Any, alpha: float) -> str:
     """The table of estimates as CSV."""
-    if isinstance(results, ldp.FrequencyResults):
-        frame = results.to_frame(alpha)
-    else:
-        frame = results.summary_frame(alpha).reset_index()
-    text: str = frame.to_csv(index=False, lineterminator="\n")
+    text: str = results.to_frame(alpha).to_csv(index=False, lineterminator="\n")
     return text
 
 

@@ -11,7 +11,7 @@ from ldpstats.cli.common import option
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects, table_chunks
 from ldpstats.reports.fingerprints import check_fingerprints
-from ldpstats.survey.questionnaire import FINGERPRINTS
+from ldpstats.survey.documents import FINGERPRINTS
 
 __all__ = [
     "add_where",

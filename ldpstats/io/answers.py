@@ -91,10 +91,9 @@ def check_labels(path: FilePath, mechanism: Mechanism, spreadsheet_safe: bool) -
 
 def check_paths(source: FilePath, target: FilePath, beside: FilePath | None) -> None:
     """Refuse to write what is read; `beside` is another file to write, if any."""
-    checked_path(source)
+    read = os.path.realpath(checked_path(source))
     for path in [target] if beside is None else [target, beside]:
-        checked_path(path)
-        if os.path.realpath(source) == os.path.realpath(path):
+        if read == os.path.realpath(checked_path(path)):
             raise refusal(path, "is the file that is read: write to another one")
 
 

@@ -15,11 +15,16 @@ _TABLES = ("duckdb", "polars", "pyarrow")
 
 def not_reports(name: str, value: object, remedy: str) -> InvalidArgument:
     """The error about a value that is no reports; one from a table is told the way in."""
-    shown = value
-    if isinstance(value, np.ndarray | pd.Series | pd.Index | pd.DataFrame):
-        # not quoted: who passes answers by mistake may not want them in a log
-        shown = f"{type(value).__name__} of {len(value) if value.ndim else 1} rows"
-    return InvalidArgument(name, shown, f"{remedy}{_way_in(value)}")
+    return InvalidArgument(name, _shown(value), f"{remedy}{_way_in(value)}")
+
+
+def _shown(value: object) -> object:
+    """A value, or how long it is where it may hold answers, which do not belong in a log."""
+    if isinstance(value, pd.Series | pd.Index | pd.DataFrame):
+        return f"{type(value).__name__} of {len(value)} rows"
+    if isinstance(value, np.ndarray) and value.ndim > 0 and value.dtype.kind not in "biuf":
+        return f"array of {len(value)} rows"
+    return value
 
 
 def _way_in(value: object) -> str:

@@ -52,11 +52,9 @@ def _columns(held: Held, by: Sequence[object], name: str) -> list[Column]:
     """The columns that make groups; refuse those that cannot."""
     if not by:
         raise InvalidArgument("by", list(by), "names no column")
-    held.prepare([column for column in by if isinstance(column, str)])
-    found = []
-    for column in by:
-        if not isinstance(column, str) or column == name or list(by).count(column) > 1:
-            remedy = "must be different public columns, other than the question"
-            raise InvalidArgument("by", column, remedy)
-        found.append(held.public(column).categories(_REMEDY))
-    return found
+    names = [str.__str__(column) for column in by if isinstance(column, str)]
+    if len(names) < len(by) or len({*names, name}) <= len(names):
+        remedy = "must be different public columns, other than the question"
+        raise InvalidArgument("by", list(by), remedy)
+    held.prepare(names)
+    return [held.public(column).categories(_REMEDY) for column in names]

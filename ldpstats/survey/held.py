@@ -19,7 +19,8 @@ from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.reports.single import Reports
 from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
 from ldpstats.survey.columns import Column, as_column
-from ldpstats.survey.questionnaire import FINGERPRINTS, Questionnaire
+from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
+from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.tables import Table
 
 __all__ = ["Collected", "Held", "Selected", "Waves", "identifiers"]
@@ -131,16 +132,17 @@ class Collected(Held):
         return {FINGERPRINTS: sheet} | marks
 
     def _check_stored(self, column: str, made_by: Any) -> None:
-        """Refuse a column beside which another mechanism's fingerprint is stored."""
+        """Refuse a column beside which another fingerprint is stored."""
         key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
-        maker = _maker(made_by)
-        found = stored_text(self.table.stored(column), key)
-        if found and found != maker.fingerprint:
-            raise MechanismMismatch(
-                f"column {column!r} holds reports of a mechanism with fingerprint "
-                f"{shorten(found)}, not of {maker} ({maker.fingerprint}): use the questionnaire "
-                "that the reports were made with"
-            )
+        stored = self.table.stored(column)
+        for known, maker in ((key, _maker(made_by)), (STORED_FINGERPRINT, self.questionnaire)):
+            found = stored_text(stored, known)
+            if found and found != maker.fingerprint:
+                raise MechanismMismatch(
+                    f"column {column!r} holds reports of another mechanism or questionnaire: its "
+                    f"fingerprint is {shorten(found)}, not that of {maker}, {maker.fingerprint}; "
+                    "use the questionnaire that the reports were made with"
+                )
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -81,7 +81,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     >>> sheet = Questionnaire({"job": ldp.KRR(("cook", "nurse"), 1.0), "ill": ldp.Warner(0.5)})
     >>> print(sheet)
     Questionnaire(job, ill; epsilon=1.5)
-    >>> sheet["ill"]
+    >>> print(sheet["ill"])
     Warner(epsilon=0.5)
     """
 
@@ -121,13 +121,13 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
 
     def question(self, name: object, what: str = "question") -> Question:
         """A question by its name; `what` names the argument in an error."""
-        found = [question for question in self.entries if question.name == name]
-        if not found:
-            alike = get_close_matches(str(name), self.questions, 1)
-            hint = f"; did you mean {alike[0]!r}?" if alike else ""
-            shown = ", ".join(map(repr, self.questions))
-            raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
-        return found[0]
+        text = str.__str__(name) if isinstance(name, str) else ""
+        if text in self:
+            return next(question for question in self.entries if question.name == text)
+        alike = get_close_matches(text, self.questions, 1)
+        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        shown = ", ".join(map(repr, self.questions))
+        raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
 
     def columns(self, name: str) -> tuple[str, ...]:
         """Columns of a question in a table of reports: one, or five of a `DictionarySurvey`.
@@ -157,7 +157,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         return len(self.questions)
 
     def __contains__(self, name: object) -> bool:
-        return name in self.questions
+        return isinstance(name, str) and str.__str__(name) in self.questions
 
     @property
     def epsilon(self) -> float:

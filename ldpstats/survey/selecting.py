@@ -173,7 +173,7 @@ def _converted(column: Column, value: Value) -> Any:
         return _date(value, column)
     if column.kind not in (kind, "empty"):
         ways = {
-            "text": f"write text in quotes, '{value}'",
+            "text": f"write text in quotes, '{value}', or make it a column of {kind}s",
             "number": "write a number, without quotes",
             "boolean": "write true or false",
             "date": "write a date in quotes, '2024-12-31'",

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import as_array, listed
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable, shorten
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -111,7 +111,7 @@ class Survey:
         for name in _DESIGN:
             value = getattr(self, name)
             if value is not None:
-                raise NotAvailable(f"{name}={value!r}: not yet: leave {name} out")
+                raise NotAvailable(f"{name}={shorten(value)}: not yet: leave {name} out")
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = self.questionnaire
@@ -377,7 +377,7 @@ class Survey:
         if not isinstance(self._made_by(name), DictionarySurvey):
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
-        return DictionaryModel(self.data.coded(name).reports, keep).fit(**how)
+        return DictionaryModel(self.data.coded(_text("name", name)).reports, keep).fit(**how)
 
     # -- several variables ---------------------------------------------------------------------
 
@@ -506,11 +506,12 @@ class Survey:
 
     def _made_by(self, name: str) -> Any:
         """The mechanism of a question; None of a public column."""
-        known = _text("name", name) in self.questionnaire
-        return self.questionnaire[name] if known else None
+        name = _text("name", name)
+        return self.questionnaire[name] if name in self.questionnaire else None
 
     def _coded(self, name: str, what: str) -> Coded:
         """The reports of a question that is not about strings."""
+        name = _text("name", name)
         if isinstance(self._made_by(name), DictionarySurvey):
             raise NotAvailable(
                 f"{what} of {name!r}: it asks for strings that nobody listed; use "
@@ -531,9 +532,9 @@ class Survey:
 
     def _together(self, names: Sequence[str]) -> dict[str, tuple[Reports, npt.NDArray[np.bool_]]]:
         """The reports of several questions, each with the rows that have one."""
-        if len(names) < 2 or len({_text("names", name) for name in names}) < len(names):
-            remedy = "must be two different questions, or more"
-            raise InvalidArgument("names", names, remedy)
+        names = [_text("names", name) for name in names]
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise InvalidArgument("names", names, "must be two different questions, or more")
         self.data.prepare(names)
         found = {name: self._coded(name, "association") for name in names}
         return {name: (part.reports, part.present) for name, part in found.items()}
@@ -566,4 +567,4 @@ class Survey:
 def _text(argument: str, name: object) -> str:
     if not isinstance(name, str):
         raise InvalidArgument(argument, name, "must be text, the name of a column")
-    return name
+    return str.__str__(name)

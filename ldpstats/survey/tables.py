@@ -145,11 +145,13 @@ class _Pandas(Table):
         return found.reset_index(drop=True)
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
-        frame = self.frame.copy(deep=False)
-        for name, values in columns.items():
-            if values is not None:
-                frame[name] = values.array  # without its index: rows are matched by position
-        return frame[list(columns)]
+        kept = [name for name, values in columns.items() if values is None]
+        # without their index: rows are matched by position
+        made = {name: values.array for name, values in columns.items() if values is not None}
+        new = pd.DataFrame(made, index=self.frame.index)
+        frame = pd.concat([self.frame[kept], new], axis=1)[list(columns)]
+        frame.columns.name, frame.attrs = self.frame.columns.name, dict(self.frame.attrs)
+        return frame
 
 
 @dataclass(frozen=True, eq=False)

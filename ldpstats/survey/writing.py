@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +19,7 @@ from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.io.tables import (
     CHUNK_ROWS,
     Advance,
+    check_spreadsheet_safe,
     file_format,
     names,
     objects,
@@ -105,6 +107,7 @@ def privatize_sheets(
     if not isinstance(client, SheetCollector):
         raise InvalidArgument("client", client, "must be a collector: questionnaire.collector()")
     check_paths(source, target, specification)
+    check_spreadsheet_safe(spreadsheet_safe, target)
     writer = _Sheets.of(source, target, client, names("keep", keep), na, spreadsheet_safe)
     totals = dict.fromkeys(client.mechanism.private, 0)
     beside: dict[FilePath, str] = {}
@@ -206,7 +209,7 @@ class _Sheets:
         return found | copied
 
     def _where(self, name: str) -> str:
-        return f"{self.kept.source}, column {name!r}"
+        return f"{str.__str__(os.fspath(self.kept.source))}, column {name!r}"
 
     def _answers(self, question: Question, column: pd.Series[Any], done: int) -> pd.Series[Any]:
         """True answers, labels where their text says so, None where missing."""

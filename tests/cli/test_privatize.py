@@ -13,7 +13,7 @@ from shared.job_runs import SHARES, fit, privatize
 
 import ldpstats as ldp
 from ldpstats import io as files
-from ldpstats.cli import privatize as privatizing
+from ldpstats.cli.common import label_list
 from ldpstats.cli.program import main
 
 FORMATS = (".csv", ".csv.gz", ".parquet")
@@ -219,7 +219,7 @@ def test_a_device_sets_a_limit(answers: Path, capsys: pytest.CaptureFixture[str]
     [("4", 4), ('a,"b,c"', ["a", "b,c"]), ("1,2", ["1", "2"]), ("é,x", ["é", "x"])],
 )
 def test_labels_on_the_command_line(text: str, labels: Any) -> None:
-    assert privatizing._categories(text) == labels
+    assert label_list(text, "--categories") == labels
 
 
 def test_a_number_of_categories(tmp_path: Path) -> None:

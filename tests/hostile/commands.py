@@ -46,18 +46,19 @@ OPTIONS = {
         "--column", "--spec", "--survey", "--mechanism", "--categories", "--alphabet",
         "--sensitive", "--epsilon", "--theta", "--p-truth", "--p-yes", "--p", "--q", "-f",
         "--prevalence", "--n-outputs", "--n-bits", "--n-hashes", "--n-cohorts", "--hashing",
-        "--write-spec", "--as", "--keep", "--missing", "--na", "--force",
+        "--write-spec", "--as", "--keep", "--missing", "--na", "--force", "--questionnaire",
     ),
+    "questionnaire": ("--question", "--observed", "--ask", "--refused", "--force"),
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
-        "--missing", "--na", "--force",
+        "--missing", "--na", "--force", "--questionnaire", "--by", "--where", "--csv",
     ),
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
         "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
-        "--na", "--force",
+        "--na", "--force", "--questionnaire", "--where",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
@@ -89,6 +90,9 @@ def good_files(folder: Path) -> None:
     io.write_reports(krr.privatize(jobs, rng), folder / "reports.csv")
     io.write_reports(krr.privatize(jobs, rng), folder / "reports.parquet")
     io.write_reports(orr.privatize(jobs, rng), folder / "hashed.csv")
+    sheet = ldp.Questionnaire({"job": krr, "id": ldp.Observed(("1", "2", "3"))})
+    sheet.to_json(folder / "sheet.json")
+    ldp.Questionnaire({"job": krr}).to_json(folder / "asked.json")
     (folder / "candidates.txt").write_text("nurse\nteacher\n")
     rows = [f"{i},{jobs[i]},{('no', 'yes')[i % 2]},2\n" for i in range(60)]
     (folder / "pair.csv").write_text("id,job,late,n\n" + "".join(rows))
@@ -121,12 +125,27 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
         "0.75", "--write-spec", "new.json",
     ),
     ("privatize", "words.csv", "out.csv", "--column", "word", "--survey", "survey.json"),
+    ("privatize", "answers.csv", "out.csv", "--questionnaire", "sheet.json", "--na", "NA"),
+    (
+        "questionnaire", "out.json", "--question", "job", "spec.json", "--question", "late",
+        "late.json", "--observed", "region", "n,s", "--ask", "1",
+    ),
+    ("questionnaire", "sheet.json"),
     ("fit", "reports.csv", "--spec", "spec.json"),
     ("fit", "reports.parquet", "--spec", "spec.json", "--json", "out.json", "--detect", "holm"),
     ("fit", "hashed.csv", "--spec", "orr.json", "--candidates", "candidates.txt"),
     ("fit", "pair.csv", "--spec", "spec.json", "--column", "job", "--count", "n", "--json", "-"),
     ("fit", "counts.csv", "--params", "params.csv", "--map", "map.csv"),
     ("fit", "google.csv", "--params", "params.csv", "--map", "map.csv", "--bits"),
+    ("fit", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--by", "late"),
+    (
+        "fit", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--where",
+        "10 <= id < 50 and n == 2", "--csv", "out.csv",
+    ),
+    (
+        "associate", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--column",
+        "late", "--where", "id > 5",
+    ),
     (
         "associate", "pair.csv", "--column", "job", "--spec", "spec.json", "--column", "late",
         "--spec", "late.json", "--json", "out.json",
@@ -152,7 +171,16 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
 )  # fmt: skip
 RARE = {"discover": 0.1, "associate": 0.5}  # they take longer
 
-JSON_NAMES = ("spec.json", "late.json", "bits.json", "orr.json", "urap.json", "survey.json")
+JSON_NAMES = (
+    "spec.json",
+    "late.json",
+    "bits.json",
+    "orr.json",
+    "urap.json",
+    "survey.json",
+    "sheet.json",
+    "asked.json",
+)
 
 
 # -- damage ----------------------------------------------------------------------------------------
@@ -303,14 +331,17 @@ def contents(folder: Path) -> dict[str, bytes | None]:
     }
 
 
+_POSITIONAL = (("privatize",), ("survey",), ("questionnaire",))
+
+
 def promised(argv: tuple[str, ...]) -> set[str]:
     """The files that a command line says it writes."""
     found = {argv[2]} if argv[:1] == ("privatize",) and len(argv) > 2 else set()
-    written = ("--json", "--plot", "--write-spec")
+    written = ("--json", "--plot", "--write-spec", "--csv")
     found |= {b for a, b in itertools.pairwise(argv) if a in written}
     found |= {a.split("=", 1)[1] for a in argv if a.startswith(tuple(f"{w}=" for w in written))}
     # positional arguments may stand anywhere
-    return found | (set(argv) if argv[:1] in (("privatize",), ("survey",)) else set())
+    return found | (set(argv) if argv[:1] in _POSITIONAL else set())
 
 
 def fault_of_run(run: Run, folder: Path) -> str:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from hostile.examples import Examples, Site
 from hostile.file_sites import file_sites
+from hostile.joint_sites import joint_sites
 from hostile.mechanism_sites import (
     channel_sites,
     constructors,
@@ -15,6 +16,8 @@ from hostile.mechanism_sites import (
 )
 from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
+from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
+from hostile.survey_sites import survey_sites
 
 
 def sites(e: Examples) -> list[Site]:
@@ -28,10 +31,13 @@ def sites(e: Examples) -> list[Site]:
         *count_sites(e),
         *model_sites(e),
         *result_sites(e),
+        *joint_sites(e),
         *document_sites(e),
         *privacy_sites(e),
         *planning_sites(e),
-        *(replace(site, files=True) for site in file_sites(e)),
+        *questionnaire_sites(e),
+        *survey_sites(e),
+        *(replace(site, files=True) for site in (*file_sites(e), *sheet_file_sites(e))),
     ]
     names = [site.name for site in found]
     assert len(set(names)) == len(names), "two sites have one name"

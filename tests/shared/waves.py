@@ -12,9 +12,9 @@ import ldpstats as ldp
 Array = npt.NDArray[Any]
 
 
-def observed(k: int) -> ldp.CustomMechanism:
+def observed(k: int) -> ldp.Observed:
     """A variable without noise."""
-    return ldp.CustomMechanism(np.eye(k))
+    return ldp.Observed(k)
 
 
 def of_table(table: npt.ArrayLike, *mechanisms: Any) -> list[ldp.Reports]:

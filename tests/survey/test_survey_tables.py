@@ -14,6 +14,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats import io
+from ldpstats.cli import main
 from ldpstats.errors import InvalidArgument
 
 
@@ -66,7 +67,7 @@ def summaries(survey: ldp.Survey) -> Iterator[str]:
     chosen = survey.where("18 <= age < 65 and (zip == '01' or income > -.5) and not urban")
     yield repr(survey)
     yield str(survey.frequencies("job").summary())
-    yield survey.frequencies("job", by="region").to_json()
+    yield str(survey.frequencies("job", by="region").summary())
     yield survey.frequencies("late", by=["zip", "urban"]).to_json()
     yield str(survey.where("age < 30").frequencies("late", by="age").params)
     yield str(survey.frequencies("zip").summary())
@@ -189,3 +190,21 @@ def test_fingerprints_stored_in_parquet_and_arrow_are_checked(
         assert len(ldp.Survey(table, right)) == len(jobs)
         with pytest.raises(ldp.errors.MechanismMismatch, match="column 'report' holds reports"):
             ldp.Survey(table, wrong)
+
+
+def test_a_table_of_the_command_line_is_checked(
+    sheet: ldp.Questionnaire, people: pd.DataFrame, tmp_path: Path
+) -> None:
+    """Another number of questions asked is another epsilon, with the same mechanisms."""
+    people[["job", "late", "age"]].to_csv(tmp_path / "answers.csv", index=False)
+    sheet.to_json(tmp_path / "sheet.json")
+    other = ldp.Questionnaire(sheet.mechanisms, ask=1)
+    for suffix in (".csv", ".parquet"):
+        path = str(tmp_path / f"reports{suffix}")
+        asked = ["--questionnaire", str(tmp_path / "sheet.json"), "--keep", "age"]
+        assert main(["privatize", str(tmp_path / "answers.csv"), path, *asked]) == 0
+        survey = ldp.Survey(path, sheet)
+        assert survey.reports("job").n_missing == people["job"].isna().sum()
+        assert "public: age)" in repr(survey)
+        with pytest.raises(ldp.errors.MechanismMismatch, match=sheet.fingerprint):
+            ldp.Survey(path, other)

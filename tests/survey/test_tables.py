@@ -109,6 +109,18 @@ def test_columns_of_strange_names_and_empty_tables(kind: str) -> None:
     assert list(cells(empty)) == list(FRAME.columns) and not any(cells(empty).values())
 
 
+def test_frames_of_pandas_that_are_wide_or_have_notes() -> None:
+    """Without a warning of fragments; what is noted on a frame stays."""
+    wide = pd.DataFrame({f"c{i}": [1, 2] for i in range(150)})
+    wide.columns.name, wide.attrs = "question", {"year": 2026}
+    made = {f"c{i}": ["x", "y"] for i in range(120)} | {f"d{i}": ["x", "y"] for i in range(120)}
+    out = Table.of(wide).with_columns(made)
+    assert out.shape == (2, 270) and out.columns.name == "question" and out.attrs == {"year": 2026}
+    assert Table.of(wide).arranged({"c1": None}).equals(wide[["c1"]])
+    grouped = pd.DataFrame([[1, 2]], columns=pd.CategoricalIndex(["a", "b"]))
+    assert cells(Table.of(grouped).with_columns({"z": [3]})) == {"a": [1], "b": [2], "z": [3]}
+
+
 class Broken:
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         raise ValueError("secret-4711")

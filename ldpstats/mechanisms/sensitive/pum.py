@@ -66,7 +66,7 @@ class PUM(Specified):
     >>> regions = ("centre", "park", "hospital")
     >>> pum = PUM(URR(regions, {"hospital"}, epsilon=1.0), tags=("home", "work"))
     >>> print(pum.common)
-    URR(k=5, sensitive=3, epsilon=1)
+    URR(k=5, sensitive={'hospital', 'home', 'work'}, epsilon=1)
     >>> client = pum.client({"home": {"park"}})
     >>> client.report("park") in ("hospital", "home", "work")   # her home is always protected
     True

@@ -428,8 +428,8 @@ class AssociationResults(FittedResults):
         >>> table = [[[90, 50], [40, 60]], [[50, 60], [70, 80]]]
         >>> results = ldp.AssociationModel(ldp.JointCounts.from_table(table, [krr] * 3)).fit()
         >>> results.collapse(["x", "z"]).table.round(3).to_numpy()
-        array([[0.244, 0.208],
-               [0.227, 0.321]])
+        array([[0.271, 0.202],
+               [0.229, 0.298]])
         """
         keep = places(names, self.names)
         made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)

@@ -82,7 +82,7 @@ class ChangeResults(FittedResults):
     >>> after = np.where(rng.random(4000) < 0.1, "yes", before)
     >>> results = ldp.change(krr.privatize(before, rng), krr.privatize(after, rng))
     >>> results.conf_int().round(2).loc["yes"].tolist()
-    [0.05, 0.1]
+    [0.07, 0.11]
     """
 
     joint: AssociationResults
@@ -185,7 +185,7 @@ class ChangeResults(FittedResults):
         Examples
         --------
         >>> import ldpstats as ldp
-        >>> answers = ldp.CustomMechanism([[1.0, 0.0], [0.0, 1.0]], allow_infinite_epsilon=True)
+        >>> answers = ldp.Observed(("no", "yes"))
         >>> first, second = np.repeat([[0, 0], [0, 1], [1, 0], [1, 1]], [60, 25, 15, 50], axis=0).T
         >>> waves = ldp.Reports(first, answers), ldp.Reports(second, answers)
         >>> print(ldp.change(*waves).test_homogeneity())

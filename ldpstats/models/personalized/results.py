@@ -90,7 +90,8 @@ class PersonalizedResults(CategoryResults):
     >>> homes = {"home": [0.25, 0.75, 0.0]}
     >>> results = ldp.PersonalizedModel(counts, pum, homes, exact=True).fit()
     >>> results
-    PersonalizedResults(mle, k=3, tags: home (exact), n=1000; URR(k=4, sensitive=2, epsilon=1))
+    PersonalizedResults(mle, k=3, tags: home (exact), n=1000;
+        URR(k=4, sensitive={'clinic', 'home'}, epsilon=1))
     >>> results.conf_int().round(3)
             lower  upper
     centre  0.408  0.506

@@ -20,6 +20,7 @@ __all__ = [
     "axes_of",
     "axis_labels",
     "figure_of",
+    "font_scale",
     "keep_in_cell",
     "lacks_layout",
     "legend_below",
@@ -42,18 +43,26 @@ _EDGE = 3.0  # pixels between what belongs to axes and the end of their cell
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """The axes to draw on: those given, or new ones of this size in inches."""
+    """The axes to draw on: those given, or new ones of this size in inches at the usual font."""
     import matplotlib.axes
     import matplotlib.pyplot as plt
 
     if ax is None:
-        return plt.subplots(figsize=(width, height), layout="constrained")[1]
+        scale = font_scale()
+        return plt.subplots(figsize=(scale * width, scale * height), layout="constrained")[1]
     if not isinstance(ax, matplotlib.axes.Axes):
         remedy = "must be matplotlib Axes, for example plt.subplots()[1]"
         if isinstance(ax, str):
             remedy += "; there is one kind of this plot, which needs no name"
         raise InvalidArgument("ax", ax, remedy)
     return ax
+
+
+def font_scale() -> float:
+    """How much larger than usual the font is, and figures must be."""
+    import matplotlib
+
+    return max(1.0, float(matplotlib.rcParams["font.size"]) / 10.0)
 
 
 def figure_of(ax: Axes) -> Any:
@@ -85,12 +94,12 @@ def percent_text(value: float) -> str:
 
 
 def title_text(title: Any, default: str) -> str:
-    """The title to draw: the default where none is given, "" for none."""
-    if title is None:
-        return default
-    if not isinstance(title, str):
+    """The title to draw, without control characters: the default for None, "" for no title."""
+    if title is not None and not isinstance(title, str):
         raise InvalidArgument("title", title, 'must be text, or "" for no title')
-    return str.__str__(title)
+    text = default if title is None else str.__str__(title)
+    lines = ["".join(c if c.isprintable() else " " for c in line) for line in text.splitlines()]
+    return "\n".join(lines)
 
 
 def set_title(ax: Axes, text: str) -> None:
@@ -100,8 +109,9 @@ def set_title(ax: Axes, text: str) -> None:
     size = float(matplotlib.rcParams["font.size"])
     room = 72 * ax.bbox.width / ax.figure.dpi
     longest = int(np.clip(room / (_CHARACTER * size), 16, LONGEST_LINE))
-    lines = [textwrap.fill(line, longest) for line in text.splitlines()]
-    ax.set_title(plain("\n".join(lines)), fontsize="medium")
+    joined = text.replace(" = ", "\xa0=\xa0")  # "n = 1,000" stays on its line
+    lines = [textwrap.fill(line, longest) for line in joined.split("\n")]
+    ax.set_title(plain("\n".join(lines).replace("\xa0", " ")), fontsize="medium")
 
 
 def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:

@@ -19,6 +19,7 @@ from ldpstats.models.shared.axes import (
     axes_of,
     axis_labels,
     figure_of,
+    font_scale,
     keep_in_cell,
     legend_below,
     percent_axis,
@@ -126,7 +127,8 @@ def draw_estimates(ax: Axes, frame: pd.DataFrame, at: Array, interval: str) -> N
     ax.axvline(0.0, color="0.8", lw=0.8, zorder=0)
     if np.isfinite(low).any():
         ax.hlines(at, low, high, color="C0", lw=2, alpha=0.6, label=interval)
-    span = np.ptp([*p, *low[np.isfinite(low)], *high[np.isfinite(high)], 0.0])
+    drawn = np.concatenate([p, low, high, [0.0]])
+    span = np.ptp(drawn[np.isfinite(drawn)])
     # elsewhere the estimate lies on a short interval, and shows where it is
     hidden = (high - low <= _SHORT * span) & ((low <= 0.0) | (high >= 1.0) | (p < low) | (p > high))
     if hidden.any():
@@ -168,4 +170,5 @@ def _widen(ax: Axes) -> None:
     labels = ax.get_yticklabels()
     widest = max((label.get_window_extent().width for label in labels), default=0.0)
     figure = figure_of(ax)
-    figure.set_figwidth(max(_WIDTH, widest / figure.dpi + _ROOM))
+    room = font_scale() * _ROOM
+    figure.set_figwidth(max(figure.get_figwidth(), widest / figure.dpi + room))

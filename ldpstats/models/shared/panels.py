@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.axes import axis_labels, percent_axis, plain, title_text
+from ldpstats.models.shared.axes import axis_labels, font_scale, percent_axis, plain, title_text
 from ldpstats.models.shared.forest import (
     LONGEST_LABEL,
     draw_estimates,
@@ -96,7 +96,8 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     from matplotlib.figure import FigureBase
 
     if figure is None:
-        return plt.figure(figsize=size, layout="constrained")
+        scaled = font_scale() * np.array(size)
+        return plt.figure(figsize=(scaled[0], scaled[1]), layout="constrained")
     if not isinstance(figure, FigureBase):
         remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
         raise InvalidArgument("figure", figure, remedy)

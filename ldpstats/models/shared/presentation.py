@@ -83,9 +83,9 @@ class Presented(ABC):
         >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
         >>> ldp.FrequencyModel(counts).fit().to_frame().round(3)
           term  estimate  std_error  lower  upper  p_value
-        0    a     0.572      0.043  0.487  0.657      0.0
-        1    b     0.325      0.041  0.244  0.407      0.0
-        2    c     0.103      0.038  0.032  0.182      0.0
+        0    a     0.571      0.043  0.487  0.657    0.000
+        1    b     0.324      0.041  0.244  0.407    0.000
+        2    c     0.105      0.038  0.032  0.182    0.002
         """
         frame = self._tidy(level(alpha))[_TIDY]
         labels = frame.index.to_frame(index=False)

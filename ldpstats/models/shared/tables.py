@@ -120,7 +120,12 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
         return str(self._escaped(html.escape).as_html())
 
     def as_latex(self) -> str:
-        return str(self._escaped(_latex_escape).as_latex())
+        escaped = self._escaped(_latex_escape)
+        # statsmodels leaves the title in a comment, and the tables side by side
+        head, between = "\\begin{center}\n", "\\end{tabular}\n"
+        title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
+        latex = str(escaped.as_latex()).replace(head, head + title, 1)
+        return latex.replace(between, f"{between.rstrip()} \\\\\n", 1)
 
     def _escaped(self, escape: Callable[[str], str]) -> Summary:
         plain = Summary()
