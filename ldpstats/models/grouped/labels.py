@@ -81,6 +81,6 @@ def stacked_index(
         pd.Index(values).repeat(k) for values in zip(*labels, strict=True)
     ]
     rows = categories.take(np.tile(np.arange(k), g))  # which keep their type
-    free = (one for one in (name, "category", f"answer to {name}") if one and one not in by)
-    level = next(free, "answer")
+    free = (one for one in (name, "category", "answer") if one and one not in by)
+    level = next(free, f"answer by {', '.join(by)}")
     return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])
