@@ -26,7 +26,7 @@ Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
 
 _MISSING, _UNKNOWN = -1, -2
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?")
 _TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", f"{truth}".lower())}
 _TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
 _EXACT = 2.0**53  # a whole float from here on may stand for other integers
@@ -48,12 +48,15 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and whole_below(values, len(labels)):
             return values.astype(np.int64)
+    known = _Labels(labels)
     try:
         codes, distinct = _factorized(where, values)
+        found: Codes = np.append(known.places(distinct), _MISSING)[codes]
     except InvalidArgument as error:
         raise type(error)(where, HIDDEN, error.unquoted) if secret else error from None
-    known = _Labels(labels)
-    found: Codes = np.append(known.places(distinct), _MISSING)[codes]
+    except Exception:  # nested columns; and to compare somebody else's object may raise anything
+        remedy = f"must be labels such as {preview(labels)}"
+        raise InvalidArgument(where, HIDDEN if secret else values, remedy) from None
     if (found == _UNKNOWN).any():
         row = int(np.argmax(found == _UNKNOWN))
         value, times = distinct[codes[row]], int((codes == codes[row]).sum())
@@ -82,7 +85,7 @@ def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:
 def _key(value: Any) -> Key | None:
     """What a value is, and itself; None for what cannot be an answer."""
     if isinstance(value, str):
-        return "text", value
+        return "text", str.__str__(value)
     if isinstance(value, bool | np.bool_):
         return "bool", bool(value)
     # numpy's durations count as integers
@@ -120,7 +123,7 @@ class _Labels:
         exact = self._exact(key)
         if exact is not None:
             return exact
-        if isinstance(value, str) and not value.strip():
+        if key[0] == "text" and not key[1].strip():
             exact = self._exact(("text", ""))
             return _MISSING if exact is None else exact
         fits = set(self._alike(key))
@@ -184,7 +187,7 @@ class _Labels:
         if not isinstance(value, str) or isinstance(self.labels, pd.RangeIndex):
             return None
         folded = {str(label).strip().casefold(): label for label in reversed(self.labels.tolist())}
-        text = value.strip().casefold()
+        text = str.__str__(value).strip().casefold()
         if text not in folded and len(folded) <= _MOST_COMPARED:
             text = "".join(get_close_matches(text, list(folded), 1))
         return folded.get(text)

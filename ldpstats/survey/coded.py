@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.matching import matched
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, UnknownCategory
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named
 from ldpstats.mechanisms import Mechanism
@@ -21,8 +22,16 @@ from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
 from ldpstats.survey.columns import Column
+from ldpstats.survey.questions import Question
 
-__all__ = ["Coded", "as_dictionary", "as_observed", "as_reports", "observed_column"]
+__all__ = [
+    "Coded",
+    "as_dictionary",
+    "as_observed",
+    "as_reports",
+    "observed_column",
+    "refuse_labels",
+]
 
 Array = npt.NDArray[Any]
 
@@ -142,3 +151,18 @@ def observed_column(name: str, coded: Coded) -> Column:
     kind = found.pop()
     codes = np.append(coded.reports.y, -1)[coded.at]
     return Column(name, kind, codes, values, True if kind == "text" else None)
+
+
+def refuse_labels(na: Sequence[str], questions: Sequence[Question]) -> None:
+    """Refuse a label of a question as text that means missing."""
+    listed = [(question.name, question.labels) for question in questions]
+    for text, (name, labels) in product(na, listed):
+        if labels is None:  # any text is an answer, but no report
+            continue
+        try:
+            known = matched("na", [text], labels)[0] >= 0
+        except UnknownCategory:
+            continue
+        if known:
+            remedy = f"is a label of {name!r}: it cannot stand for a missing answer"
+            raise InvalidArgument("na", text, remedy)

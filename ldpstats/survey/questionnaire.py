@@ -237,7 +237,8 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         entropy, state, allow_no_privacy
             As for `Mechanism.client`. Observed questions need no permission.
         reports : int or None
-            How many sheets it may fill in, each of which spends the questionnaire's epsilon.
+            How many sheets it may fill in, each of which spends the questionnaire's epsilon, also
+            under `RAPPOR`: its permanent response belongs to `RAPPOR.client`.
         max_epsilon : float, optional
             The largest epsilon of a sheet that is accepted, in nats.
         tags : mapping from question to (mapping from tag to set of categories), optional

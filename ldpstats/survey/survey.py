@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.coded import Coded
+from ldpstats.survey.coded import Coded, refuse_labels
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.files import table_of
 from ldpstats.survey.grouping import grouped_rows
@@ -92,11 +92,11 @@ class Survey:
     >>> survey
     Survey(4000 rows; private: ill; public: region)
     >>> survey.frequencies("ill").params.round(2)
-    no     0.81
-    yes    0.19
+    no     0.77
+    yes    0.23
     Name: params, dtype: float64
     >>> survey.where("region == 'n'").frequencies("ill").nobs
-    2018
+    2019
     """
 
     data: Any
@@ -120,8 +120,10 @@ class Survey:
                 remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
+        table = table_of(self.data, self.na)
+        refuse_labels(self.na, sheet.entries)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", Collected(table_of(self.data, self.na), sheet))
+        object.__setattr__(self, "data", Collected(table, sheet))
 
     # -- the table -----------------------------------------------------------------------------
 
@@ -280,6 +282,26 @@ class Survey:
         keys = identifiers(self.data, _text("id", id))[0]
         return replace(reports, ids=keys[found.present].to_numpy())
 
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: None = ...,
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> FrequencyResults: ...
+    @overload
+    def frequencies(
+        self,
+        name: str,
+        by: str | Sequence[str],
+        candidates: Any = ...,
+        incomplete: bool = ...,
+        method: Any = ...,
+        **how: Any,
+    ) -> GroupedResults: ...
     def frequencies(
         self,
         name: str,

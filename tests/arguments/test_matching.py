@@ -150,6 +150,7 @@ def test_every_label_is_itself() -> None:
         (THREE, "1e0"),
         (THREE, "1,0"),
         (THREE, "٢"),
+        (THREE, "9" * 5000),  # more digits than Python turns into a number
         (THREE, 1 + 0j),
         (THREE, np.timedelta64(1, "s")),
         (THREE, Decimal("Infinity")),
@@ -203,6 +204,7 @@ def test_one_and_true_in_one_column_are_two_answers() -> None:
         pd.MultiIndex.from_tuples([("nurse", 1)]),
         np.zeros(2, dtype=[("nurse", int)]),
         [Decimal("sNaN"), Decimal(1)],
+        pa.array([["nurse"], ["cook"]]),
     ],
 )
 def test_what_is_no_column_is_refused(values: object) -> None:
@@ -211,6 +213,29 @@ def test_what_is_no_column_is_refused(values: object) -> None:
     with pytest.raises(InvalidArgument) as failure:
         matched("q", values, JOBS, secret=True)
     assert str(failure.value).startswith("q=(not shown): ")
+
+
+class Text(str):
+    """Text of somebody else's class."""
+
+    def strip(self, chars: str | None = None) -> str:
+        raise RuntimeError("a secret")
+
+
+class Incomparable:
+    def __eq__(self, other: object) -> bool:
+        raise RuntimeError("a secret")
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def test_objects_of_other_classes() -> None:
+    assert matched("q", [Text(" nurse"), Text("cook"), Text("")], JOBS).tolist() == [0, 3, -1]
+    for value in (Text("x"), Incomparable()):
+        for secret in (True, False):
+            with pytest.raises(InvalidArgument) as failure:
+                matched("q", [value, 1], JOBS, secret)
+            assert "a secret" not in str(failure.value)
 
 
 # -- messages --------------------------------------------------------------------------------------

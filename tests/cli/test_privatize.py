@@ -59,7 +59,7 @@ def test_sensitive_answers(
     kind: str, target: str, answers: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert privatize(answers, kind, ".csv", target, "--sensitive", "driver") == 0
-    assert "sensitive=1" in capsys.readouterr().out
+    assert "sensitive={'driver'}" in capsys.readouterr().out
     mechanism = files.read_mechanism(answers / "spec.json")
     assert mechanism.sensitive is not None and mechanism.sensitive.tolist() == ["driver"]
     assert fit(answers, "--json", "-", suffix=target) == 0

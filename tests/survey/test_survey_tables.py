@@ -130,6 +130,10 @@ def test_text_that_means_missing_in_csv(tmp_path: Path) -> None:
     assert len(survey.where("age > 17")) == 2
     with pytest.raises(InvalidArgument, match="row 2='NA'"):
         ldp.Survey(path, {"late": ldp.Warner(1.0)}).reports("late")
+    with pytest.raises(InvalidArgument, match="is a label of 'late'"):
+        ldp.Survey(path, {"late": ldp.Warner(1.0)}, na=("no",))
+    with pytest.raises(InvalidArgument, match="is a label of 'late'"):
+        ldp.Survey(path, {"late": ldp.KRR(3, 1.0)}, na=("2",))
     with pytest.raises(InvalidArgument, match="goes with CSV"):
         ldp.Survey(pd.read_csv(path), {"late": ldp.Warner(1.0)}, na=("NA",))
 

@@ -326,7 +326,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
         title : str, optional
             "" for none; by default the variable and what the groups are made by.
         figure : matplotlib Figure or SubFigure, optional
-            Where to draw; a figure without a layout gets the constrained one.
+            Where to draw; the figure gets the constrained layout.
 
         Returns
         -------

@@ -38,7 +38,7 @@ _CHARACTER = 0.55  # width of a character of a title, in font sizes
 _LINE = 0.85  # of the height of a row that its label may take
 _SMALLEST = 5.0  # points, of labels
 _TICK_ROOM = 46.0  # points from one percentage on an axis to the next
-_LEAST_SHARE = 0.35  # of its width and height that axes keep when they make room for labels
+_LEAST_SHARE = 0.3  # of their cell that axes keep when they make room for labels
 _EDGE = 3.0  # pixels between what belongs to axes and the end of their cell
 
 
@@ -55,6 +55,8 @@ def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
         if isinstance(ax, str):
             remedy += "; there is one kind of this plot, which needs no name"
         raise InvalidArgument("ax", ax, remedy)
+    if ax.name != "rectilinear":
+        raise InvalidArgument("ax", ax.name, "must be rectangular: these Axes are another kind")
     return ax
 
 
@@ -123,11 +125,11 @@ def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
 # -- axes ----------------------------------------------------------------------------------
 
 
-def percent_axis(ax: Axes) -> None:
-    """Label the horizontal axis in percent, with as many ticks as there is room for."""
+def percent_axis(ax: Axes, room: float | None = None) -> None:
+    """Label the horizontal axis in percent, with as many ticks as there is room for, in points."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-    room = 72 * ax.bbox.width / ax.figure.dpi
+    room = 72 * ax.bbox.width / ax.figure.dpi if room is None else room
     ticks = int(np.clip(room / _TICK_ROOM, 2, 8))
     ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
@@ -183,7 +185,8 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
     region, box, whole = _cell(ax), ax.bbox.frozen(), ax.figure.bbox
     over = [*(region[:2] - first), *(last - region[2:])]
     left, bottom, right, top = (max(0.0, value + _EDGE) for value in over)
-    across, up = ((1.0 - _LEAST_SHARE) * size for size in (box.width, box.height))
+    room = np.array([box.width, box.height]) - _LEAST_SHARE * (region[2:] - region[:2])
+    across, up = np.maximum(room, 0.0)
     left, bottom = min(left, across), min(bottom, up)
     right, top = min(right, across - left), min(top, up - bottom)
     for part, edge in ((ax, left), (beside, -right)):

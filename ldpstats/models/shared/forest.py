@@ -21,6 +21,7 @@ from ldpstats.models.shared.axes import (
     figure_of,
     font_scale,
     keep_in_cell,
+    lacks_layout,
     legend_below,
     percent_axis,
     set_title,
@@ -156,12 +157,16 @@ def finish_rows(ax: Axes, title: str, own: bool) -> None:
     """Percentages, title and legend; labels have the room that they need."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
-    set_title(ax, title)
-    shrink_labels(ax)
-    legend_below(ax)
-    if own:
-        _widen(ax)
-    keep_in_cell(ax)
+    for _ in range(1 if own else 2):  # labels may leave less room than axes have had
+        set_title(ax, title)
+        legend_below(ax)
+        if own:
+            _widen(ax)
+        elif lacks_layout(ax):
+            keep_in_cell(ax)
+        else:
+            figure_of(ax).draw_without_rendering()
+        shrink_labels(ax)
     percent_axis(ax)
 
 

@@ -76,7 +76,8 @@ def plot_groups(
         name_rows(ax, labels, n_more)
     for ax in panels[n:]:
         ax.remove()
-    _finish(panels[:n], columns, words, len(frames) - n)
+    room = 72 * _PANEL if figure is None else None
+    _finish(panels[:n], columns, words, len(frames) - n, room)
     drawn: npt.NDArray[Any] = panels[:n]
     return drawn
 
@@ -94,6 +95,7 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
     """The figure, or part of one, to draw in: the one given, or a new one of this size."""
     import matplotlib.pyplot as plt
     from matplotlib.figure import FigureBase
+    from matplotlib.layout_engine import ConstrainedLayoutEngine
 
     if figure is None:
         scaled = font_scale() * np.array(size)
@@ -102,16 +104,19 @@ def _figure(figure: Any, size: tuple[float, float]) -> Any:
         remedy = "must be a matplotlib Figure, for example plt.figure(layout='constrained')"
         raise InvalidArgument("figure", figure, remedy)
     part: Any = figure
-    if (whole := part.canvas.figure).get_layout_engine() is None:
-        whole.set_layout_engine("constrained")  # makes room for labels and legend
+    whole = part.canvas.figure
+    if not isinstance(whole.get_layout_engine(), ConstrainedLayoutEngine):
+        whole.set_layout_engine("constrained")  # no other makes room for the legend
     return figure
 
 
-def _finish(panels: npt.NDArray[Any], columns: int, title: str, n_more: int) -> None:
+def _finish(
+    panels: npt.NDArray[Any], columns: int, title: str, n_more: int, room: float | None
+) -> None:
     """One title, one name of the axis, one legend; percentages under the lowest panels."""
     figure = panels[0].figure
     for place, ax in enumerate(panels):
-        percent_axis(ax)
+        percent_axis(ax, room)
         if place + columns >= len(panels):  # the lowest of its column
             ax.tick_params(axis="x", labelbottom=True)
             ax.set_xlabel("frequency")

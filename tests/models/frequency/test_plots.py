@@ -270,6 +270,21 @@ def test_ax_must_be_axes(ax: Any) -> None:
         surveys()["short"].plot(ax=ax)
 
 
+def test_axes_must_be_rectangular() -> None:
+    round_axes = plt.subplots(subplot_kw={"projection": "polar"})[1]
+    with pytest.raises(ldp.InvalidArgument, match="ax='polar': must be rectangular"):
+        surveys()["short"].plot(ax=round_axes)
+
+
+@pytest.mark.parametrize("layout", [None, "tight", "constrained"])
+def test_long_labels_leave_room_for_title_and_legend(layout: Any) -> None:
+    figure, ax = plt.subplots(figsize=(4.0, 3.0), layout=layout)
+    fitted(("a" * 25, "b"), [400, 300]).plot(ax=ax, title="A title of several words")
+    drawn(ax)
+    for box in (ax.get_legend().get_window_extent(), ax.title.get_window_extent()):
+        assert box.x0 >= -1 and box.x1 <= figure.bbox.width + 1
+
+
 def test_truth_is_matched_by_label() -> None:
     truth = pd.Series([0.1, 0.3, 0.6], index=["c", "b", "a"])
     ax = surveys()["short"].plot(truth=truth)
