@@ -15,7 +15,7 @@ intervals, tests, tables and plots.
 from __future__ import annotations
 
 from importlib import import_module
-from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 from ldpstats import channels, errors, mechanisms, privacy
 from ldpstats.errors import (
@@ -55,12 +55,18 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
-from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.survey import Survey
+
+if TYPE_CHECKING:
+    from ldpstats.survey.questionnaire import Questionnaire
+    from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
+_CLASSES = {  # and the modules of these
+    "Questionnaire": "ldpstats.survey.questionnaire",
+    "Survey": "ldpstats.survey.survey",
+}
 
 __all__ = [
     *mechanisms.__all__,
@@ -127,9 +133,11 @@ _ELSEWHERE = {  # names that the field uses, and ours
 }
 
 
-def __getattr__(name: str) -> ModuleType:
+def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
+    if name in _CLASSES:
+        return getattr(import_module(_CLASSES[name]), name)
     known = name if name in _ELSEWHERE else name.upper()
     hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
     raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")
