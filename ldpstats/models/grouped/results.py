@@ -201,7 +201,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper" and "pvalue" of `TwoSampleResult.differences`, and
             "pvalue_holm": Holm's adjustment for all rows of the table. The rows are labelled by
-            group and category; of all pairs by "group", "reference" and category.
+            group and category; of all pairs by group, reference and category.
 
         Raises
         ------
@@ -233,9 +233,9 @@ class GroupedResults(FittedGroups, Stored, Presented):
             pairs = [(i, at) for i in range(g) if i != at]
         table = differences_table(self.fits, pairs, alpha)
         if all_pairs:
-            pair_labels = tuple((told(self.labels[i]), told(self.labels[j])) for i, j in pairs)
-            names = ("group", "reference")
-            return table.set_axis(stacked_index(pair_labels, self.categories, names, self.name))
+            both = tuple(self.labels[i] + self.labels[j] for i, j in pairs)
+            columns = (*self.by, *(f"{name} (reference)" for name in self.by))
+            return table.set_axis(stacked_index(both, self.categories, columns, self.name))
         others = tuple(self.labels[i] for i, _ in pairs)
         return table.set_axis(stacked_index(others, self.categories, self.by, self.name))
 

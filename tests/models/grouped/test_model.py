@@ -57,6 +57,9 @@ def test_groups_of_several_columns_and_mechanisms() -> None:
     assert list(results.results) == [("n", 2023), ("s", 2023), ("s", 2024)]
     assert results.differences(reference=("s", 2024)).loc[("n", 2023)].shape == (3, 6)
     assert results.test_equal().method.startswith("Wald")
+    pairs = results.differences(all_pairs=True)
+    assert pairs.index.names[2:4] == ["region (reference)", "year (reference)"]
+    assert pairs.loc[("s", 2024, "s", 2023)].shape == (3, 6)
 
 
 def test_differences_are_those_of_two_samples() -> None:
@@ -70,7 +73,7 @@ def test_differences_are_those_of_two_samples() -> None:
     smallest = found["pvalue"].idxmin()
     assert found["pvalue_holm"][smallest] == pytest.approx(6 * found["pvalue"][smallest])
     pairs = results.differences(all_pairs=True)
-    assert pairs.index.names == ["group", "reference", "job"] and len(pairs) == 9
+    assert pairs.index.names == ["region", "region (reference)", "job"] and len(pairs) == 9
     mirrored = results.differences(reference="west").loc["south"]
     np.testing.assert_allclose(
         pairs.loc[("west", "south"), ["lower", "upper"]],
