@@ -239,8 +239,9 @@ class Survey:
                 "other", type(other).__name__, "must be a Survey, the second wave"
             )
         remedy = 'must be two different texts, such as ("_1", "_2")'
-        pair = listed("suffixes", suffixes, remedy) if not isinstance(suffixes, str) else []
-        if len(pair) != 2 or not all(isinstance(s, str) for s in pair) or pair[0] == pair[1]:
+        given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
+        pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
+        if len(given) != 2 or len(set(pair)) != 2:
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = Waves.of(self.data, other.data, _text("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)

@@ -140,6 +140,7 @@ def variable_names(
     for name in given:
         if not isinstance(name, str) or not name:
             raise InvalidArgument("names", name, "must be text")
+    given = tuple(map(str.__str__, given))  # of a subclass, perhaps
     if len(given) != d or len(set(given)) < d:
         raise InvalidArgument("names", names, remedy)
     return given
