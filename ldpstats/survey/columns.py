@@ -43,7 +43,8 @@ class Column:
     codes : array of int64, shape (n,)
         Position of each value in `values`, -1 where it is missing; empty text is missing.
     values : array, shape (u,)
-        Distinct values: categories in their order, others sorted.
+        Distinct values: ordered categories in their order, others sorted. The order of unordered
+        ones does not outlive a CSV file, and results must be the same from every table.
     ordered : bool or None
         Whether the categories of a categorical column are ordered; None for other columns.
     """
@@ -99,7 +100,7 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
             raise InvalidArgument("column", name, f"must hold {_HELD}: convert it") from None
     kind = _kind(name, pd.Series(distinct) if ordered is not None else series)
     values = _values(name, kind, distinct)
-    order = np.arange(len(values)) if ordered is not None else np.argsort(values, kind="stable")
+    order = np.arange(len(values)) if ordered else np.argsort(values, kind="stable")
     if kind == "text":
         order = order[values[order] != ""]
     place = np.full(len(values) + 1, -1)
