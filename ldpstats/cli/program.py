@@ -54,6 +54,9 @@ examples:
       --categories married,single,divorced,widowed --sensitive divorced --write-spec status.json
   ldpstats questionnaire sheet.json --question job job.json --question hours hours.json
   ldpstats privatize answers.csv sheets.csv --questionnaire sheet.json --keep person
+  ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
+      --where "age >= 18 and sex == 'f'" --csv jobs.csv
+  ldpstats associate sheets.csv --questionnaire sheet.json --column job --column region
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.

@@ -22,9 +22,12 @@ class SheetAudit(Audit):
         As of `privacy.Audit`, for all reports of an answer sheet together.
     questions : mapping from name to Audit
         The audit of each question, observed ones included.
+    observed : tuple of str
+        Names of the questions that are not protected, and not in the sums.
     """
 
     questions: Mapping[str, Audit] = field(default_factory=dict)
+    observed: tuple[str, ...] = ()
 
     @property
     def agrees(self) -> bool:
@@ -39,7 +42,10 @@ class SheetAudit(Audit):
         return own | {"agrees": self.agrees, "questions": questions}
 
     def __str__(self) -> str:
-        parts = [f"{name}: {audit}" for name, audit in self.questions.items()]
+        parts = [
+            f"{name}: observed, not protected" if name in self.observed else f"{name}: {audit}"
+            for name, audit in self.questions.items()
+        ]
         own = str(Audit(self.mechanism, self.declared, self.channel, self.sampler))
         return "\n".join([own, *parts])
 
@@ -51,7 +57,9 @@ def audited(sheet: Any) -> SheetAudit:
     declared = largest([audit.declared for audit in own], ask)
     channel = largest([audit.channel for audit in own], ask)
     sampler = largest([audit.sampler for audit in own], ask)
-    return SheetAudit(str(sheet), declared, channel, sampler, questions=audits)
+    return SheetAudit(
+        str(sheet), declared, channel, sampler, questions=audits, observed=sheet.observed
+    )
 
 
 def largest(epsilons: list[float], ask: int | None) -> float:

@@ -129,7 +129,7 @@ def words(condition: Condition) -> str:
         )
     if isinstance(condition, Not):
         part = words(condition.part)
-        return f"not ({part})" if isinstance(condition.part, And | Or) else f"not {part}"
+        return f"not ({part})" if isinstance(condition.part, And | Or | Not) else f"not {part}"
     left = _spelled(condition.left)
     if isinstance(condition, Compare):
         return f"{left} {condition.sign} {_spelled(condition.right)}"

@@ -43,7 +43,9 @@ def table_of(data: object, na: object = ()) -> Table:
     """
     empty = names("na", na)
     table: Table
-    if not isinstance(data, str | os.PathLike):
+    if isinstance(data, pd.DataFrame):
+        table = Table.of(data.copy(deep=False))  # what is done to the caller's later is not seen
+    elif not isinstance(data, str | os.PathLike):
         table = Table.of(data)
     elif file_format(data) == ".parquet":
         table = _Parquet("data", data)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
 import subprocess
 import sys
 import warnings
@@ -68,8 +69,10 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_examples_of_the_help_are_understood() -> None:
     text = cli._EXAMPLES.replace("\\\n", " ")
-    commands = [line.split()[1:] for line in text.splitlines() if line.startswith("  ldpstats")]
-    assert len(commands) == 15
+    commands = [
+        shlex.split(line)[1:] for line in text.splitlines() if line.startswith("  ldpstats")
+    ]
+    assert len(commands) == 17
     for arguments in commands:
         assert cli._parser().parse_args(arguments).command == arguments[0]
 

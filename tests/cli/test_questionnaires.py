@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from io import StringIO
 from pathlib import Path
 
@@ -155,14 +153,3 @@ def test_bad_options_are_refused_in_one_line(
 def test_where_without_a_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["fit", "table.csv", "--spec", "a.json", "--where", "age > 3"]) == 2
     assert "goes with --questionnaire only" in capsys.readouterr().err
-
-
-def test_six_lines_from_csv_to_a_table_by_region() -> None:
-    program = """if True:
-    import ldpstats as ldp
-    sheet = ldp.Questionnaire.from_json("sheet.json")
-    survey = ldp.Survey("table.csv", sheet)
-    print(survey.frequencies("job", by="region").params)
-    """
-    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
-    assert ran.returncode == 0 and ran.stdout.count("nurse") == 2

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +13,7 @@ import pytest
 
 from ldpstats.errors import InvalidArgument
 from ldpstats.survey.columns import Column, as_column
-from ldpstats.survey.conditions import And, Compare, Name, parse
+from ldpstats.survey.conditions import And, Compare, Name, parse, words
 from ldpstats.survey.selecting import columns_in, selected
 
 
@@ -80,7 +82,7 @@ def random_condition(rng: np.random.Generator, depth: int) -> str:
 def test_random_conditions_select_what_pandas_selects() -> None:
     rng = np.random.default_rng(16)
     sizes = []
-    for _ in range(150):
+    for _ in range(100):
         frame = random_frame(rng)
         condition = random_condition(rng, int(rng.integers(0, 4)))
         expected = frame.query(condition, engine="python").index.tolist()
@@ -94,6 +96,43 @@ def test_not_binds_tighter_than_and_and_and_tighter_than_or() -> None:
     assert rows(frame, "a == 1 or a == 0 and b == 1") == [1, 2, 3]
     assert rows(frame, "not a == 1 and b == 1") == [1]
     assert rows(frame, "not not a == 1 and b == 1") == [3]
+
+
+# -- against SQL, with missing cells ---------------------------------------------------------------
+
+
+def sql_rows(frame: pd.DataFrame, condition: str) -> list[int]:
+    """What SQLite selects: a condition in our spelling is one of SQL but for lists and missing."""
+    spelled = words(parse(condition)).replace("is missing", "is null")
+    spelled = spelled.replace("[", "(").replace("]", ")")
+    with closing(sqlite3.connect(":memory:")) as database:
+        frame.to_sql("people", database, index_label="row")
+        found = database.execute(f"select row from people where {spelled} order by row")
+        return [row for (row,) in found.fetchall()]
+
+
+def test_random_conditions_on_missing_cells_select_what_sql_selects() -> None:
+    rng = np.random.default_rng(17)
+    unknown = 0
+    for _ in range(80):
+        frame = random_frame(rng).astype({"age": "Int64", "urban": "boolean"})
+        frame = frame.mask(rng.random(frame.shape) < 0.3)
+        condition = random_condition(rng, int(rng.integers(0, 4)))
+        if rng.random() < 0.3:
+            condition = f"not ({condition}) or {rng.choice(['age', 'region'])} is missing"
+        found = rows(frame, condition)
+        assert found == sql_rows(frame, condition), condition
+        unknown += len(frame) - len(found) - len(rows(frame, f"not ({condition})"))
+    assert unknown > 500  # cells: neither the condition nor its contrary
+
+
+def test_a_condition_is_spelled_so_that_it_is_read_again() -> None:
+    rng = np.random.default_rng(18)
+    for _ in range(300):
+        tree = parse(random_condition(rng, int(rng.integers(0, 4))))
+        assert parse(words(tree)) == tree
+    for text in ("`a b` is missing", "`and` == 'it''s'", "x == true and y == -1.5 or z", "`x``y`"):
+        assert parse(words(parse(text))) == parse(text)
 
 
 # -- missing cells ---------------------------------------------------------------------------------

@@ -131,6 +131,8 @@ class AssociationResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
     margins, collapse, conditional, odds_ratio, risk_difference, risk_ratio, cramers_v
         Margins, tables of some of the variables, conditional frequencies and effects, with their
         intervals.

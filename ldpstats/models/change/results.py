@@ -69,6 +69,8 @@ class ChangeResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
     test_homogeneity, turnover
         Whether the distribution changed, and how many persons changed their answer.
     to_dict, to_json, from_dict, from_json

@@ -110,6 +110,8 @@ class DictionaryResults(FittedResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot, plot_graph
         Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
     detectable_at
         From which frequency on strings are found.
     t_test, wald_test

@@ -102,6 +102,15 @@ class FrequencyResults(CategoryResults):
     gap, gap_nats : float
         Certificate of a likelihood estimate: no other p gains more than `gap_nats` nats, or `gap`
         per report; nan for estimates that maximise no likelihood.
+    aic, bic : float
+        ``2 d - 2 llf`` and ``log(nobs) d - 2 llf`` with d = `df_model`, for comparisons of fits to
+        the same reports; nan where `params` do not maximise the likelihood, or under constraints.
+        On the boundary fewer than d frequencies vary freely, so that they are too large there.
+    df_model, df_resid : int
+        Frequencies that vary freely (one fewer than there are where they sum to one), and `nobs`
+        less that.
+    tvalues : Series, shape (k,)
+        `linear_params` over their standard errors. p-values rest on more, see `pvalues`.
     converged : bool
     message : str
         How the estimator ended.
@@ -122,6 +131,8 @@ class FrequencyResults(CategoryResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
     detected, presence_pvalues, t_test, wald_test, difference, ratio
         Which frequencies are above zero; tests and intervals of contrasts.
     mean, cumulative, quantile

@@ -75,6 +75,8 @@ class PersonalizedResults(CategoryResults):
     -------
     conf_int, cov_params, summary_frame, summary, plot
         Intervals, covariances, and all of it as a table, in print or as a figure.
+    to_frame, glance, to_maketables
+        Tables of data: a row for each estimate, one row in all, and for the package maketables.
     detected, presence_pvalues, t_test, wald_test
         Which frequencies are above zero; tests of contrasts.
     loss_bound

@@ -156,7 +156,7 @@ class Presented(ABC):
         return self.to_maketables().__maketables_coef_table__
 
     def __maketables_stat__(self, key: str) -> Any:
-        return self.to_maketables().__maketables_stat__(key)
+        return _stat(self._facts(), key)
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -164,7 +164,7 @@ class Presented(ABC):
 
     @property
     def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return self.to_maketables().__maketables_vcov_info__
+        return _vcov(self._facts())
 
     @property
     def __maketables_stat_labels__(self) -> dict[str, str]:
@@ -198,10 +198,7 @@ class TableModel:
         return self.table
 
     def __maketables_stat__(self, key: str) -> Any:
-        value = self.facts.get(_STATS.get(key, key))
-        if isinstance(value, bool | np.bool_):
-            return "yes" if value else "no"
-        return "infinite" if isinstance(value, float) and value == np.inf else value
+        return _stat(self.facts, key)
 
     @property
     def __maketables_depvar__(self) -> str:
@@ -209,7 +206,7 @@ class TableModel:
 
     @property
     def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return {"vcov_type": self.facts.get("cov_type"), "clustervar": None}
+        return _vcov(self.facts)
 
     @property
     def __maketables_stat_labels__(self) -> dict[str, str]:
@@ -218,6 +215,18 @@ class TableModel:
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
         return list(_DEFAULT_STATS)
+
+
+def _stat(facts: dict[str, Any], key: str) -> Any:
+    """A fact by its name, or by that which tables have for it; None where there is none."""
+    value = facts.get(_STATS.get(key, key))
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
+    return "infinite" if isinstance(value, float) and value == np.inf else value
+
+
+def _vcov(facts: dict[str, Any]) -> dict[str, Any]:
+    return {"vcov_type": facts.get("cov_type"), "clustervar": None}
 
 
 def _as_text(labels: pd.Index[Any]) -> list[str]:

@@ -232,10 +232,8 @@ def second_words(frame: pd.DataFrame, shown: bool, digits: int) -> str:
     """That intervals rest on the unconstrained estimate, where the reader can see a difference."""
     if shown:
         return ", from the unconstrained estimate"
-    first, second = (
-        [figures(column, digits) for column in frame[list(pair)].to_numpy().T] for pair in _PAIRS
-    )
-    if first == second:
+    first, second = (np.round(frame[list(pair)].to_numpy(), digits) for pair in _PAIRS)
+    if np.array_equal(first, second, equal_nan=True):
         return ""
     return ", from the unconstrained estimate, which differs by less than a tenth of a std err"
 

@@ -161,6 +161,14 @@ def test_contrasts_carry_their_names() -> None:
     assert numbers.t_test("p[0] = p[2]").c_names == ["p[0] - p[2]"]
 
 
+def test_contrasts_of_cells_carry_their_names() -> None:
+    first, second = ldp.KRR(("x", "y"), 2.0), ldp.KRR(("no", "yes"), 2.0)
+    rng = np.random.default_rng(0)
+    answers = first.privatize(["x", "y"] * 50, rng), second.privatize(["no", "yes"] * 50, rng)
+    results = ldp.AssociationModel(*answers, names=("a", "b")).fit()
+    assert results.t_test([[1, -1, 0, 0]]).c_names == ["x:no - x:yes"]
+
+
 @pytest.mark.parametrize(
     ("words", "call"),
     [
