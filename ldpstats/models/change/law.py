@@ -86,7 +86,7 @@ class ChangeLaw:
         return np.sqrt(variance / self.nobs), skewness / np.sqrt(self.nobs)
 
     def _turnover(self, change: Array) -> Array:
-        """Turnover of each category given its change: Tango's equation (7), in shares."""
+        """Turnover of each category given its change: Tango's closed form, in shares."""
         d = np.clip(self.mean, -1.0, 1.0)
         s = np.clip(self.second - self.noise, np.abs(d), 1.0)
         square = (s - (2.0 - d) * change) ** 2 + 4.0 * (s - d) * change * (1.0 - change)

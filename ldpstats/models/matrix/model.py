@@ -76,21 +76,17 @@ def associations(
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", LDPWarning)
         for both in combinations(names, 2):
+            parts, kept, rest = (
+                [found[name] for name in both] for found in (reports, lists, others)
+            )
             try:
-                counts = together([reports[name] for name in both])
-                model = AssociationModel(
-                    counts,
-                    candidates=[lists[name] for name in both],
-                    other=[others[name] for name in both],
-                    names=both,
-                )
-                pairs.append(model.fit(method))
+                pairs.append(_fitted(both, parts, kept, rest, method))
             except LDPError as error:
                 errors[both] = error
     if not pairs:
         raise next(iter(errors.values()))
     for message in {str(warning.message): warning.message for warning in said}.values():
-        warnings.warn(message, stacklevel=2)
+        warnings.warn(message, stacklevel=2)  # once, not for each pair of the variable
     held = [reports[name] for name in names]
     sources = [part if isinstance(part, Reports) else part[0] for part in held]
     return AssociationMatrix(
@@ -101,6 +97,15 @@ def associations(
         failed=tuple((*both, str(error)) for both, error in errors.items()),
         alpha=alpha,
     )
+
+
+def _fitted(
+    both: tuple[str, str], parts: list[Any], candidates: list[Any], other: list[Any], method: Any
+) -> AssociationResults:
+    """The fit of one pair, on the respondents who have both reports."""
+    counts = together(parts)
+    model = AssociationModel(counts, candidates=candidates, other=other, names=both)
+    return model.fit(method)
 
 
 def _checked(reports: Any) -> tuple[str, ...]:
