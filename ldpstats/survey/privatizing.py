@@ -31,7 +31,7 @@ def privatized(
     sheet: Any, frame: object, words: Words, tags: Mapping[str, Any] | None = None
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
-    table = Table.of(frame, "frame")
+    table = Table.of(frame, "frame", secret=True)
     _check_columns(sheet, table)
     hidden, own = _own_categories(sheet, table, tags)
     reports = report_columns(sheet, table, words, own)

@@ -12,7 +12,7 @@ from typing import Any, Protocol, runtime_checkable
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import HIDDEN, InvalidArgument
 
 __all__ = ["Table", "check_names"]
 
@@ -31,10 +31,14 @@ class Table(ABC):
 
     name: str  # of the argument, for errors
     frame: Any  # as it was given
+    secret: bool = False
 
     @staticmethod
-    def of(data: object, name: str = "data") -> Table:
+    def of(data: object, name: str = "data", secret: bool = False) -> Table:
         """See a frame as a table; refuse anything else, and columns that have no name of their own.
+
+        No error shows the columns of a `secret` table, of true answers: without a header, the first
+        respondent's answers are their names.
 
         Examples
         --------
@@ -50,16 +54,16 @@ class Table(ABC):
         kind = type(data)
         polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
         if isinstance(data, pd.DataFrame):
-            table = _Pandas(name, data)
+            table = _Pandas(name, data, secret)
         elif polars == "DataFrame":
-            table = _Polars(name, data)
+            table = _Polars(name, data, secret)
         elif polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
         elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
-            table = _Arrow(name, data, _arrow_table(name, data))
+            table = _Arrow(name, data, _arrow_table(name, data), secret)
         else:
             raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
-        check_names(name, list(table.columns))
+        check_names(name, list(table.columns), secret)
         return table
 
     @property
@@ -98,6 +102,9 @@ class Table(ABC):
     def check_column(self, name: str, what: str = "column") -> None:
         """Refuse the name of a column that is not there; `what` it is for."""
         if name not in self.columns:
+            if self.secret:
+                held = f"the table has {len(self.columns)} columns: check their names"
+                raise InvalidArgument(what, name, f"no such column; {held}")
             shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
             alike = get_close_matches(str(name), self.columns, 1)
             hint = f"; did you mean {alike[0]!r}?" if alike else ""
@@ -132,6 +139,7 @@ class _Pandas(Table):
 
     name: str
     frame: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -160,6 +168,7 @@ class _Polars(Table):
 
     name: str
     frame: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -187,6 +196,7 @@ class _Arrow(Table):
     name: str
     frame: Any
     table: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -286,12 +296,13 @@ def _hint(data: object) -> str:
     return ""
 
 
-def check_names(name: str, columns: list[Any]) -> None:
-    """Refuse columns whose names are no text, or are not distinct."""
+def check_names(name: str, columns: list[Any], secret: bool = False) -> None:
+    """Refuse columns whose names are no text, or are not distinct; `secret` ones are not shown."""
     for column in columns:
         if not isinstance(column, str):
             remedy = "is the name of a column, and must be text: rename the column"
-            raise InvalidArgument(name, column, remedy)
+            raise InvalidArgument(name, HIDDEN if secret else column, remedy)
     twice = next((column for column in columns if columns.count(column) > 1), None)
     if twice is not None:
-        raise InvalidArgument(name, twice, "is the name of two columns: rename one")
+        remedy = "is the name of two columns: rename one"
+        raise InvalidArgument(name, HIDDEN if secret else twice, remedy)

@@ -157,6 +157,11 @@ def _call(frame: Any = None, tags: Any = None, how: Any = 3) -> Callable[[], Any
     return lambda: every_kind().privatize(given, np.random.default_rng(how), tags)
 
 
+def _headed(*names: Any) -> pd.DataFrame:
+    """A file without a header: the first respondent's answers are the names."""
+    return pd.DataFrame([["nurse", "no"]], columns=list(names))
+
+
 HOMES = people(20)["home"].to_numpy()
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (_with("job", SECRET), r"^job, row 5=\(not shown\): is not among the 3 labels"),
@@ -169,7 +174,10 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "not UTF-8": (_with("host", SECRET + "\ud800"), r"^host, row 5=\(not shown\)"),
     "own category": (_with("home", SECRET), r"^tags\['place'\]\['home'\], row 5=\(not shown\)"),
     "no column": (_call(people(5).drop(columns="job")), "question='job': no such column"),
-    "misspelled": (_call(people(5).rename(columns={"job": "jobb"})), "did you mean 'jobb'"),
+    "misspelled": (_call(people(5).rename(columns={"job": SECRET})), "has 13 columns: check"),
+    "a header of answers": (_call(_headed(SECRET, "job")), r"='ill': no such.*has 2 columns"),
+    "equal answers": (_call(_headed(SECRET, SECRET)), r"frame=\(not shown\): is the name of two"),
+    "a number": (_call(_headed("job", 4711)), r"frame=\(not shown\): .* must be text"),
     "clash": (_call(people(5).assign(url_string="x")), "frame='url_string': is a column that"),
     "dict": (_call({"job": [SECRET]}), "frame='dict': must be"),
     "tags of no question": (_call(tags={"plce": {"home": HOMES}}), "tags='plce'.*'place'"),
