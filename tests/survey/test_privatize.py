@@ -162,6 +162,10 @@ def _headed(*names: Any) -> pd.DataFrame:
     return pd.DataFrame([["nurse", "no"]], columns=list(names))
 
 
+def _own(categories: Any) -> Callable[[], Any]:
+    return _call(tags={"place": {"home": categories}})
+
+
 HOMES = people(20)["home"].to_numpy()
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (_with("job", SECRET), r"^job, row 5=\(not shown\): is not among the 3 labels"),
@@ -180,13 +184,24 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a number": (_call(_headed("job", 4711)), r"frame=\(not shown\): .* must be text"),
     "clash": (_call(people(5).assign(url_string="x")), "frame='url_string': is a column that"),
     "dict": (_call({"job": [SECRET]}), "frame='dict': must be"),
-    "tags of no question": (_call(tags={"plce": {"home": HOMES}}), "tags='plce'.*'place'"),
+    "tags of no question": (_call(tags={SECRET: {"home": HOMES}}), r"tags=\(not shown\).*'place'"),
     "tags of no PUM": (_call(tags={"job": {"home": HOMES}}), "tags='job': are for a PUM"),
-    "no such tag": (_call(tags={"place": {"work": HOMES}}), "tags.*is no tag"),
-    "tags of a column": (_call(tags={"place": {"home": "hme"}}), "column='hme': no such"),
+    "no such tag": (
+        _call(tags={"place": {SECRET: HOMES}}),
+        r"^tags\['place'\]=\(not shown\).*no tag",
+    ),
+    "tags of a column": (_call(tags={"place": {"home": SECRET}}), r"=\(not shown\): is no column"),
     "tags in a question": (_call(tags={"place": {"home": "job"}}), "tags.*="),
     "tags as a list": (_call(tags=["home"]), "tags='list': must be a dict"),
     "tags of one": (_call(tags={"place": "home"}), r"tags\['place'\]='str'"),
+    "sets of own categories": (_own([{SECRET}] * 20), r"^tags\['place'\]\['home'\].*\(not shown\)"),
+    "lists of them": (_own([[SECRET, "park"]] * 20), r"\(not shown\): must be one category a row"),
+    "lists of several lengths": (_own([[SECRET], []] * 10), r"\(not shown\): must be one category"),
+    "some in tuples": (_own([SECRET, ("park",)] * 10), r"\['home'\].*\(not shown\)"),
+    "one set": (_own({SECRET}), r"\(not shown\): must be one category a row"),
+    "a dict of them": (_own({SECRET: 1}), r"\(not shown\): must be one category a row"),
+    "a frame of them": (_own(pd.DataFrame({SECRET: HOMES})), r"\(not shown\): must be one cat"),
+    "bytes for a column": (_own(SECRET.encode()), r"\['home'\]=1: must be 20 categories"),
     "too few tags": (_call(tags={"place": {"home": HOMES[:9]}}), "=9: must be 20 categories"),
 }
 
