@@ -40,6 +40,7 @@ def privatized(
     table = Table.of(frame, "frame", secret=True)
     _check_columns(sheet, table)
     hidden, own = _own_categories(sheet, table, tags)
+    _check_index(sheet, table, hidden)
     reports = report_columns(sheet, table, words, own)
     columns: dict[str, Any] = {}
     for name in table.columns:
@@ -111,6 +112,15 @@ def _check_columns(sheet: Any, table: Table) -> None:
             if column != question.name and column in table.columns:
                 remedy = f"is a column that reports of {question.name!r} will have: rename it"
                 raise InvalidArgument("frame", column, remedy)
+
+
+def _check_index(sheet: Any, table: Table, hidden: Sequence[str]) -> None:
+    """Refuse an index of true answers, which would stay beside the reports."""
+    for name in table.index_names():
+        if name in (*sheet.private, *hidden):
+            remedy = "is the name of the index too, whose true answers would stay beside the "
+            remedy += "reports: call reset_index(drop=True), or make the Arrow table without it"
+            raise InvalidArgument("frame", name, remedy)
 
 
 def _own_categories(

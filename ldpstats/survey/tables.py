@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.labels import as_series
 from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.survey.arrow import from_arrow, index_names, kept_notes, to_arrow
 
 __all__ = ["Table", "check_names"]
 
@@ -38,7 +38,8 @@ class Table(ABC):
         """See a frame as a table; refuse anything else, and columns that have no name of their own.
 
         No error shows the columns of a `secret` table, of true answers: without a header, the first
-        respondent's answers are their names.
+        respondent's answers are their names. Frames made of it have none of its notes (the attrs of
+        pandas, the metadata of an Arrow schema), which may hold answers too.
 
         Examples
         --------
@@ -92,6 +93,10 @@ class Table(ABC):
         """A column that nothing else describes, as the table's kind types it."""
         return self.column(name)
 
+    def index_names(self) -> tuple[Any, ...]:
+        """Names of the index of pandas, which stays beside the columns of frames made of it."""
+        return ()
+
     def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
         """Read the columns of these names that exist, where that takes a pass over a file."""
 
@@ -102,6 +107,8 @@ class Table(ABC):
     def check_column(self, name: str, what: str = "column") -> None:
         """Refuse the name of a column that is not there; `what` it is for."""
         if name not in self.columns:
+            if name in self.index_names():
+                raise InvalidArgument(what, name, "is the index, not a column: reset_index() first")
             if self.secret:
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
@@ -145,6 +152,9 @@ class _Pandas(Table):
     def columns(self) -> tuple[str, ...]:
         return tuple(self.frame.columns)
 
+    def index_names(self) -> tuple[Any, ...]:
+        return tuple(self.frame.index.names)
+
     def __len__(self) -> int:
         return len(self.frame)
 
@@ -158,7 +168,8 @@ class _Pandas(Table):
         made = {name: values.array for name, values in columns.items() if values is not None}
         new = pd.DataFrame(made, index=self.frame.index)
         frame = pd.concat([self.frame[kept], new], axis=1)[list(columns)]
-        frame.columns.name, frame.attrs = self.frame.columns.name, dict(self.frame.attrs)
+        frame.columns.name = self.frame.columns.name
+        frame.attrs = {} if self.secret else dict(self.frame.attrs)
         return frame
 
 
@@ -178,12 +189,12 @@ class _Polars(Table):
         return int(self.frame.height)
 
     def _column(self, name: str) -> pd.Series[Any]:
-        return _from_arrow(self.frame.get_column(name).to_arrow())
+        return from_arrow(self.frame.get_column(name).to_arrow())
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
         import pyarrow
 
-        made = {name: _to_arrow(v) for name, v in columns.items() if v is not None}
+        made = {name: to_arrow(v) for name, v in columns.items() if v is not None}
         new = type(self.frame)(pyarrow.table(made))
         series = [(self.frame if v is None else new).get_column(n) for n, v in columns.items()]
         return type(self.frame)(series)
@@ -206,7 +217,10 @@ class _Arrow(Table):
         return int(self.table.num_rows)
 
     def _column(self, name: str) -> pd.Series[Any]:
-        return _from_arrow(self.table.column(name))
+        return from_arrow(self.table.column(name))
+
+    def index_names(self) -> tuple[Any, ...]:
+        return index_names(self.table.schema.metadata)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return self.table.schema.field(name).metadata or {}
@@ -216,12 +230,12 @@ class _Arrow(Table):
 
         arrays, fields = [], []
         for name, values in columns.items():
-            array = self.table.column(name) if values is None else _to_arrow(values)
+            array = self.table.column(name) if values is None else to_arrow(values)
             field = pyarrow.field(name, array.type)
             arrays.append(array)
             fields.append(self.table.schema.field(name) if values is None else field)
         own = [name for name, values in columns.items() if values is None]
-        schema = pyarrow.schema(fields, _pandas_notes(self.table.schema.metadata, own))
+        schema = pyarrow.schema(fields, kept_notes(self.table.schema.metadata, own, self.secret))
         table = pyarrow.Table.from_arrays(arrays, schema=schema)
         if not isinstance(self.frame, pyarrow.RecordBatch):
             return table
@@ -241,50 +255,6 @@ def _arrow_table(name: str, data: object) -> Any:
     except (pyarrow.ArrowException, TypeError, ValueError):
         kind = type(data).__name__
     raise InvalidArgument(name, kind, f"must be {_KINDS}: Arrow reads no table from this")
-
-
-def _from_arrow(column: Any) -> pd.Series[Any]:
-    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats."""
-    from pyarrow import types
-
-    kind = column.type
-    mapper: Any = None
-    if column.null_count and types.is_boolean(kind):
-        mapper = pd.BooleanDtype()
-    elif column.null_count and types.is_integer(kind):
-        mapper = pd.api.types.pandas_dtype(f"{'U' * types.is_unsigned_integer(kind)}Int64")
-    series: pd.Series[Any]
-    if mapper is not None:
-        return pd.Series(mapper.__from_arrow__(column))
-    series = column.to_pandas()
-    return series.rename(None).reset_index(drop=True)
-
-
-def _to_arrow(values: pd.Series[Any]) -> Any:
-    """A Series in Arrow; labels of several types become text."""
-    import pyarrow
-
-    if values.dtype == object:
-        absent = values.isna().to_numpy()
-        cells = values.tolist()
-        texts = [None if no else str(v) for v, no in zip(cells, absent, strict=True)]
-        return pyarrow.array(texts, pyarrow.string())
-    return pyarrow.array(values, from_pandas=True)
-
-
-def _pandas_notes(metadata: Any, kept: list[str]) -> Any:
-    """Notes in a schema, without those on how pandas held columns that are replaced."""
-    if not metadata or b"pandas" not in metadata:
-        return metadata
-    try:
-        notes = json.loads(metadata[b"pandas"])
-        notes["columns"] = [c for c in notes["columns"] if c["field_name"] in kept]
-        whole = all(i in kept for i in notes["index_columns"] if isinstance(i, str))
-    except (ValueError, TypeError, KeyError):  # damaged: they say nothing
-        whole = False
-    if whole:
-        return {**metadata, b"pandas": json.dumps(notes).encode()}
-    return {key: value for key, value in metadata.items() if key != b"pandas"}
 
 
 def _hint(data: object) -> str:

@@ -14,6 +14,7 @@ from shared.sheets import ANSWERS, MECHANISMS, PUM, STRINGS, cells, every_kind, 
 import ldpstats as ldp
 
 TAGS = {"place": {"home": "home"}}
+JOBS = MECHANISMS["job"].labels()
 
 
 def rng(seed: int = 3) -> np.random.Generator:
@@ -139,6 +140,48 @@ def test_own_categories_of_respondents() -> None:
     asked = ldp.Questionnaire({"place": PUM, "ill": ldp.Warner(1.0)}, ask=1)
     some = asked.privatize(frame.assign(ill="no"), rng(), {"place": {"home": "own"}})
     assert not (some["place"][at_home] == "park").any()
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "batch"])
+@pytest.mark.parametrize("levels", [["job"], ["region", "url"], ["home"]])
+def test_an_index_of_true_answers_is_refused(kind: str, levels: list[str]) -> None:
+    """It would stay beside the reports, whatever becomes of the column of that name."""
+    frame = people(20).set_index(levels, drop=False)
+    made = {"arrow": pa.Table.from_pandas, "batch": pa.RecordBatch.from_pandas}
+    given: Any = frame if kind == "pandas" else made[kind](frame)
+    words = rf"^frame='{levels[-1]}': is the name of the index too.*reset_index\(drop=True\)"
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        every_kind().privatize(given, rng(), TAGS)
+
+
+def test_an_index_of_public_columns_stays() -> None:
+    frame = people(20).set_index("region", drop=False)
+    assert every_kind().privatize(frame, rng(), TAGS).index.equals(frame.index)
+    out = every_kind().privatize(pa.Table.from_pandas(frame), rng(), TAGS)
+    assert out.to_pandas().index.equals(frame.index)
+    with pytest.raises(ldp.InvalidArgument, match=r"question='job': is the index, .*reset_index"):
+        every_kind().privatize(people(20).set_index("job"), rng())
+    arrow = pa.Table.from_pandas(people(20).set_index("job"))  # there it is a column like others
+    assert set(every_kind().privatize(arrow, rng())["job"].to_pylist()) <= {
+        *MECHANISMS["job"].labels()
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "batch"])
+def test_notes_on_a_table_are_left_out(kind: str) -> None:
+    """They may hold answers."""
+    frame = people(20)
+    frame.attrs = {"first": SECRET}
+    if kind == "pandas":
+        assert every_kind().privatize(frame, rng()).attrs == {}
+        return
+    made = {"arrow": pa.Table.from_pandas, "batch": pa.RecordBatch.from_pandas}[kind](frame)
+    assert SECRET.encode() in made.schema.metadata[b"pandas"]
+    noted = made.replace_schema_metadata({**made.schema.metadata, b"own": SECRET.encode()})
+    out = every_kind().privatize(noted, rng()).schema.metadata
+    assert SECRET not in repr(out) and list(out) == [b"pandas"]
+    bare = made.replace_schema_metadata({b"own": SECRET.encode()})
+    assert every_kind().privatize(bare, rng()).schema.metadata is None
 
 
 SECRET = "hepatitis-4711"
