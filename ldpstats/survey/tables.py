@@ -160,6 +160,8 @@ class _Pandas(Table):
 
     def _column(self, name: str) -> pd.Series[Any]:
         found: pd.Series[Any] = self.frame[name]
+        if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
+            return from_arrow(found.array.__arrow_array__())
         return found.reset_index(drop=True)
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
