@@ -52,6 +52,11 @@ class Held(ABC):
     def __len__(self) -> int:
         """Number of rows."""
 
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        return pd.RangeIndex(len(self))
+
     @abstractmethod
     def prepare(self, names: Iterable[str]) -> None:
         """Read what these columns need, together."""
@@ -156,6 +161,10 @@ class Collected(Held):
     def __len__(self) -> int:
         return len(self.table)
 
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.table.index
+
     def prepare(self, names: Iterable[str]) -> None:
         self.table.prepare(names)
 
@@ -207,6 +216,10 @@ class Selected(Held):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.whole.index.take(self.rows)
 
     def prepare(self, names: Iterable[str]) -> None:
         self.whole.prepare(names)
