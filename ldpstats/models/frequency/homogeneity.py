@@ -18,7 +18,7 @@ from ldpstats.models.frequency.chi_square import all_candidates, rare_categories
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.groups import refuse_shared_persons, reports_in
 from ldpstats.models.frequency.model import Data, FrequencyModel
-from ldpstats.models.frequency.one_step import OneStep, effective_counts
+from ldpstats.models.frequency.one_step import effective_counts
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 
@@ -128,20 +128,13 @@ def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestRe
     if any(problem.is_open for problem in problems):
         outcome = _all_entries(estimates, V)
         return all_candidates(null, outcome, problems, f"Wald on all candidates, {how}")
-    group = _rare_steps(steps, p) if by_score else _rare(sides, p)
+    if by_score:
+        group = rare_groups(effective_counts(steps, p))
+    else:
+        group = rare_categories([side.problems for side in sides], p)
     sums = [group_sums(estimate, group) for estimate in estimates]
     statistic, df = pearson.several_samples_wald(sums, [v.merged(group) for v in V])
     return TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", together(group))
-
-
-def _rare_steps(steps: Sequence[OneStep], p: Array) -> npt.NDArray[np.int64]:
-    """Categories to test together, by the two smallest groups, which are the most skewed."""
-    return rare_groups(effective_counts(sorted(steps, key=lambda step: step.nobs)[:2], p))
-
-
-def _rare(sides: Sequence[Evidence], p: Array) -> npt.NDArray[np.int64]:
-    smallest = sorted(sides, key=lambda side: side.moments.nobs)[:2]
-    return rare_categories([side.problems for side in smallest], p)
 
 
 def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[float, int]:
