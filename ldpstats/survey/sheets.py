@@ -152,7 +152,7 @@ def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
     return tuple(name for name in sheet.questions if name not in left_out)
 
 
-def devices(sheet: Any, words: Words, tags: object, entropy: Any = None) -> dict[str, Reporter]:
+def devices(sheet: Any, words: Words, tags: object) -> dict[str, Reporter]:
     """What makes the report of each question; `tags` are the respondent's own categories."""
     tags = {} if tags is None else tags
     remedy = "must be a dict from questions to dicts, as of PUM.client"
@@ -161,7 +161,7 @@ def devices(sheet: Any, words: Words, tags: object, entropy: Any = None) -> dict
     if not set(tags) <= set(sheet.questions):
         raise InvalidArgument("tags", HIDDEN, f"{remedy}: one key is no question")
     return {
-        question.name: question.device(words, tags.get(question.name, {}), entropy)
+        question.name: question.device(words, tags.get(question.name, {}))
         for question in sheet.entries
     }
 

@@ -166,6 +166,23 @@ def test_randomness_of_the_system_that_fails() -> None:
         SMALL.collector(lambda n: b"").report({"job": "cook"})
 
 
+@pytest.mark.parametrize("how", ["client", "tags", "collector"])
+def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
+    answers = people(1).drop(columns=["id", "home"]).iloc[0].to_dict()
+
+    def sheets(seed: int) -> list[dict[str, Any]]:
+        source, sheet = np.random.default_rng(seed).bytes, every_kind()
+        tags = {"place": {"home": {"park"}}} if how == "tags" else None
+        maker: Any = sheet.collector(source)
+        if how != "collector":
+            maker = sheet.client(source, reports=None, tags=tags)
+        return [maker.report(answers) for _ in range(40)]
+
+    found = sheets(1)
+    assert found == sheets(1) and found != sheets(2)
+    assert len({made["place"] for made in found}) > 1
+
+
 # -- secrecy ---------------------------------------------------------------------------------------
 
 
