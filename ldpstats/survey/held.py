@@ -14,6 +14,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
 from ldpstats.mechanisms import PUM
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.reports.single import Reports
@@ -178,7 +179,9 @@ class Collected(Held):
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
             made_by, columns = self.questionnaire[name], self.questionnaire.columns(name)
-            given = [(column, self.table.column(column)) for column in columns]
+            made = self.questionnaire.question(name).mechanisms
+            outputs = {c: m.outputs for c, m in made.items() if isinstance(m, Enumerated)}
+            given = [(c, self.table.reports(c, outputs.get(c))) for c in columns]
             if isinstance(made_by, DictionarySurvey):
                 self.parsed[name] = as_dictionary(name, made_by, given)
             else:

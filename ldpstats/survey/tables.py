@@ -98,6 +98,10 @@ class Table(ABC):
         """A column that nothing else describes, as the table's kind types it."""
         return self.column(name)
 
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        """A column of reports, which are among some labels if those are given."""
+        return self.column(name)
+
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
         return ()
