@@ -22,6 +22,7 @@ from ldpstats.io.tables import (
     table_chunks,
     unguarded,
 )
+from ldpstats.io.values import missing_texts
 from ldpstats.survey.tables import Table, check_names
 
 __all__ = ["table_of"]
@@ -109,7 +110,8 @@ class _Csv(_File):
     """A CSV file; an empty field is missing.
 
     A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
-    fields are written so, and of text otherwise; "01" is text.
+    fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
+    of spreadsheet_safe= is no part of a field, unless a label has it.
     """
 
     name: str
@@ -142,7 +144,8 @@ class _Csv(_File):
         if not wanted:
             return
         texts: dict[str, list[Any]] = {name: [] for name in wanted}
-        known: dict[str | None, str | None] = dict.fromkeys(self.na)  # equal texts are held once
+        empty = missing_texts(self.frame, self.na)
+        known: dict[str | None, str | None] = dict.fromkeys(empty)  # equal texts are held once
         for chunk in table_chunks(self.frame, wanted):
             for name in wanted:
                 texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
@@ -155,7 +158,22 @@ class _Csv(_File):
         return self.read[name]
 
     def typed(self, name: str) -> pd.Series[Any]:
-        return _typed(self.column(name))
+        return _typed(_unguarded(self.column(name), set()))
+
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
+            return _unguarded(self.column(name), set())
+        return _unguarded(self.column(name), set(map(str, labels)))
+
+
+def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
+    """Fields without the apostrophe of spreadsheet_safe=, but for those that are labels with it."""
+    changed = {text for text in column.unique() if text is not None and unguarded(text) != text}
+    changed -= labels
+    if not changed:
+        return column
+    cells = [unguarded(text) if text in changed else text for text in column]
+    return pd.Series(cells, dtype=object)
 
 
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:

@@ -260,7 +260,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         """
         failure: BaseException
         try:
-            own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+            own = None if tags is None else devices(self, system_words(entropy), tags)
             how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
             made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
             return made if own is None else replace(made, _devices=own)

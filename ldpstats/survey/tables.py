@@ -77,6 +77,11 @@ class Table(ABC):
     def __len__(self) -> int:
         """Number of rows."""
 
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        return pd.RangeIndex(len(self))
+
     @abstractmethod
     def _column(self, name: str) -> pd.Series[Any]:
         """A column that exists."""
@@ -92,6 +97,10 @@ class Table(ABC):
 
     def typed(self, name: str) -> pd.Series[Any]:
         """A column that nothing else describes, as the table's kind types it."""
+        return self.column(name)
+
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        """A column of reports, which are among some labels if those are given."""
         return self.column(name)
 
     def index_names(self) -> tuple[Any, ...]:
@@ -153,8 +162,13 @@ class _Pandas(Table):
     def columns(self) -> tuple[str, ...]:
         return tuple(self.frame.columns)
 
+    @property
+    def index(self) -> pd.Index[Any]:
+        found: pd.Index[Any] = self.frame.index
+        return found
+
     def index_names(self) -> tuple[Any, ...]:
-        return tuple(self.frame.index.names)
+        return tuple(self.index.names)
 
     def __len__(self) -> int:
         return len(self.frame)

@@ -128,6 +128,9 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
     "positions": (lambda s: s[[0, 1, 2, 3]], "True or False"),
     "a mask with gaps": (lambda s: s[pd.Series([True, None, True, None])], "True or False"),
     "an empty mask": (lambda s: s[np.zeros(4, dtype=bool)], "chooses nobody"),
+    "a slice of text": (lambda s: s["a":"b"], "mask=slice.*of whole numbers"),  # type: ignore[misc]
+    "a slice of parts": (lambda s: s[0.5:3], "mask=slice.*of whole numbers"),  # type: ignore[misc]
+    "a slice without a step": (lambda s: s[0:4:0], "mask=slice.*a step other than 0"),
     "an empty slice": (lambda s: s[9:], "chooses nobody"),
     "repeated identifiers": (lambda s: s.reports("late", id="who"), "2 appears 2 times"),
     "missing identifiers": (lambda s: s.reports("late", id="some"), "1 of 4 rows have no"),
