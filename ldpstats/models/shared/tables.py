@@ -25,6 +25,7 @@ from statsmodels.iolib.tableformatting import fmt_base
 __all__ = [
     "LONGEST_LABEL",
     "SummaryTable",
+    "count_of",
     "decimals",
     "estimate_cells",
     "estimate_columns",
@@ -168,6 +169,11 @@ def one_line(label: object, longest: int) -> str:
         return text
     tail = (longest - 3) // 3
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
+
+
+def count_of(n: int, noun: str) -> str:
+    """A number of things in words: "1 test", "3 tests"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:
