@@ -13,6 +13,7 @@ from ldpstats.models.shared.notes import estimator_text
 from ldpstats.models.shared.tables import (
     SummaryTable,
     count_of,
+    distinct_lines,
     figures,
     interval_columns,
     one_line,
@@ -37,6 +38,8 @@ def matrix_summary(
     """
     order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
     shown = frame if len(frame) <= max_rows else frame.iloc[order]
+    names = [name for name, *_ in variables]
+    short = dict(zip(names, distinct_lines(names, _LONGEST_NAME), strict=True))
     body, rows = [], list[Any](shown.itertuples(index=False))
     for row in rows:
         nobs = "-" if row.nobs is pd.NA else str(row.nobs)
@@ -52,11 +55,10 @@ def matrix_summary(
     return SummaryTable(
         title=f"Associations of {len(variables)} variables",
         header=[
-            [f"{one_line(name, _LONGEST_NAME)}:", source, "Reports:", str(size)]
-            for name, source, size in variables
+            [f"{short[name]}:", source, "Reports:", str(size)] for name, source, size in variables
         ],
         columns=["Cramer's V", *ends, "n", "chi2", "df", "p-value", "Holm"],
-        stubs=[" : ".join(one_line(name, _LONGEST_NAME) for name in pair) for pair in shown.index],
+        stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
         body=body,
         notes=[
             *_notes(frame, len(shown), alpha),

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.tables import one_line
+from ldpstats.models.shared.tables import distinct_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,12 +81,8 @@ def plain(text: str) -> str:
 
 
 def axis_labels(labels: Iterable[Any], longest: int) -> list[str]:
-    """Labels on one line, shortened unless that makes two of them equal."""
-    labels = list(labels)
-    shown = [one_line(label, longest) for label in labels]
-    if len(set(shown)) < len(shown):  # what tells them apart was left out
-        shown = [one_line(label, 2 * longest) for label in labels]
-    return [plain(label) for label in shown]
+    """Labels on one line, shortened so that no two of them become equal."""
+    return [plain(label) for label in distinct_lines(labels, longest)]
 
 
 def percent_text(value: float) -> str:
