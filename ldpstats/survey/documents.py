@@ -7,6 +7,7 @@ from typing import Any
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.kept import STORED_FINGERPRINT
 from ldpstats.io.specifications import SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
@@ -28,7 +29,6 @@ __all__ = [
 
 QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
-STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
 
 def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:
