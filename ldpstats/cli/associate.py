@@ -341,6 +341,7 @@ def _table(
 ) -> str:
     """What is printed."""
     parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
-    if test is not None:
+    shown = given.test is None and test is results.independence  # in the summary
+    if test is not None and not shown:
         parts.append(str(test))
     return "\n\n".join(parts)

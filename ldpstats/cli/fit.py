@@ -142,8 +142,7 @@ def _from_counts(given: argparse.Namespace) -> Callable[[], Any]:
 def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
     if not counts.nobs:
         raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
-    name = given.column if given.questionnaire is not None else None
-    model = ldp.FrequencyModel(counts, candidates=candidates, name=name)
+    model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
     return model.fit(given.method)
 
 
@@ -169,6 +168,10 @@ def _from_survey(given: argparse.Namespace) -> Callable[[], Any]:
 
     def estimate() -> Any:
         survey = opened(given, sheet)
+        several = [one for one in given.by if "," in one and one not in survey.columns]
+        if several:
+            remedy = "no such column: give --by again for each column"
+            raise InvalidArgument("--by", several[0], remedy)
         results = survey.frequencies(
             given.column, given.by or None, candidates, method=given.method
         )

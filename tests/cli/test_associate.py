@@ -82,9 +82,10 @@ def test_labels_of_one_table(folder: Path, capsys: pytest.CaptureFixture[str]) -
     results = expected(0, 1)
     assert main(["associate", "reports.csv", *BOTH, "--alpha", "0.1", "--max-rows", "4"]) == 0
     out, err = capsys.readouterr()
-    test = results.test_independence()
-    assert (out, err) == (f"{results.summary(0.1, 4)}\n\n{test}\n", "")
-    assert "H0: job and late are independent" in out and "df 2, p-value" in out
+    assert (out, err) == (f"{results.summary(0.1, 4)}\n", "")
+    assert out.count("Independence (") == 1 and "on 2 df, p < 0.001" in out
+    assert main(["associate", "reports.csv", *BOTH, "--test", "wald"]) == 0
+    assert capsys.readouterr().out.endswith(f"\n\n{results.test_independence('wald')}\n")
 
 
 def test_json_comes_back(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -202,6 +203,7 @@ def test_categories_that_are_numbers(folder: Path, capsys: pytest.CaptureFixture
 def test_three_variables(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     third = ["--column", "host", "--spec", "host.json"]
     listed = ["--candidates", "-", "--candidates", "-", "--candidates", "hosts.txt"]
+    listed += ["--test", "score"]  # that of the default is in the summary
     assert main(["associate", "reports.csv", *BOTH, *third, *listed]) == 0
     out, err = capsys.readouterr()
     assert "H0: job, late and host are independent" in out and err == ""

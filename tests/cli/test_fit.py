@@ -61,7 +61,7 @@ def test_counts_in_a_column(reports: Path, capsys: pytest.CaptureFixture[str]) -
     (reports / "counts.csv").write_text("answer,n\nnurse,40\nteacher,33\ndriver,27\n")
     arguments = ["--spec", str(reports / "spec.json"), "--column", "answer", "--count", "n"]
     assert main(["fit", str(reports / "counts.csv"), *arguments, "--json", "-"]) == 0
-    expected = ldp.FrequencyModel(ldp.KRR(JOBS, 1.0).counts([40, 33, 27])).fit()
+    expected = ldp.FrequencyModel(ldp.KRR(JOBS, 1.0).counts([40, 33, 27]), name="answer").fit()
     assert json.loads(capsys.readouterr().out) == expected.to_dict()
 
 

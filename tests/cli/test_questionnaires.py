@@ -118,6 +118,7 @@ BAD = {
     ("fit", "table.csv", *JOB, "--count", "age"): "--count='age'",
     ("fit", "table.csv", *JOB, "--cohort", "age"): "--cohort='age'",
     ("fit", "table.csv", *JOB, "--by", "late"): "is private",
+    ("fit", "table.csv", *JOB, "--by", "region,age"): "give --by again for each column",
     ("fit", "table.csv", *JOB, "--by", "region", "--detect", "holm"): "--detect='holm'",
     ("fit", "table.csv", *JOB, "--by", "region", "--bits"): "--bits=True",
     ("fit", "table.csv", *JOB, "--where", "age = 3"): "write == to compare",
