@@ -409,7 +409,7 @@ class AssociationResults(FittedResults):
         """Covariance for conditionals and effects, where cells that were never seen may exist."""
         return allow_for_unseen(self.linear.known(), self.nobs, alpha)
 
-    def collapse(self, names: Sequence[str]) -> AssociationResults:
+    def collapse(self, names: str | Sequence[str], *more: str) -> AssociationResults:
         """The joint distribution of some of three or more variables.
 
         Cells are summed over the other variables. Intervals and tests are those of a model of these
@@ -419,8 +419,9 @@ class AssociationResults(FittedResults):
 
         Parameters
         ----------
-        names : sequence of str
-            Two or more variables, fewer than all, in the order that the table is to have.
+        names, *more : sequence of str, or several str
+            Two or more variables, fewer than all, in the order that the table is to have: a list,
+            or one by one.
 
         Raises
         ------
@@ -437,7 +438,7 @@ class AssociationResults(FittedResults):
         array([[0.271, 0.202],
                [0.229, 0.298]])
         """
-        keep = places(names, self.names)
+        keep = places([names, *more] if isinstance(names, str) or more else names, self.names)
         made = collapsed(keep, self.fit, self.variables, self.cells, self.tests)
         return AssociationResults(*made)
 

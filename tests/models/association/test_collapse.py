@@ -48,6 +48,7 @@ def test_it_is_the_model_of_these_variables(mechanism: Any, d: int, method: str)
 def test_cells_are_summed() -> None:
     whole = ldp.AssociationModel(*survey(KRR, 4), names=NAMES[:4]).fit()
     part = whole.collapse(("x", "v", "u"))
+    assert whole.collapse("x", "v", "u").to_dict() == part.to_dict()  # one by one
     summed = whole.table.groupby(level=["x", "v", "u"], sort=False).sum()
     expected = summed.reindex(part.table.index)
     np.testing.assert_allclose(part.table, expected, atol=1e-14)
