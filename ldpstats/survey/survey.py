@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
 from typing import Any, overload
@@ -190,6 +190,9 @@ class Survey:
 
         A mask that is a Series has the index of the table's rows, in their order.
         """
+        if isinstance(mask, str):
+            remedy = f"reports of a question are survey.reports({mask!r})"
+            raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
         rows = masked(mask, self.data.index)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
@@ -242,6 +245,14 @@ class Survey:
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = Waves.of(self.data, other.data, _text("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
+
+    def __contains__(self, name: object) -> bool:
+        """Whether the table has a column of this name."""
+        return name in self.columns
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of the columns, in order."""
+        return iter(self.columns)
 
     # -- one variable --------------------------------------------------------------------------
 
@@ -454,7 +465,9 @@ class Survey:
         """
         counts = self.joint_counts(*names)
         if not counts.nobs:
-            remedy = f"nobody of {len(self)} answered all of them: associate fewer"
+            remedy = (
+                f"nobody of {len(self)} answered all of them{self._why(names)}: associate fewer"
+            )
             raise InvalidArgument("names", names, remedy)
         model = AssociationModel(counts, candidates=candidates, other=other, names=names)
         return model.fit(method, **how)
@@ -517,12 +530,24 @@ class Survey:
         100
         """
         pairs = self._together((first, second))
+        (_, one), (_, two) = pairs.values()
+        if not (one & two).any():
+            remedy = f"nobody of {len(self)} answered both{self._why([first, second])}"
+            raise InvalidArgument("names", [first, second], remedy)
         origins = {self.data.origin(question) for question in pairs}
         if name is None and len(origins) == 1:
             name = origins.pop()
         return change(pairs[first], pairs[second], name, **how)
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _why(self, names: Sequence[str]) -> str:
+        """Why nobody can have answered all of these questions, in words."""
+        ask = self.questionnaire.ask
+        private = [name for name in names if name in self.questionnaire.private]
+        if ask is None or len(private) <= ask:
+            return ""
+        return f" (ask={ask}: nobody was asked {len(private)} private questions)"
 
     def _made_by(self, name: str) -> Any:
         """The mechanism of a question; None of a public column."""

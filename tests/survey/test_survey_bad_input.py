@@ -193,3 +193,21 @@ def test_an_empty_label_is_not_read_from_csv(tmp_path: Path) -> None:
         ldp.Survey(tmp_path / "t.csv", sheet)
     table.to_parquet(tmp_path / "t.parquet")
     assert ldp.Survey(tmp_path / "t.parquet", sheet).frequencies("a").nobs == 60
+
+
+def test_questions_that_nobody_was_asked_together_name_ask() -> None:
+    yes = ldp.Warner(1.0)
+    sheet = ldp.Questionnaire({"a": yes, "b": yes}, ask=1)
+    people = pd.DataFrame({"a": ["no", "yes"] * 20, "b": ["no", "yes"] * 20})
+    survey = ldp.Survey(sheet.privatize(people, np.random.default_rng(1)), sheet)
+    for fit in (survey.change, survey.association):
+        with pytest.raises(ldp.InvalidArgument, match=r"nobody of 40 answered .*\(ask=1: nobody"):
+            fit("a", "b")
+
+
+def test_a_survey_is_of_columns() -> None:
+    survey = ldp.Survey(pd.DataFrame({"a": ["no", "yes"], "age": [3, 4]}), {"a": ldp.Warner(1.0)})
+    assert "a" in survey and "age" in survey and "b" not in survey and 0 not in survey
+    assert list(survey) == ["a", "age"] and len(survey) == 2
+    with pytest.raises(ldp.InvalidArgument, match=r"survey\.reports\('a'\)"):
+        survey["a"]
