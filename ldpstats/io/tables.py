@@ -207,6 +207,8 @@ def _whole_rows(path: FilePath, lines: Iterable[list[str]], width: int) -> Itera
             yield row
         elif not row and width == 1:
             yield [""]
+        elif not row:
+            raise refusal(path, f"row {number} is an empty line: remove it")
         else:
             raise refusal(
                 path, f"row {number} has {len(row)} fields, the header has {width}: repair the file"

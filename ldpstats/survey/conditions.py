@@ -186,6 +186,8 @@ class _Parser:
         word = str(token.value)
         if token.kind == "name" and word.lower() in ("and", "or", "not", "in", "is"):
             remedy = f"write {word.lower()!r} in lower case"
+        elif before and before.kind == "name" and before.value in ("NOT", "Not"):
+            remedy = "write 'not' in lower case"
         elif token.kind == "name" and word in ("between", "like", "BETWEEN", "LIKE"):
             remedy = f"{word!r} is not known here; write 18 <= age <= 64, or a list after 'in'"
         elif token.value == "(" and token.kind == "sign" and before and before.kind == "name":

@@ -125,6 +125,8 @@ class Table(ABC):
             shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
             alike = get_close_matches(str(name), self.columns, 1)
             hint = f"; did you mean {alike[0]!r}?" if alike else ""
+            if len(self.columns) == 1 and set(";\t") & set(self.columns[0]):
+                hint = "; if this is a file, its fields must be separated by commas"
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")
 
     def arranged(self, columns: Mapping[str, Any]) -> Any:
@@ -206,7 +208,15 @@ class _Polars(Table):
         return int(self.frame.height)
 
     def _column(self, name: str) -> pd.Series[Any]:
-        return from_arrow(self.frame.get_column(name).to_arrow())
+        import pyarrow
+
+        column = self.frame.get_column(name)
+        try:
+            return from_arrow(column.to_arrow())
+        except pyarrow.ArrowException:
+            pass
+        remedy = f"is of the type {column.dtype}, which Arrow does not have: cast it"
+        raise InvalidArgument("column", name, remedy)
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
         import pyarrow

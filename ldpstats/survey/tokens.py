@@ -47,7 +47,17 @@ _REMEDIES = {
     "`": "the backquote is not closed, or nothing is in it",
     ";": "write one condition; join several by 'and'",
     "{": "write a list as [1, 2] or (1, 2)",
-} | dict.fromkeys("+-*/%^", "arithmetic is not part of a condition: compute a column first")
+    "≥": "write >=",
+    "≤": "write <=",
+    "≠": "write !=",
+    "#": "comments are not part of a condition",
+}
+_REMEDIES |= dict.fromkeys(
+    "\u2018\u2019\u201c\u201d\u201e\u00ab\u00bb", "write straight quotation marks, 'n'"
+)
+_REMEDIES |= dict.fromkeys(
+    "+-*/%^", "arithmetic is not part of a condition: compute a column first"
+)
 
 
 @dataclass(frozen=True)

@@ -211,3 +211,27 @@ def test_a_survey_is_of_columns() -> None:
     assert list(survey) == ["a", "age"] and len(survey) == 2
     with pytest.raises(ldp.InvalidArgument, match=r"survey\.reports\('a'\)"):
         survey["a"]
+
+
+def test_words_of_other_spellings_and_separators(tmp_path: Path) -> None:
+    sheet = {"a": ldp.Warner(1.0)}
+    survey = ldp.Survey(pd.DataFrame({"a": ["no", "yes"], "age": [3, 4]}), sheet)
+    for condition, remedy in {
+        "age \u2265 3": "write >=",
+        "age == \u2018n\u2019": "straight quotation marks",
+        "NOT age": "'not' in lower case",
+    }.items():
+        with pytest.raises(ldp.InvalidArgument, match=remedy):
+            survey.where(condition)
+    path = tmp_path / "a.csv"
+    for text, remedy in {"a;b\nno;1\n": "by commas", "a,b\nno,1\n\n": "2 is an empty line"}.items():
+        path.write_text(text)
+        with pytest.raises(ldp.InvalidArgument, match=remedy):
+            ldp.Survey(path, sheet).frequencies("a")
+
+
+def test_a_type_that_arrow_lacks_is_refused() -> None:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    frame = pl.DataFrame({"a": ["no", "yes"], "r": pl.Series([1, 2], dtype=pl.Int128)})
+    with pytest.raises(ldp.InvalidArgument, match="type Int128"):
+        ldp.Survey(frame, {"a": ldp.Warner(1.0)}).frequencies("a", by="r")
