@@ -390,9 +390,9 @@ class FrequencyResults(CategoryResults):
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         unseen = not np.all(estimated.variances() > 0.0)  # that nobody was seen is not certain
-        if unseen and self.law is not None and self.answers is not None:
-            return Covariance.dense(self.answers.spread())
-        return estimated
+        known = self.answers if unseen and self.law is not None else None
+        spread = None if known is None else known.spread()
+        return estimated if spread is None else Covariance.dense(spread)
 
     @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
@@ -421,7 +421,11 @@ class FrequencyResults(CategoryResults):
         if i == j:
             raise InvalidArgument("second", second, "is the first category: name two")
         R[0, i], R[0, j] = 1.0, -1.0
-        test = self.t_test(R)
+        try:
+            test = self.t_test(R)
+        except InvalidArgument:  # which names another argument
+            remedy = f"and {first!r} were never reported, of which conf_int() tells more"
+            raise InvalidArgument("second", second, remedy) from None
         lower, upper = test.conf_int(level(alpha))[0]
         values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
         index = ["estimate", "se", "lower", "upper", "pvalue"]
