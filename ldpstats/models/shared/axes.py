@@ -122,7 +122,7 @@ def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
 
 def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """How light colours (..., 4) are, from 0 to 1."""
-    return np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114])
+    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
 
 
 # -- axes ----------------------------------------------------------------------------------
