@@ -13,6 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import encode
+from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
@@ -102,6 +103,7 @@ class ReportColumn:
     cohort: str | None = None
     missing: str = "raise"
     na: Sequence[str] = ()
+    exact: bool = False  # for labels in which blanks count: others are matched as people write them
 
     def __post_init__(self) -> None:
         one_of("missing", self.missing, ("raise", "count"))
@@ -160,12 +162,24 @@ class ReportColumn:
         )
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
+        if isinstance(self.mechanism, Enumerated):
+            return self._labels(values, self.mechanism.outputs, absent, done)
         cohort = None if self.cohort is None else self._cohorts(frame, done, absent)
         with row_named(self.where, done, values, absent):
-            if isinstance(self.mechanism, Enumerated):  # exact: a file may be damaged
-                y, _ = encode("reports", values, self.mechanism.outputs)
-                return Reports(y, self.mechanism), absent
             return self.mechanism.parse("reports", values, cohort), absent
+
+    def _labels(
+        self, values: Any, labels: pd.Index[Any], absent: Any, done: int
+    ) -> tuple[Reports, Any]:
+        """Reports that are labels; text of blanks alone is missing, unless it is a label."""
+        read = _exactly if self.exact else matched
+        with row_named(self.where, done, values, absent):
+            codes = read("reports", values, labels)
+        blank = absent.copy()
+        blank[np.flatnonzero(~absent)[codes < 0]] = True
+        if self.missing == "raise":
+            refuse_missing(self.where, done, blank)
+        return Reports(codes[codes >= 0], self.mechanism), blank
 
     def _cohorts(self, frame: pd.DataFrame, done: int, absent: Any) -> npt.NDArray[np.int64]:
         """The cohorts of the rows that have a report."""
@@ -181,3 +195,8 @@ class ReportColumn:
             )
         there: npt.NDArray[np.int64] = groups[~absent]
         return there
+
+
+def _exactly(name: str, values: Any, labels: pd.Index[Any]) -> npt.NDArray[np.int64]:
+    """Codes of values that are labels to the letter."""
+    return encode(name, values, labels)[0]

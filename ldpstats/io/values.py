@@ -177,10 +177,10 @@ def row_named(
     try:
         yield
     except InvalidArgument as error:
-        index = re.search(r"\[(\d+)\]$", error.name)
+        index = re.search(r"\[(\d+)\]$|, row (\d+)$", error.name)
         if index is None:
             raise
-        i = int(index[1])
+        i = int(index[1]) if index[1] else int(index[2]) - 1
         row = row_number(done, missing, i)
         raise type(error)(f"{where}, row {row}", values[i], remedy or error.remedy) from None
 

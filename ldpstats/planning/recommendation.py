@@ -66,7 +66,7 @@ class Recommendation:
     --------
     >>> found = recommend_design(S=8, n=10**5, epsilon=2.0, closed=True, n_cohorts=[1, 16])
     >>> print(found.best)
-    ORR(n_outputs=8, n_cohorts=1, epsilon=2, alphabet of 8)
+    ORR(n_outputs=8, n_cohorts=1, epsilon=2, k=8)
     """
 
     best: Hashing

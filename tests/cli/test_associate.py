@@ -337,7 +337,7 @@ def test_the_help_says_how_tables_come_together(capsys: pytest.CaptureFixture[st
     assert main(["privatize", "--help"]) == 0
     text = " ".join(capsys.readouterr().out.split())
     assert "ldpstats associate matches the tables by it" in text and "--as COLUMN" in text
-    assert cli._EXAMPLES.count("ldpstats associate") == 2
+    assert cli._EXAMPLES.count("ldpstats associate") == 3
 
 
 ONE, OTHER = "--column job --spec job.json", "--column late --spec late.json"

@@ -152,7 +152,7 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     ),
     # -- reports
     ("unknown report", lambda f: f.fit_csv("report\nnurse\ncook\n"), "row 2"),
-    ("space in a report", lambda f: f.fit_csv("report\nnurse \n"), "row 1"),
+    ("space within a report", lambda f: f.fit_csv("report\nnur se\n"), "the nearest is 'nurse'"),
     ("missing report", lambda f: f.fit_csv("report\nnurse\n\n"), "row 2"),
     ("NA is no label", lambda f: f.fit_csv("report\nnurse\nNA\n"), "'NA'"),
     ("None is no label", lambda f: f.fit_csv("report\nnurse\nNone\n"), "'None'"),

@@ -268,8 +268,18 @@ def test_text_is_never_read_as_a_number(tmp_path: Path) -> None:
         io.read_counts(path, ldp.KRR(3, 1.0), "code")
 
 
-@pytest.mark.parametrize("text", ["1.0", "+1", " 1", "1e0", "٣", "9" * 30])
-def test_only_the_label_itself_is_the_label(text: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", ["1", " 1", "1 ", "1.0"])
+def test_a_label_may_be_written_as_people_do(text: str, tmp_path: Path) -> None:
+    path = text_file(tmp_path / "t.csv", f"code\n{text}\n")
+    assert io.read_counts(path, ldp.KRR(5, 1.0), "code").vector().tolist() == [0, 1, 0, 0, 0]
+    blank = text_file(tmp_path / "b.csv", f"code\n{text}\n  \n")
+    with pytest.raises(ldp.InvalidArgument, match="row 2=None: is missing"):
+        io.read_counts(blank, ldp.KRR(5, 1.0), "code")
+    assert io.read_counts(blank, ldp.KRR(5, 1.0), "code", missing="count").n_missing == 1
+
+
+@pytest.mark.parametrize("text", ["1.5", "+1", "1 1", "1e0", "٣", "9" * 30])
+def test_what_is_no_label_is_refused(text: str, tmp_path: Path) -> None:
     path = text_file(tmp_path / "t.csv", f"code\n{text}\n")
     with pytest.raises(ldp.UnknownCategory, match="row 1"):
         io.read_counts(path, ldp.KRR(5, 1.0), "code")

@@ -146,7 +146,8 @@ class _Table:
         """The columns of the first gram, the second gram and the string."""
         _, gram_1, _, gram_2, string = self.columns
         each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
-        return [ReportColumn(self.path, m, column, None, "count", self.na) for m, column in each]
+        how: Any = {"missing": "count", "na": self.na, "exact": True}
+        return [ReportColumn(self.path, mechanism, column, **how) for mechanism, column in each]
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""

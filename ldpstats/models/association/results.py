@@ -24,6 +24,7 @@ from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
+from ldpstats.models.association.given import intervals_given
 from ldpstats.models.association.merging import merging
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
@@ -372,7 +373,9 @@ class AssociationResults(FittedResults):
             "estimate" of the fitted table, which is the maximum likelihood one unless another was
             asked for (it is projected onto the distributions where it is none); "unconstrained", of
             the unconstrained table, which may leave [0, 1] and is nan where the condition has no
-            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1];
+            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1],
+            which covers less than it should where answers are rare (see the summary's warning), or,
+            given an `Observed` variable, of each group's own frequencies, which do not;
             "unbounded", which says that the condition is too rare to bound it; and "outside", which
             says that the set does not hold "estimate": the two estimates contradict each other.
             Where the fitted share of the condition is zero, "estimate" is the other variable's own
@@ -383,6 +386,8 @@ class AssociationResults(FittedResults):
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
+        if (own := intervals_given(self.evidence, axis, alpha)) is not None:
+            lower, upper = own
         fitted = self.fitted.estimate
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
             fitted = project_simplex(fitted)

@@ -69,9 +69,9 @@ def respondents(reports: Sequence[Any], ids: Sequence[Any] | None) -> list[Joint
         counted = reports[0]
     several = any(isinstance(part, list | tuple) for part in reports)
     if counted and all(isinstance(part, JointCounts) for part in counted):
-        found = list(counted)
-        for part in found:
+        for part in counted:
             _check_different(part.reports)
+        found = [part.tally() for part in counted]  # results must not hold rows, nor their order
         if len({len(part.reports) for part in found}) > 1:
             sizes = [len(part.reports) for part in found]
             raise InvalidArgument("reports", f"{sizes} variables", "groups need the same variables")
