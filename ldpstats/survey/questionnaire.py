@@ -161,8 +161,16 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
 
     @property
     def epsilon(self) -> float:
-        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set."""
-        return largest([q.epsilon for q in self.entries if q.private], self.ask)
+        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set.
+
+        Infinite where no question is protected, as of `Observed` itself.
+        """
+        return largest([q.epsilon for q in self.entries if q.private or not self.private], self.ask)
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether no question is protected: to observe all of them was consent to no privacy."""
+        return not self.private
 
     def audit(self) -> SheetAudit:
         """Audit each question; `questions` of the audit has them by name.
@@ -368,7 +376,9 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))
 
     def __str__(self) -> str:
-        names = ", ".join(self.private) or "none private"
+        if not self.private:
+            return f"Questionnaire(nothing protected; observed: {', '.join(self.observed)})"
+        names = ", ".join(self.private)
         asked = "" if self.ask is None else f"; {self.ask} of {len(self.private)} asked"
         observed = f"; observed: {', '.join(self.observed)}" if self.observed else ""
         return f"Questionnaire({names}{asked}; epsilon={self.epsilon:.6g}{observed})"
