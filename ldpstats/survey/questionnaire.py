@@ -204,6 +204,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         tags : mapping from question to (mapping from tag to column), optional
             For questions with a `PUM`: the categories of the respondents' own, as names of columns
             of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
+            A Series with the name of a column of `frame` is refused: the column would stay.
 
         Returns
         -------
