@@ -7,7 +7,7 @@ from typing import Any
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.specifications import SURVEY, is_format, json_document
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -26,7 +26,6 @@ __all__ = [
     "read_specification",
 ]
 
-QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
 STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
