@@ -243,7 +243,7 @@ def _counts(
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     """The categories detected, one a line."""
-    from ldpstats.models.shared.tables import one_line
+    from ldpstats.models.shared.tables import distinct_lines
 
     if results.caution:
         return f"Detected: not shown; the list is not complete, and {results.caution}"
@@ -252,7 +252,7 @@ def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:
     rate = "false discovery rate" if method == "bh" else "family-wise error"
     head = f"Detected ({method}, {rate} {given.alpha:g}): "
     lines = [f"{head}{len(found)} of {len(results.categories)}"]
-    lines += [f"  {one_line(label, _WIDTH)}" for label in found[: given.max_rows]]
+    lines += [f"  {text}" for text in distinct_lines(found[: given.max_rows], _WIDTH)]
     if len(found) > given.max_rows:
         lines.append(f"  and {len(found) - given.max_rows} more")
     return "\n".join(lines)

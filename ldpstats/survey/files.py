@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -117,6 +117,7 @@ class _Csv(_File):
     name: str
     frame: FilePath
     na: tuple[str, ...] = ()
+    empty_is_missing: ClassVar[bool] = True
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -178,16 +179,18 @@ def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of text as what its fields say that they are."""
     codes, distinct = pd.factorize(column)
-    texts = distinct.tolist()
-    if not texts:
+    texts = [text.strip() for text in distinct]
+    filled = [text for text in texts if text]
+    if not filled:
         return column
     values: Any
-    if all(_WHOLE.fullmatch(text) for text in texts):
-        values = pd.array([int(text) for text in texts], dtype="Int64")
-    elif all(_NUMBER.fullmatch(text) for text in texts):
-        values = np.array([float(text) for text in texts])
-    elif all(text.lower() in _TRUTH for text in texts):
-        values = pd.array([_TRUTH[text.lower()] for text in texts], dtype="boolean")
+    if all(_WHOLE.fullmatch(text) for text in filled):
+        values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+    elif all(_NUMBER.fullmatch(text) for text in filled):
+        values = np.array([float(text or "nan") for text in texts])
+    elif all(text.lower() in _TRUTH for text in filled):
+        truths = [_TRUTH[text.lower()] if text else None for text in texts]
+        values = pd.array(truths, dtype="boolean")
     else:
         return column
     return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))

@@ -30,7 +30,7 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.coded import Coded, refuse_labels
+from ldpstats.survey.coded import Coded, refuse_empty_labels, refuse_labels
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.files import table_of
 from ldpstats.survey.grouping import grouped_rows
@@ -123,6 +123,8 @@ class Survey:
             sheet = Questionnaire(sheet)
         table = table_of(self.data, self.na)
         refuse_labels(self.na, sheet.entries)
+        if table.empty_is_missing:
+            refuse_empty_labels(sheet.entries)
         object.__setattr__(self, "questionnaire", sheet)
         object.__setattr__(self, "data", Collected(table, sheet))
 
@@ -159,8 +161,8 @@ class Survey:
         Raises
         ------
         InvalidArgument
-            For anything else, private columns, values of another type than the column's, and if the
-            condition is true for nobody.
+            For anything else, private columns, values of another type than the column's, text and
+            categories that no row of the table has, and if the condition is true for nobody.
 
         Examples
         --------

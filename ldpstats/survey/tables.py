@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -31,6 +31,7 @@ class Table(ABC):
 
     name: str  # of the argument, for errors
     frame: Any  # as it was given
+    empty_is_missing: ClassVar[bool] = False  # empty text cannot be told from a missing value
     secret: bool = False
 
     @staticmethod

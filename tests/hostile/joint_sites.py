@@ -48,7 +48,7 @@ def _methods(e: Examples, first: Any, second: Any, third: Any) -> Iterator[Site]
     drawn = {"kind": "change", "ax": None, "alpha": 0.05, "most": 2, "title": "moves"}
     yield Site("ChangeResults.plot", results.plot, drawn, slow=True)
     matrix = ldp.associations({"job": first, "late": second, "ill": third})
-    yield Site("AssociationMatrix.summary", matrix.summary, {"max_rows": 2})
+    yield Site("AssociationMatrix.summary", matrix.summary, {"max_rows": 2, "details": True})
     yield Site("AssociationMatrix.plot", matrix.plot, {"ax": None, "title": "pairs"}, slow=True)
     yield Site("AssociationMatrix pair", matrix.__getitem__, {"names": ("job", "late")})
     yield Site("collapse", e.three.collapse, {"names": ["x", "z"]})

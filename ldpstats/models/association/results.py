@@ -26,7 +26,6 @@ from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.given import intervals_given
 from ldpstats.models.association.merging import merging
-from ldpstats.models.association.pvalues import null_hypothesis
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
 from ldpstats.models.association.tallies import (
@@ -608,11 +607,8 @@ class AssociationResults(FittedResults):
     def _wald(self) -> TestResult:
         """On the unconstrained estimate, whose total is one."""
         P = self.linear.estimate.reshape(self.sizes)
-        statistic, df = tables.wald_independence(P, self.linear.known())
-        null = null_hypothesis(self.names)
-        return TestResult.chi_square(
-            null, statistic, df, "Wald test on the unconstrained joint estimate"
-        )
+        how = "Wald test on the unconstrained joint estimate"
+        return tests_.wald_test(self.names, P, self.linear.known(), self.smallest_expected, how)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).

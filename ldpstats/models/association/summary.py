@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,7 @@ from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
     decimals,
+    distinct_lines,
     estimate_cells,
     estimate_columns,
     largest,
@@ -38,6 +40,7 @@ from ldpstats.models.shared.tables import (
 __all__ = ["association_summary"]
 
 _FEW = 10.0  # reports that a cell rests on below which normal laws are doubtful
+_ROOM = 60  # characters of the labels of a cell together
 _NAMED = 3  # cells that a note names
 _ROUNDING = 1e-9  # of frequencies
 
@@ -59,12 +62,11 @@ def association_summary(
     """What is said of the cells; `reports` are those that each rests on, where they are known."""
     names, shown = variables.names, largest(frame, max_rows)
     digits, both = decimals(shown), second_shown(frame, details)
-    each = LONGEST_LABEL // len(names)
     return SummaryTable(
         title=f"Joint distribution of {_listed(names)}",
         header=_header(fit, variables, cells, details),
         columns=estimate_columns(alpha, both),
-        stubs=[" : ".join(one_line(label, each) for label in cell) for cell in shown.index],
+        stubs=_stubs(shown.index),
         body=estimate_cells(shown, digits, both),
         notes=[
             *missing_notes(fit.nobs, fit.n_missing, names, variables.lacking),
@@ -81,6 +83,18 @@ def association_summary(
             *closing_notes(fit, condition),
         ],
     )
+
+
+def _stubs(cells: pd.Index[Any]) -> list[str]:
+    """Names of the cells, of which no two are alike."""
+    levels = [list(dict.fromkeys(cells.get_level_values(v))) for v in range(cells.nlevels)]
+    longest = [max(len(str(label)) for label in labels) for labels in levels]
+    columns = []
+    for labels, own in zip(levels, longest, strict=True):
+        # short labels of the other variables leave more room
+        room = max(_ROOM // len(levels), _ROOM - (sum(longest) - own))
+        columns.append(dict(zip(labels, distinct_lines(labels, room), strict=True)))
+    return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in cells]
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
     decimals,
+    distinct_lines,
     figures,
     interval_columns,
     one_line,
@@ -55,7 +56,7 @@ def change_summary(
     places = [0, 1, *(list(frame).index(c) for c in ["params", "bse", *second, "lower", "upper"])]
     rows = zip(shown.to_numpy(float)[:, places], shown["pvalue"], strict=True)
     question = f" of {one_line(fit.name, LONGEST_LABEL)}" if fit.name else ""
-    heads = [*(one_line(wave, _HEAD) for wave in joint.names), "change", "std err"]
+    heads = [*distinct_lines(joint.names, _HEAD), "change", "std err"]
     return SummaryTable(
         title=f"Change{question} from {' to '.join(one_line(wave, 40) for wave in joint.names)}",
         header=_header(fit, joint, details),
@@ -65,7 +66,7 @@ def change_summary(
             *interval_columns(alpha),
             "p-value",
         ],
-        stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
         body=[[*figures(row, digits), pvalue_text(p)] for row, p in rows],
         notes=[
             *missing_notes(joint.nobs, joint.n_missing, joint.names, joint.lacking),

@@ -14,9 +14,9 @@ from ldpstats.models.shared.notes import Pair, epsilon_text, header, rest_notes,
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
+    distinct_lines,
     figures,
     interval_columns,
-    one_line,
     pvalue_text,
 )
 from ldpstats.problems.estimates import Unexplained
@@ -45,7 +45,7 @@ def dictionary_summary(
     columns = ["estimate", "std err", *interval_columns(alpha), "adj. p-value"]
     columns += ["edges"] if details else []
     body = [_row(survey, row, details) for row in shown.to_numpy()]
-    stubs = [one_line(label, LONGEST_LABEL) for label in shown.index]
+    stubs = distinct_lines(shown.index, LONGEST_LABEL)
     if not body:
         stubs, body = ["(no string was accepted)"], [["-"] * len(columns)]
     return SummaryTable(

@@ -54,7 +54,7 @@ class SumLaw:
     moments : array, shape (S, 3, k)
         Means of what a report of each source counts for, of its square and of its cube, if category
         x is the answer.
-    nobs : array, shape (S, 1)
+    nobs : array, shape (S,)
     """
 
     scores: Array
@@ -150,7 +150,7 @@ class Answers:
         for i, j in combinations_with_replacement(range(len(R)), 2):
             square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
             spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
-            total[i, j] = total[j, i] = float((spread / self.nobs[:, 0]).sum())
+            total[i, j] = total[j, i] = float((spread / self.nobs).sum())
         return total
 
     def _restricted(self, R: Array, value: Array) -> Array:
@@ -205,7 +205,7 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     rows = [channel.rows(np.arange(n.size)) for channel, n in zip(channels, seen, strict=True)]
     W = rows[0] if len(rows) == 1 else StackedRows(tuple(rows))
     p = MLE().solve(Likelihood(W, np.concatenate(seen))).p
-    nobs = np.array([[float(part.nobs)] for part in law.parts])
+    nobs = np.array([float(part.nobs) for part in law.parts])
     return Answers(p, partial(_label_moments, law, channels), nobs)
 
 
@@ -230,11 +230,11 @@ def _of_scores(linear: Uncertain, tally: PathLaw, channels: Sequence[Channel]) -
 
     def moments(row: Array) -> Array:
         weights = V.times(row)
-        features = [np.tile(n * weights, (row.size, 1)) for n in tally.nobs]
+        features = [np.tile(n * weights, (row.size, 1)) for n in tally.nobs[:, 0]]
         pairs = zip(channels, features, strict=True)
         return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])
 
-    return Answers(start, moments, tally.nobs)
+    return Answers(start, moments, tally.nobs[:, 0])
 
 
 def _of_bits(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers | None:
@@ -245,4 +245,4 @@ def _of_bits(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers |
         raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
         return np.array([[one[0] for one in raw]])
 
-    return Answers(project_simplex(linear.estimate), moments, np.array([[float(exact.nobs)]]))
+    return Answers(project_simplex(linear.estimate), moments, np.array([float(exact.nobs)]))

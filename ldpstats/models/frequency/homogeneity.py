@@ -12,7 +12,9 @@ from ldpstats.arguments.checks import listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import pearson
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.pooling import SMALLEST_EXPECTED, group_sums, rare_groups
+from ldpstats.inference.tables.independence import smallest_expected
+from ldpstats.inference.tables.permutation_moments import Cumulants, Spread, moments
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
 from ldpstats.models.frequency.evidence import Evidence
@@ -112,9 +114,19 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     seen = np.array([source.vector() for source in sources])
     share = seen.sum(axis=1).min() / seen.sum()
     group = rare_groups(seen.sum(axis=0) * share)
-    statistic, df = pearson.several_samples_pearson([group_sums(row, group) for row in seen])
+    table = np.array([group_sums(row, group) for row in seen])
+    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
     how = "Pearson chi-square of the privatised reports"
-    return TestResult.chi_square(null, float(statistic), float(df), how, together(group))
+    smallest = smallest_expected(table)
+    if smallest >= SMALLEST_EXPECTED:
+        return TestResult.chi_square(null, statistic, df, how, together(group))
+    # the chi-square law fails where counts are small; that of permuted reports is as sparse
+    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
+    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
+    doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
+    note = "; ".join(filter(None, (together(group), doubt)))
+    how = f"{how}, p-value by the moments of permutations"
+    return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
 
 
 def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestResult:

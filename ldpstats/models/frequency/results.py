@@ -487,7 +487,7 @@ class FrequencyResults(CategoryResults):
         >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
-        {'estimate': 0.533, 'se': 0.07, 'lower': 0.398, 'upper': 0.67}
+        {'estimate': 0.533, 'se': 0.07, 'lower': 0.396, 'upper': 0.67}
         """
         alpha = level(alpha)
         self._refuse_open()
@@ -502,7 +502,8 @@ class FrequencyResults(CategoryResults):
         """Cumulative frequencies in the order of the categories, with score intervals.
 
         The order is the mechanism's: that of the categories it was made with, as of an ordered
-        pandas categorical.
+        pandas categorical. Answers without an order have no cumulative frequencies, whatever order
+        they are listed in; numbers must be listed from the smallest to the largest.
 
         Parameters
         ----------
@@ -532,6 +533,7 @@ class FrequencyResults(CategoryResults):
         """
         alpha = level(alpha)
         self._refuse_open()
+        ordered.refuse_unordered(self.categories)
         sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
         columns = ["estimate", "se", "lower", "upper"]
@@ -578,6 +580,7 @@ class FrequencyResults(CategoryResults):
         alpha = level(alpha)
         wanted, alone = ordered.checked_quantiles(q)
         self._refuse_open()
+        ordered.refuse_unordered(self.categories)
         sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
         columns = ["estimate", "lower", "upper"]

@@ -25,6 +25,7 @@ from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
     decimals,
+    distinct_lines,
     estimate_cells,
     estimate_columns,
     figures,
@@ -60,7 +61,7 @@ def frequency_summary(
         title=title(fit),
         header=_header(fit, checks, k, details),
         columns=[*estimate_columns(alpha, both), "p-value"],
-        stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
         body=[
             [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
         ],

@@ -24,6 +24,7 @@ from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
     decimals,
+    distinct_lines,
     estimate_cells,
     estimate_columns,
     largest,
@@ -51,9 +52,9 @@ def grouped_summary(
     columns = [*estimate_columns(alpha, both), "p-value"]
     stubs: list[str] = []
     body: list[list[str]] = []
-    for label, fit, frame in zip(results.labels, results.fits, frames, strict=True):
-        name = one_line(", ".join(map(str, label)), LONGEST_LABEL)
-        stubs += [f"{name} (n = {fit.nobs})", *(_stub(category) for category in frame.index)]
+    names = distinct_lines((", ".join(map(str, label)) for label in results.labels), LONGEST_LABEL)
+    for name, fit, frame in zip(names, results.fits, frames, strict=True):
+        stubs += [f"{name} (n = {fit.nobs})", *_stubs(frame.index)]
         cells = estimate_cells(frame, digits, both)
         pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
         body += [[""] * len(columns), *([*row, p] for row, p in zip(cells, pvalues, strict=True))]
@@ -79,8 +80,8 @@ def grouped_summary(
     )
 
 
-def _stub(category: object) -> str:
-    return f"  {one_line(category, LONGEST_LABEL)}"
+def _stubs(categories: pd.Index[Any]) -> list[str]:
+    return [f"  {text}" for text in distinct_lines(categories, LONGEST_LABEL)]
 
 
 def _by(results: FittedGroups) -> str:

@@ -10,15 +10,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import level, one_of, positive_integer
+from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.models.association.results import AssociationResults
+from ldpstats.models.shared.presentation import Tabulated
 from ldpstats.models.shared.storage import Stored
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from statsmodels.iolib.summary import Summary
+
+    from ldpstats.inference.tables.effect import Effect
 
 __all__ = ["AssociationMatrix"]
 
@@ -26,7 +29,7 @@ _NO_TEST = "independence was not tested: a variable does not vary"
 
 
 @dataclass(frozen=True, eq=False)
-class AssociationMatrix(Stored):
+class AssociationMatrix(Stored, Tabulated):
     """Cramer's V of all pairs of several variables, with intervals and tests of independence.
 
     Attributes
@@ -54,6 +57,8 @@ class AssociationMatrix(Stored):
     -------
     to_frame, summary, plot
         One row per pair, in print, or as a figure.
+    glance, to_maketables
+        Key figures in one row, and what the package maketables takes.
     to_dict, to_json, from_dict, from_json
         Storage; no report is in it.
 
@@ -168,19 +173,73 @@ class AssociationMatrix(Stored):
 
     # -- presentation ------------------------------------------------------------------------
 
-    def summary(self, max_rows: int = 40) -> Summary:
+    def _coefficients(self) -> pd.DataFrame:
+        found = {pair.names: pair for pair in self.pairs}
+        effects = [
+            _effect(found[pair], 0.05) if pair in found else None for pair in self._frame.index
+        ]
+        rows = [
+            (np.nan,) * 3 if effect is None else (effect.estimate, effect.lower, effect.upper)
+            for effect in effects
+        ]
+        frame = pd.DataFrame(rows, columns=["estimate", "lower", "upper"], index=self._frame.index)
+        # a standard error of V would mean little near 0, where V is cut
+        return frame.assign(std_error=np.nan, t=np.nan, p_value=self._frame["pvalue_holm"])
+
+    @property
+    def _subject(self) -> str:
+        return "Cramer's V"
+
+    def _facts(self) -> dict[str, Any]:
+        own: dict[str, float] = {}
+        for pair in self.pairs:
+            own |= dict(zip(pair.names, (fit.epsilon for fit in pair.margin_fits), strict=True))
+        public = {name for pair in self.pairs for name in pair.unprotected}
+        private = [epsilon for name, epsilon in own.items() if name not in public]
+        return {
+            "name": ", ".join(self.names),
+            "mechanism": "; ".join(self.sources),
+            "method": "; ".join(dict.fromkeys(pair.method for pair in self.pairs)),
+            "epsilon": float(sum(private)) if private else np.inf,
+            "nobs": min(pair.nobs for pair in self.pairs),
+            "variables": len(self.names),
+            "pairs": len(self.pairs),
+            "failed": len(self.failed),
+            "alpha": self.alpha,
+            "adjust": "holm",
+            "p_smallest": self._frame["pvalue_holm"].min(),
+            "converged": all(pair.converged for pair in self.pairs),
+        }
+
+    def glance(self) -> pd.DataFrame:
+        """What there is once, as a table of one row.
+
+        Returns
+        -------
+        DataFrame, shape (1, ...)
+            "name" (of all variables), "mechanism", "method", "epsilon" (nats, of all protected
+            variables of the pairs together), "nobs" (of the pair that has the fewest respondents),
+            "variables", "pairs" and "failed" (their numbers), "alpha" of the intervals, "adjust",
+            "p_smallest" (adjusted) and "converged".
+        """
+        return super().glance()
+
+    def summary(self, max_rows: int = 40, details: bool = False) -> Summary:
         """The pairs as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
 
         Parameters
         ----------
         max_rows : int
             Pairs to show; those with the smallest p-values come first where there are more.
+        details : bool
+            Whether to say how each pair was fitted.
         """
         from ldpstats.models.matrix.summary import matrix_summary
 
         most = positive_integer("max_rows", max_rows)
         named = zip(self.names, self.sources, self.answered, strict=True)
-        return matrix_summary(list(named), self._frame, self.alpha, most).layout()
+        fits = {pair.names: pair.fit for pair in self.pairs} if boolean("details", details) else {}
+        return matrix_summary(list(named), self._frame, fits, self.alpha, most).layout()
 
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
@@ -233,6 +292,11 @@ class AssociationMatrix(Stored):
         return made
 
 
+_APART = (
+    "of zero the interval and the test say different things, as they rest on different "
+    "approximations; about independence believe the test"
+)
+
 _COLUMNS: dict[str, Any] = {
     "first": object,
     "second": object,
@@ -249,16 +313,25 @@ _COLUMNS: dict[str, Any] = {
 }
 
 
+def _effect(pair: AssociationResults, alpha: float) -> Effect | None:
+    """Cramer's V of a pair, where there is one."""
+    try:
+        return pair.cramers_v(alpha)
+    except NotAvailable:
+        return None
+
+
 def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
     """What is said of one pair."""
     first, second = pair.names
     row: dict[str, Any] = {"first": first, "second": second}
     row |= {"nobs": pair.nobs, "n_missing": pair.n_missing}
-    notes = []
+    notes, above = [], None
     try:
         effect = pair.cramers_v(alpha)
         row |= {"cramers_v": effect.estimate, "lower": effect.lower, "upper": effect.upper}
         notes.append(effect.message)
+        above = effect.lower > 0.0
     except NotAvailable as error:
         notes.append(str(error))
     test = pair.independence
@@ -267,4 +340,6 @@ def _row(pair: AssociationResults, alpha: float) -> dict[str, Any]:
     else:
         row |= {"statistic": test.statistic, "df": test.df, "pvalue": test.pvalue}
         notes.append(test.note)
+        if above is not None and above != (test.pvalue < alpha):
+            notes.append(_APART)
     return row | {"note": "; ".join(note for note in notes if note)}

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.notes import estimator_text
 from ldpstats.models.shared.tables import (
     SummaryTable,
+    count_of,
+    distinct_lines,
     figures,
     interval_columns,
     one_line,
@@ -22,11 +26,20 @@ _LONGEST_NAME = 24
 
 
 def matrix_summary(
-    variables: Sequence[tuple[str, str, int]], frame: pd.DataFrame, alpha: float, max_rows: int
+    variables: Sequence[tuple[str, str, int]],
+    frame: pd.DataFrame,
+    fits: Mapping[tuple[str, ...], Fit],
+    alpha: float,
+    max_rows: int,
 ) -> SummaryTable:
-    """What is said of the pairs; `variables` are names, mechanisms and numbers of reports."""
+    """What is said of the pairs; `variables` are names, mechanisms and numbers of reports.
+
+    `fits` are those whose machinery is to be shown.
+    """
     order = np.argsort(frame["pvalue"].fillna(2.0).to_numpy(), kind="stable")[:max_rows]
     shown = frame if len(frame) <= max_rows else frame.iloc[order]
+    names = [name for name, *_ in variables]
+    short = dict(zip(names, distinct_lines(names, _LONGEST_NAME), strict=True))
     body, rows = [], list[Any](shown.itertuples(index=False))
     for row in rows:
         nobs = "-" if row.nobs is pd.NA else str(row.nobs)
@@ -42,21 +55,24 @@ def matrix_summary(
     return SummaryTable(
         title=f"Associations of {len(variables)} variables",
         header=[
-            [f"{one_line(name, _LONGEST_NAME)}:", source, "Reports:", str(size)]
-            for name, source, size in variables
+            [f"{short[name]}:", source, "Reports:", str(size)] for name, source, size in variables
         ],
         columns=["Cramer's V", *ends, "n", "chi2", "df", "p-value", "Holm"],
-        stubs=[" : ".join(one_line(name, _LONGEST_NAME) for name in pair) for pair in shown.index],
+        stubs=[" : ".join(short[name] for name in pair) for pair in shown.index],
         body=body,
-        notes=_notes(frame, len(shown), alpha),
+        notes=[
+            *_notes(frame, len(shown), alpha),
+            *(_machinery(pair, fits[pair]) for pair in shown.index if pair in fits),
+        ],
     )
 
 
 def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
     tested = int(frame["pvalue"].notna().sum())
+    times = count_of(tested, "test")
     notes = [
         f"Cramer's V with {100 * (1 - alpha):.4g}% intervals, from the unconstrained estimates; "
-        f"score tests of independence, p-values as they are and adjusted for {tested} tests (Holm)."
+        f"score tests of independence, p-values as they are and adjusted for {times} (Holm)."
     ]
     if frame["n_missing"].sum():
         notes.append("NOTE: each pair rests on the respondents who have both reports.")
@@ -68,3 +84,13 @@ def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
             kind = "WARNING" if np.isnan(upper) else "NOTE"
             notes.append(f"{kind}: {one_line(first, 40)} and {one_line(second, 40)}: {note}.")
     return notes
+
+
+def _machinery(pair: tuple[str, ...], fit: Fit) -> str:
+    """How one pair was fitted."""
+    names = " and ".join(one_line(name, _LONGEST_NAME) for name in pair)
+    gap = f", gap {fit.gap_nats:.2g} nats" if np.isfinite(fit.gap) else ""
+    state = "converged" if fit.converged else "did NOT converge"
+    log_lik = f", log-likelihood {fit.llf:.2f}" if np.isfinite(fit.llf) else ""
+    steps = count_of(fit.n_iter, "iteration")
+    return f"{names}: {estimator_text(fit)}{log_lik}{gap}, {steps}, {state}."

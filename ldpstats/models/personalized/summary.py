@@ -26,6 +26,7 @@ from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
     decimals,
+    distinct_lines,
     estimate_cells,
     estimate_columns,
     figures,
@@ -59,7 +60,7 @@ def personalized_summary(
         title=f"{title(fit, unnamed='')} behind a personalised mechanism",
         header=_header(fit, intermediate, case, details),
         columns=[*estimate_columns(alpha, both), "p-value"],
-        stubs=[one_line(label, LONGEST_LABEL) for label in shown.index],
+        stubs=distinct_lines(shown.index, LONGEST_LABEL),
         body=[
             [*row, pvalue_text(p)] for row, p in zip(cells, shown["presence_pvalue"], strict=True)
         ],

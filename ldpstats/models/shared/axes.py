@@ -10,12 +10,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.shared.tables import one_line
+from ldpstats.models.shared.tables import distinct_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
+    "LIGHT",
     "LONGEST_LINE",
     "axes_of",
     "axis_labels",
@@ -24,6 +25,7 @@ __all__ = [
     "keep_in_cell",
     "lacks_layout",
     "legend_below",
+    "luma",
     "percent_axis",
     "percent_text",
     "plain",
@@ -33,6 +35,7 @@ __all__ = [
     "title_text",
 ]
 
+LIGHT = 0.55  # luma of a colour above which black is easier to read on it than white
 LONGEST_LINE = 56  # characters of a line of a title
 _CHARACTER = 0.55  # width of a character of a title, in font sizes
 _LINE = 0.85  # of the height of a row that its label may take
@@ -81,12 +84,8 @@ def plain(text: str) -> str:
 
 
 def axis_labels(labels: Iterable[Any], longest: int) -> list[str]:
-    """Labels on one line, shortened unless that makes two of them equal."""
-    labels = list(labels)
-    shown = [one_line(label, longest) for label in labels]
-    if len(set(shown)) < len(shown):  # what tells them apart was left out
-        shown = [one_line(label, 2 * longest) for label in labels]
-    return [plain(label) for label in shown]
+    """Labels on one line, shortened so that no two of them become equal."""
+    return [plain(label) for label in distinct_lines(labels, longest)]
 
 
 def percent_text(value: float) -> str:
@@ -118,8 +117,12 @@ def set_title(ax: Axes, text: str) -> None:
 
 def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
     """Black or white, whichever is easier to read on colours (..., 4); by their luma."""
-    light = np.asarray(faces)[..., :3] @ [0.299, 0.587, 0.114] > 0.55
-    return np.where(light, "black", "white")
+    return np.where(luma(faces) > LIGHT, "black", "white")
+
+
+def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
+    """How light colours (..., 4) are, from 0 to 1."""
+    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
 
 
 # -- axes ----------------------------------------------------------------------------------

@@ -11,10 +11,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.models.shared.axes import (
+    LIGHT,
     axis_labels,
     figure_of,
     keep_in_cell,
     lacks_layout,
+    luma,
     plain,
     shrink_labels,
     text_colours,
@@ -31,6 +33,7 @@ __all__ = [
     "draw_cells",
     "hatch",
     "hatch_cells",
+    "hatch_greys",
     "labels_of",
     "longest_label",
     "settle",
@@ -42,6 +45,8 @@ Array = npt.NDArray[Any]
 
 LONGEST_LABEL = 24
 _SIZES = (9.0, 8.0, 7.0, 6.0)  # points, of text in cells: the largest that fits
+_APART = 0.2  # lumas of a cell and of its hatching
+_LIGHTEST, _DARKEST = 0.75, 0.25  # lumas beyond which no lighter, or darker, hatching is seen
 _PAD = 0.03  # between the axes and their colour bar, in widths of the axes
 _BAR_TEXTS = 5.5  # width of the texts of a colour bar, in font sizes: five digits and two lines
 _MOST_ROOM = 0.4  # for the colour bar and for what is left of it, each; in widths of the axes
@@ -111,9 +116,21 @@ def _fits(ax: Axes, text: str, size: float, room: tuple[float, float]) -> bool:
 
 def hatch_cells(ax: Axes, cells: npt.NDArray[np.bool_], faces: Array) -> None:
     """Hatch some cells, (k1, k2), so lightly that text can be read over it."""
-    dark = text_colours(faces) == "white"
-    for these, colour in ((cells & ~dark, "0.84"), (cells & dark, (1.0, 1.0, 1.0, 0.3))):
-        hatch(ax, [(j, i, 1.0, 1.0) for i, j in np.argwhere(these)], colour)
+    greys = hatch_greys(faces)
+    for grey in np.unique(greys[cells]):
+        these = np.argwhere(cells & (greys == grey))
+        hatch(ax, [(j, i, 1.0, 1.0) for i, j in these], f"{grey:.1f}")
+
+
+def hatch_greys(faces: Array) -> Array:
+    """Greys, 0 to 1, that are seen on colours (..., 4) and leave their text readable.
+
+    A grey is lighter than its colour where the text is black and darker where it is white, if the
+    colour leaves room for that.
+    """
+    light = luma(faces)
+    lighter = np.where(light > LIGHT, light < _LIGHTEST, light < _DARKEST)
+    return np.round(light + np.where(lighter, _APART, -_APART), 1)
 
 
 def hatch(ax: Axes, places: Any, colour: Any) -> None:

@@ -15,7 +15,7 @@ from ldpstats.models.shared.spelling import names_alpha
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["Presented", "TableModel"]
+__all__ = ["Presented", "TableModel", "Tabulated"]
 
 _TIDY = ["estimate", "std_error", "lower", "upper", "p_value"]
 _STATS = {"N": "nobs", "ll": "llf"}  # what packages for tables call them
@@ -30,12 +30,106 @@ _STAT_LABELS = {
 _DEFAULT_STATS = ["N", "n_missing", "epsilon", "method", "ll"]
 
 
-class Presented(ABC):
-    """Results that print as a summary and are data frames for further use.
+class Tabulated(ABC):
+    """Results that are rows of figures for further use.
 
-    A class gives its estimates by `_tidy`, what there is once by `_facts`, and `tvalues`. The
+    A class gives its estimates by `_coefficients`, and what there is once by `_facts`. The
     attributes that begin with ``__maketables`` are read by the package maketables, which sets
     several results side by side in HTML, LaTeX and Word.
+    """
+
+    @abstractmethod
+    def _coefficients(self) -> pd.DataFrame:
+        """The columns of `_tidy` with 95 percent intervals, and "t"; by label."""
+
+    @abstractmethod
+    def _facts(self) -> dict[str, Any]:
+        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
+
+    @property
+    @abstractmethod
+    def _subject(self) -> str:
+        """What was estimated, for the head of a column."""
+
+    def glance(self) -> pd.DataFrame:
+        """What there is once, as a table of one row.
+
+        Returns
+        -------
+        DataFrame, shape (1, ...)
+            "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
+            estimates), "df_model", "df_resid", "llf", "aic", "bic" (nan where they mean nothing),
+            "converged", and what else a kind of results has.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> ldp.FrequencyModel(counts).fit().glance()[["method", "nobs", "df_model", "converged"]]
+          method  nobs  df_model  converged
+        0    mle  1000         2       True
+        """
+        return pd.DataFrame([self._facts()])
+
+    # -- maketables --------------------------------------------------------------------------
+
+    def to_maketables(self) -> TableModel:
+        """What the package maketables sets side by side, in HTML, LaTeX and Word.
+
+        Results have the same attributes themselves, but version 0.2 of maketables takes whatever
+        has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
+        epsilon nor cells of several variables. Labels are passed on as they are; LaTeX needs them
+        without special characters.
+
+        Examples
+        --------
+        >>> import ldpstats as ldp
+        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
+        >>> model = ldp.FrequencyModel(counts, name="answer").fit().to_maketables()
+        >>> model.__maketables_stat__("N"), model.__maketables_depvar__
+        (1000, 'answer')
+
+        Then ``maketables.ETable([model, ...])``.
+        """
+        frame = self._coefficients()
+        table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
+        table.insert(2, "t", frame["t"].to_numpy())
+        table.index = pd.Index(_as_text(frame.index), name="Coefficient")
+        return TableModel(table, self._facts(), self._subject)
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the variable, by the name that statsmodels has for it."""
+        return self._subject
+
+    @property
+    def __maketables_coef_table__(self) -> pd.DataFrame:
+        return self.to_maketables().__maketables_coef_table__
+
+    def __maketables_stat__(self, key: str) -> Any:
+        return _stat(self._facts(), key)
+
+    @property
+    def __maketables_depvar__(self) -> str:
+        return self._subject
+
+    @property
+    def __maketables_vcov_info__(self) -> dict[str, Any]:
+        return _vcov(self._facts())
+
+    @property
+    def __maketables_stat_labels__(self) -> dict[str, str]:
+        return dict(_STAT_LABELS)
+
+    @property
+    def __maketables_default_stat_keys__(self) -> list[str]:
+        return _default_stats(self._facts())
+
+
+class Presented(Tabulated):
+    """Results that print as a summary and are data frames for further use.
+
+    A class gives its estimates by `_tidy` and `tvalues`, what there is once by `_facts`.
     """
 
     @abstractmethod
@@ -46,19 +140,13 @@ class Presented(ABC):
     def _tidy(self, alpha: float) -> pd.DataFrame:
         """Estimates by their labels: "estimate", "std_error", "lower", "upper", "p_value"."""
 
-    @abstractmethod
-    def _facts(self) -> dict[str, Any]:
-        """What there is once, by name: nobs, n_missing, epsilon, method and more."""
-
     @property
     @abstractmethod
     def tvalues(self) -> pd.Series[float]:
         """Estimates over their standard errors."""
 
-    @property
-    @abstractmethod
-    def _subject(self) -> str:
-        """What was estimated, for the head of a column."""
+    def _coefficients(self) -> pd.DataFrame:
+        return self._tidy(0.05).assign(t=self.tvalues.to_numpy())
 
     @names_alpha
     def to_frame(self, alpha: float = 0.05) -> pd.DataFrame:
@@ -96,83 +184,9 @@ class Presented(ABC):
             labels.columns = pd.Index(names)
         return pd.concat([labels, frame.reset_index(drop=True)], axis=1)
 
-    def glance(self) -> pd.DataFrame:
-        """What there is once, as a table of one row.
-
-        Returns
-        -------
-        DataFrame, shape (1, ...)
-            "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
-            estimates), "df_model", "df_resid", "llf", "aic", "bic" (nan where they mean nothing),
-            "converged", and what else a kind of results has.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> ldp.FrequencyModel(counts).fit().glance()[["method", "nobs", "df_model", "converged"]]
-          method  nobs  df_model  converged
-        0    mle  1000         2       True
-        """
-        return pd.DataFrame([self._facts()])
-
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
         return str(self.summary().as_html())
-
-    # -- maketables --------------------------------------------------------------------------
-
-    def to_maketables(self) -> TableModel:
-        """What the package maketables sets side by side, in HTML, LaTeX and Word.
-
-        Results have the same attributes themselves, but version 0.2 of maketables takes whatever
-        has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
-        epsilon nor cells of several variables. Labels are passed on as they are; LaTeX needs them
-        without special characters.
-
-        Examples
-        --------
-        >>> import ldpstats as ldp
-        >>> counts = ldp.KRR(("a", "b", "c"), epsilon=1.0).counts([420, 330, 250])
-        >>> model = ldp.FrequencyModel(counts, name="answer").fit().to_maketables()
-        >>> model.__maketables_stat__("N"), model.__maketables_depvar__
-        (1000, 'answer')
-
-        Then ``maketables.ETable([model, ...])``.
-        """
-        frame = self._tidy(0.05)[_TIDY]
-        table = frame.set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
-        table.insert(2, "t", self.tvalues.to_numpy())
-        table.index = pd.Index(_as_text(frame.index), name="Coefficient")
-        return TableModel(table, self._facts(), self._subject)
-
-    @property
-    def endog_names(self) -> str:
-        """Name of the variable, by the name that statsmodels has for it."""
-        return self._subject
-
-    @property
-    def __maketables_coef_table__(self) -> pd.DataFrame:
-        return self.to_maketables().__maketables_coef_table__
-
-    def __maketables_stat__(self, key: str) -> Any:
-        return _stat(self._facts(), key)
-
-    @property
-    def __maketables_depvar__(self) -> str:
-        return self._subject
-
-    @property
-    def __maketables_vcov_info__(self) -> dict[str, Any]:
-        return _vcov(self._facts())
-
-    @property
-    def __maketables_stat_labels__(self) -> dict[str, str]:
-        return dict(_STAT_LABELS)
-
-    @property
-    def __maketables_default_stat_keys__(self) -> list[str]:
-        return list(_DEFAULT_STATS)
 
 
 @dataclass(frozen=True, eq=False)
@@ -214,7 +228,7 @@ class TableModel:
 
     @property
     def __maketables_default_stat_keys__(self) -> list[str]:
-        return list(_DEFAULT_STATS)
+        return _default_stats(self.facts)
 
 
 def _stat(facts: dict[str, Any], key: str) -> Any:
@@ -223,6 +237,11 @@ def _stat(facts: dict[str, Any], key: str) -> Any:
     if isinstance(value, bool | np.bool_):
         return "yes" if value else "no"
     return "infinite" if isinstance(value, float) and value == np.inf else value
+
+
+def _default_stats(facts: dict[str, Any]) -> list[str]:
+    """The usual facts that these results have."""
+    return [key for key in _DEFAULT_STATS if _stat(facts, key) is not None]
 
 
 def _vcov(facts: dict[str, Any]) -> dict[str, Any]:

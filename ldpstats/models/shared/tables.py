@@ -11,6 +11,7 @@ import copy
 import html
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +26,9 @@ from statsmodels.iolib.tableformatting import fmt_base
 __all__ = [
     "LONGEST_LABEL",
     "SummaryTable",
+    "count_of",
     "decimals",
+    "distinct_lines",
     "estimate_cells",
     "estimate_columns",
     "figures",
@@ -168,6 +171,32 @@ def one_line(label: object, longest: int) -> str:
         return text
     tail = (longest - 3) // 3
     return f"{text[: longest - 3 - tail]}...{text[-tail:]}"
+
+
+def distinct_lines(labels: Iterable[object], longest: int) -> list[str]:
+    """Labels as they are shown, longer or numbered where what tells them apart was left out."""
+    labels = list(labels)
+    shown = [one_line(label, longest) for label in labels]
+    for room in (2 * longest, 4 * longest):
+        again = _alike(shown)
+        shown = [one_line(labels[i], room) if i in again else text for i, text in enumerate(shown)]
+    for i in sorted(_alike(shown)):
+        number = i + 1
+        while f"{shown[i]} ({number})" in shown:
+            number += len(shown)
+        shown[i] = f"{shown[i]} ({number})"
+    return shown
+
+
+def _alike(shown: list[str]) -> set[int]:
+    """Positions of the texts that occur more than once."""
+    times = Counter(shown)
+    return {i for i, text in enumerate(shown) if times[text] > 1}
+
+
+def count_of(n: int, noun: str) -> str:
+    """A number of things in words: "1 test", "3 tests"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:

@@ -6,6 +6,7 @@ import itertools
 import re
 from typing import Any
 
+import matplotlib
 import matplotlib.pyplot as plt
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +20,8 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
 from ldpstats.models.association.merging import merging
 from ldpstats.models.association.plots import plot_heat_map, plot_mosaic
+from ldpstats.models.shared.axes import luma
+from ldpstats.models.shared.cells import hatch_greys
 from ldpstats.models.shared.matrix import plot_symmetric
 
 Array = npt.NDArray[Any]
@@ -88,6 +91,21 @@ def test_a_heat_map_writes_estimates_and_intervals() -> None:
     assert ax.get_ylabel() == "X1" and ax.get_title() == "joint"
     assert ax.figure.axes[1].get_ylabel() == "frequency"
     inside_the_figure(ax)
+
+
+def test_hatching_is_seen_on_every_colour() -> None:
+    faces = matplotlib.colormaps["Blues"](np.linspace(0.0, 1.0, 101))
+    assert np.abs(hatch_greys(faces) - luma(faces)).min() > 0.14
+    assert ((hatch_greys(faces) >= 0.0) & (hatch_greys(faces) <= 1.0)).all()
+    V = pd.DataFrame(np.full((4, 4), 0.25), list("abcd"), list("abcd"))
+    V.iloc[3, 0] = 0.9
+    ax = plot_symmetric(V, V - 0.1, V + 0.1, V < 0.0, note="hatched")
+    assert hatched(ax) == 6
+    faces = ax.collections[0].to_rgba([0.25, 0.9])
+    found = [c.get_edgecolor()[0] for c in ax.collections if isinstance(c, PatchCollection)]
+    assert len(found) == 2
+    for face in faces:  # each of the two is far from one of the colours
+        assert max(abs(luma(face) - luma(edge)) for edge in found) > 0.14
 
 
 def test_a_heat_map_hatches_what_is_not_distinguishable_from_zero() -> None:

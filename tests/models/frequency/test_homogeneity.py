@@ -190,3 +190,12 @@ def test_a_category_that_nobody_holds_is_no_obstacle() -> None:
     for _ in range(10):
         test = ldp.homogeneity_test([m.draw(p, 300, rng) for m in makers])
         assert test.df in (2.0, 4.0) and 0.0 < test.pvalue <= 1.0
+
+
+def test_sparse_tables_have_the_p_value_of_permuted_reports() -> None:
+    bare = ldp.Observed(3)
+    few = [bare.counts(n) for n in ([150, 90, 60], *[[4, 3, 1]] * 10)]
+    test = ldp.homogeneity_test(few)
+    assert "moments of permutations" in test.method and "the p-value is approximate" in test.note
+    plain = ldp.homogeneity_test([bare.counts([150, 90, 60]), bare.counts([40, 30, 20])])
+    assert "permutations" not in plain.method and not plain.note

@@ -327,3 +327,57 @@ def test_wald_tests_of_rare_answers_are_score_tests() -> None:
     )  # a count of none weighs half a report
     alone = observed(100, 96, 4, 0).wald_test("d = 0.01")
     assert alone.statistic == pytest.approx(0.01**2 / (0.01 * 0.99 / 200), rel=1e-9)
+
+
+REPORTED = ("krr", "urr", "dense", "bits", "urap", "revealing bits", "mixed")
+
+
+def reported(kind: str) -> tuple[list[ldp.Mechanism], str]:
+    four = mechanisms()
+    if kind == "mixed":
+        return [four["krr"], four["urr"]], "inversion"
+    if kind in ("urap", "revealing bits"):
+        return [ldp.URAP(GRADES, {"low", "top"}, 1.0)], "mle" if kind == "urap" else "inversion"
+    return [four[kind]], "mle" if kind == "bits" else "inversion"
+
+
+@pytest.mark.parametrize("kind", REPORTED)
+def test_moments_are_those_of_the_estimate(kind: str) -> None:
+    """Variance of the law of a contrast against the simulated one, at the same frequencies."""
+    makers, method = reported(kind)
+    p, n, R = np.array([0.4, 0.3, 0.2, 0.1]), 1000, 200
+    rng, row = np.random.default_rng(7), np.array([0.0, 0.5, 1.0, 3.0])
+    found, spread = [], []
+    for _ in range(R):
+        answers = [rng.choice(GRADES, n, p=p) for _ in makers]
+        reports = [maker.privatize(a, rng) for maker, a in zip(makers, answers, strict=True)]
+        results = ldp.FrequencyModel(reports).fit_quietly(method)
+        known = results.answers
+        assert known is not None
+        se, _ = known.law(row).at(np.array([row @ p]))
+        found.append(row @ results.linear.estimate)
+        spread.append(float(se[0]))
+    error = 4.0 * np.sqrt(0.5 / R)  # relative error of a standard deviation
+    assert np.std(found) == pytest.approx(np.mean(spread), rel=error)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_frequencies_have_the_value(name: str) -> None:
+    known = FITS[name].answers
+    assert known is not None
+    for row in ([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, -1.0], [5.0, 5.0, 5.0, 4.0]):
+        law = known.law(np.array(row))
+        for value in np.linspace(min(row), max(row), 23):
+            p = law.frequencies(float(value))
+            assert p.min() >= 0.0 and p.sum() == pytest.approx(1.0)
+            assert p @ row == pytest.approx(value, abs=1e-9)
+        start = law.frequencies(float(known.p @ row))
+        np.testing.assert_allclose(start, known.p, atol=1e-6)
+
+
+def test_numbers_that_do_not_ascend_have_no_quantiles() -> None:
+    results = ldp.FrequencyModel(ldp.KRR((10, 2, 33), 2.0).counts([50, 60, 70])).fit()
+    for call in (results.cumulative, lambda: results.quantile(0.5)):
+        with pytest.raises(ldp.InvalidArgument, match="numbers that do not ascend"):
+            call()
+    assert results.mean()["estimate"] > 0  # which needs no order

@@ -188,3 +188,59 @@ def test_the_plot_names_the_variables() -> None:
     assert [label.get_text() for label in ax.get_xticklabels()] == ["u", "v", "w"]
     assert "hatched" in ax.get_xlabel()
     assert ax.get_title() == "Associations of 4 variables, 95% intervals"
+
+
+def test_an_interval_that_contradicts_the_test_says_so() -> None:
+    sparse = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
+    rows, columns = (np.repeat(at.ravel(), sparse.ravel()) for at in np.indices((4, 4)))
+    bare = ldp.Observed(4)
+    reports = {"a": ldp.Reports(rows, bare), "b": ldp.Reports(columns, bare)}
+    row = ldp.associations(reports).to_frame().iloc[0]
+    assert row["lower"] > 0.0 and row["pvalue"] > 0.3
+    assert "believe the test" in row["note"]
+
+
+def test_a_wald_test_of_a_sparse_table_warns() -> None:
+    bare = ldp.Observed(3)
+    rows, columns = np.repeat([0, 1, 2], [60, 30, 8]), np.resize([0, 0, 1, 2, 0, 1], 98)
+    fit = ldp.AssociationModel(ldp.Reports(rows, bare), ldp.Reports(columns, bare)).fit()
+    assert "1.3: a Wald test rejects too often" in fit.test_independence("wald").note
+    seen = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
+    first, second = (
+        ldp.Reports(np.repeat(at.ravel(), seen.ravel()), ldp.Observed(4))
+        for at in np.indices((4, 4))
+    )
+    with pytest.raises(ldp.errors.NotAvailable, match="use method='score'"):
+        ldp.AssociationModel(first, second).fit().test_independence("wald")
+
+
+def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
+    region = ldp.Observed(ABC)
+    public = ldp.Reports(np.arange(N) % 3, region)
+    matrix = ldp.associations(survey() | {"region": public}, alpha=0.1)
+    glance = matrix.glance()
+    assert glance.shape[0] == 1
+    row = glance.iloc[0]
+    assert row["name"] == "u, v, w, x, region"
+    assert (row["pairs"], row["variables"], row["failed"], row["nobs"]) == (10, 5, 0, N)
+    assert row["epsilon"] == pytest.approx(4 * 3.0)  # the region is not protected
+    assert row["p_smallest"] == matrix.to_frame()["pvalue_holm"].min()
+    for model in (matrix, matrix.to_maketables()):
+        table = model.__maketables_coef_table__
+        assert table.index.tolist()[:2] == ["u:v", "u:w"]
+        np.testing.assert_array_equal(table["b"], matrix.to_frame()["cramers_v"])
+        assert table["ci95l"].iloc[0] == matrix["u", "v"].cramers_v(0.05).lower
+        assert table[["se", "t"]].isna().all(axis=None)
+        assert model.__maketables_stat__("N") == N
+        keys = model.__maketables_default_stat_keys__
+        assert all(model.__maketables_stat__(key) is not None for key in keys)
+
+
+def test_details_say_how_each_pair_was_fitted() -> None:
+    matrix = ldp.associations(survey(d=3))
+    short, full = (" ".join(str(matrix.summary(details=d)).split()) for d in (False, True))
+    assert "u and v: mle, log-likelihood" not in short
+    assert full.count("converged.") == 3
+    assert "u and v: mle, log-likelihood" in full
+    two = ldp.associations(survey(d=2))
+    assert "adjusted for 1 test (Holm)" in " ".join(str(two.summary()).split())

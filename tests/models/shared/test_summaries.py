@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.tables import SummaryTable
+from ldpstats.models.shared.tables import SummaryTable, distinct_lines
 
 JOBS = ("nurse", "teacher", "driver")
 
@@ -105,3 +105,36 @@ def test_what_epsilon_protects_is_a_field(sensitive: set[str], told: bool) -> No
     for found in (results, again):
         assert found.fit.is_partial == told
         assert ("epsilon protects the sensitive" in str(found.summary())) == told
+
+
+# -- long labels -------------------------------------------------------------------------------
+
+
+def test_labels_that_differ_in_the_middle_are_told_apart() -> None:
+    labels = ["x" * 50 + letter + "y" * 50 for letter in "AB"] + ["short"]
+    counts = ldp.KRR(labels, 1.0).counts([420, 330, 250])
+    results = ldp.FrequencyModel(counts).fit()
+    summary = results.summary()
+    stubs = [row[0].data.strip() for row in summary.tables[1][1:]]
+    assert len(set(stubs)) == 3 and "short" in stubs
+    grouped = ldp.GroupedModel({"n": counts, "s": counts}).fit().summary()
+    assert len({row[0].data.strip() for row in grouped.tables[1][2:5]}) == 3
+    ticks = [label.get_text() for label in results.plot().get_yticklabels()]
+    assert len(set(ticks)) == 3
+
+
+def test_lines_of_distinct_labels_are_distinct() -> None:
+    hard = ["x" * 400 + letter + "y" * 400 for letter in "ABC"] + ["a\tb", "a b", "a b (5)"]
+    shown = distinct_lines(hard, 20)
+    assert len(set(shown)) == len(hard)
+    assert max(map(len, shown)) < 100
+    assert distinct_lines(["one", "two"], 20) == ["one", "two"]
+
+
+def test_cells_with_long_labels_are_told_apart() -> None:
+    answers = tuple(f"Somewhat agree, for {why} reasons" for why in ("religious", "political"))
+    mechanisms = ldp.KRR(answers, 2.0), ldp.KRR(("a", "b"), 2.0)
+    pairs = ldp.JointCounts.from_table([[300, 200], [100, 250]], mechanisms)
+    rows = ldp.AssociationModel(pairs).fit().summary().tables[1][1:]
+    stubs = [row[0].data.strip() for row in rows]
+    assert stubs[0] == "Somewhat agree, for religious reasons : a" and len(set(stubs)) == 4
