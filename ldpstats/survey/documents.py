@@ -93,7 +93,11 @@ def checked_refused(
         if not question.private:
             raise InvalidArgument("refused", name, "is not protected: leave its answers missing")
         where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
-        found[question.name] = question.checked_label(where, label)
+        label = question.checked_label(where, label)
+        if question.sensitive is not None and label not in question.sensitive:
+            remedy = f"is not protected by {question.made_by}: add it to its sensitive categories"
+            raise InvalidArgument(where, label, f"{remedy}, or reports tell who refused")
+        found[question.name] = label
     return {name: found[name] for name in private if name in found}
 
 

@@ -67,7 +67,8 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     ------
     InvalidArgument
         For names that are no text, empty, or clash with the columns of another question; what is no
-        mechanism; more questions to ask than there are; and `refused` that is no category.
+        mechanism; more questions to ask than there are; and `refused` that is no category, or none
+        that its mechanism protects.
 
     Notes
     -----

@@ -165,6 +165,18 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "refused a list": (_of({"a": KRR}, refused={"a": ["x"]}), r"refused\['a'\]="),
     "refused of nobody": (_of({"aa": KRR}, refused={"a": "x"}), "refused='a'.*did you mean 'aa'"),
     "refused observed": (_of({"a": KRR, "r": REGION}, refused={"r": "north"}), "not protected"),
+    "refused unprotected": (
+        _of({"u": ldp.URR(("a", "b", "x"), {"a"}, 1.0)}, refused="x"),
+        "refused='x': is not protected by URR.*add it to its sensitive",
+    ),
+    "refused unprotected bits": (
+        _of({"u": ldp.URAP(3, {0}, 1.0)}, refused={"u": 2}),
+        r"refused\['u'\]=2: is not protected by URAP",
+    ),
+    "refused unprotected place": (
+        _of({"place": PUM}, refused={"place": "park"}),
+        "='park': is not protected by PUM",
+    ),
     "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),
     "refused no string": (_of({"u": STRINGS}, refused="xyz"), "refused='xyz': has characters"),
     "refused a number": (_of({"h": ldp.ORR(8, 4, 1.0)}, refused=3), "refused=3: "),
@@ -225,3 +237,15 @@ def test_the_audit_declares_what_a_sheet_spends(ask: int | None) -> None:
         audit = sheet.audit()
         assert audit.declared == sheet.epsilon == np.inf and not audit.private
         assert "WARNING: no privacy" in str(audit).split("u: ")[0]
+
+
+def test_a_refusal_may_be_a_sensitive_category() -> None:
+    made: list[Any] = [
+        ldp.URR(("a", "none"), {"none"}, 1.0),
+        ldp.URAP(("none", "a"), {"none"}, 1.0),
+    ]
+    for mechanism in (*made, ldp.PUM(made[0], ("home",))):
+        sheet = ldp.Questionnaire({"u": mechanism}, refused="none")
+        assert sheet.refused["u"] == "none" and sheet == ldp.Questionnaire.from_json(
+            sheet.to_json()
+        )
