@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from unicodedata import category
+
+import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
@@ -49,6 +52,9 @@ def _name(name: object) -> str:
         name.encode()
     except UnicodeEncodeError:
         raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
+    if any(category(character) in ("Cc", "Zl", "Zp") for character in name):
+        remedy = "has a line break or another control character: rename the question and its column"
+        raise InvalidArgument("mechanisms", name, remedy)
     return str.__str__(name)
 
 
@@ -86,6 +92,9 @@ def checked_refused(
         return {}
     if not private:
         raise InvalidArgument("refused", refused, "must be None: no question is private")
+    if not isinstance(refused, Mapping) and not pd.api.types.is_scalar(refused):
+        remedy = "must be a label, or a dict from question to label"
+        raise InvalidArgument("refused", refused, remedy)
     given = refused if isinstance(refused, Mapping) else dict.fromkeys(private, refused)
     found = {}
     for name, label in given.items():

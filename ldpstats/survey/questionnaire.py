@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.secrecy import bare, secretive
@@ -125,8 +125,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         text = str.__str__(name) if isinstance(name, str) else ""
         if text in self:
             return next(question for question in self.entries if question.name == text)
-        alike = get_close_matches(text, self.questions, 1)
-        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        hint = did_you_mean(text, self.questions)
         shown = ", ".join(map(repr, self.questions))
         raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
 
@@ -364,7 +363,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         >>> Questionnaire.from_json(sheet.to_json()) == sheet
         True
         """
-        if isinstance(source, str) and source.lstrip().startswith("{"):
+        if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
         document = json_document(source)
         try:

@@ -9,6 +9,7 @@ from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument, NotAvailable, shorten
@@ -350,7 +351,10 @@ class Survey:
         if by is None:
             model = FrequencyModel(found.reports, candidates, incomplete, name)
             return model.fit(method, **how)
-        columns = [by] if isinstance(by, str) else listed("by", by, "must name public columns")
+        remedy = "must be the name of a public column, or a list of names"
+        if isinstance(by, pd.Series | pd.Index | np.ndarray):
+            raise InvalidArgument("by", type(by).__name__, remedy)
+        columns = [by] if isinstance(by, str) else listed("by", by, remedy)
         labels, rows, n_ungrouped = grouped_rows(self.data, columns, name)
         groups = {
             label: found.taken(chosen).reports for label, chosen in zip(labels, rows, strict=True)
@@ -374,6 +378,7 @@ class Survey:
         """
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
+            self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         reports = self._coded(name, "personalized").reports
         return PersonalizedModel(reports, pum, background, exact).fit(method)
@@ -395,6 +400,7 @@ class Survey:
             For questions of another kind: use `frequencies`.
         """
         if not isinstance(self._made_by(name), DictionarySurvey):
+            self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
         return DictionaryModel(self.data.coded(_text("name", name)).reports, keep).fit(**how)
@@ -528,6 +534,11 @@ class Survey:
         """The mechanism of a question; None of a public column."""
         name = _text("name", name)
         return self.questionnaire[name] if name in self.questionnaire else None
+
+    def _check_there(self, name: str) -> None:
+        """Refuse the name of neither a question nor a column."""
+        if name not in self.questionnaire:
+            self.data.unasked(name)
 
     def _coded(self, name: str, what: str) -> Coded:
         """The reports of a question that is not about strings."""

@@ -99,6 +99,13 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         lambda s: s.frequencies("late", by=["age", "age"]),
         "different public columns",
     ),
+    "by a Series": (
+        lambda s: s.frequencies("late", by=TABLE["age"]),
+        "by='Series': must be the name",
+    ),
+    "strings of no column": (lambda s: s.dictionary("x"), "column='x': no such column"),
+    "tags of no column": (lambda s: s.personalized("x"), "column='x': no such column"),
+    "another case": (lambda s: s.frequencies("LATE"), "did you mean 'late'"),
     "by a number": (lambda s: s.frequencies("late", by=[3]), "different public columns"),
     "by too many": (
         lambda _: ldp.Survey(
