@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from inspect import signature
 from typing import Any, overload
 
 import numpy as np
@@ -347,6 +348,7 @@ class Survey:
         >>> survey.frequencies("ill", by="region").nobs
         100
         """
+        _check_options(how, FrequencyModel.fit)
         found = self._answered(name)
         if by is None:
             model = FrequencyModel(found.reports, candidates, incomplete, name)
@@ -458,6 +460,7 @@ class Survey:
         >>> survey.association("ill", "region").names
         ('ill', 'region')
         """
+        _check_options(how, AssociationModel.fit)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = f"nobody of {len(self)} answered all of them: associate fewer"
@@ -593,6 +596,17 @@ class Survey:
             kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
             for kind, names in kinds.items()
         }
+
+
+def _check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
+    """Refuse keywords that a fit does not have."""
+    known = [name for name in signature(fit).parameters if name != "self"]
+    for name, value in how.items():
+        if name not in known:
+            remedy = f"is no option of the fit, which has {', '.join(known)}"
+            if name == "alpha":
+                remedy += "; pass alpha to summary() or conf_int()"
+            raise InvalidArgument(name, value, remedy)
 
 
 def _text(argument: str, name: object) -> str:
