@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from unicodedata import category
+
+import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
-from ldpstats.io.specifications import SURVEY, is_format, json_document
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -26,7 +29,6 @@ __all__ = [
     "read_specification",
 ]
 
-QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
 STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
@@ -50,6 +52,9 @@ def _name(name: object) -> str:
         name.encode()
     except UnicodeEncodeError:
         raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
+    if any(category(character) in ("Cc", "Zl", "Zp") for character in name):
+        remedy = "has a line break or another control character: rename the question and its column"
+        raise InvalidArgument("mechanisms", name, remedy)
     return str.__str__(name)
 
 
@@ -87,6 +92,9 @@ def checked_refused(
         return {}
     if not private:
         raise InvalidArgument("refused", refused, "must be None: no question is private")
+    if not isinstance(refused, Mapping) and not pd.api.types.is_scalar(refused):
+        remedy = "must be a label, or a dict from question to label"
+        raise InvalidArgument("refused", refused, remedy)
     given = refused if isinstance(refused, Mapping) else dict.fromkeys(private, refused)
     found = {}
     for name, label in given.items():
@@ -94,7 +102,11 @@ def checked_refused(
         if not question.private:
             raise InvalidArgument("refused", name, "is not protected: leave its answers missing")
         where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
-        found[question.name] = question.checked_label(where, label)
+        label = question.checked_label(where, label)
+        if question.sensitive is not None and label not in question.sensitive:
+            remedy = f"is not protected by {question.made_by}: add it to its sensitive categories"
+            raise InvalidArgument(where, label, f"{remedy}, or reports tell who refused")
+        found[question.name] = label
     return {name: found[name] for name in private if name in found}
 
 
