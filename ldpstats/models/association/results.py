@@ -747,6 +747,9 @@ class AssociationResults(FittedResults):
     def _subject(self) -> str:
         return " x ".join(self.names)
 
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or self._subject}
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the cells.

@@ -47,5 +47,5 @@ def plot_change(
     draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
     name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
     ax.set_xlabel("change of the frequency, in percentage points")
-    finish_rows(ax, words, own)
+    finish_rows(ax, words, own, sign="")
     return ax

@@ -242,6 +242,9 @@ class ChangeResults(FittedResults):
     def _subject(self) -> str:
         return f"change of {self.name}" if self.name else "change"
 
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or " to ".join(self.waves)}
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
