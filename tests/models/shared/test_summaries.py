@@ -12,6 +12,7 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.models.shared.tables import SummaryTable, distinct_lines
+from ldpstats.problems.estimates import Unexplained
 
 JOBS = ("nurse", "teacher", "driver")
 
@@ -138,3 +139,24 @@ def test_cells_with_long_labels_are_told_apart() -> None:
     rows = ldp.AssociationModel(pairs).fit().summary().tables[1][1:]
     stubs = [row[0].data.strip() for row in rows]
     assert stubs[0] == "Somewhat agree, for religious reasons : a" and len(set(stubs)) == 4
+
+
+def test_contrasts_say_what_z_is() -> None:
+    results = RESULTS["frequency"]
+    text = str(results.t_test("nurse, nurse = driver"))
+    assert "score z" in text and "<0.001" in text and "0.000" not in text
+    weak = str(results.t_test("nurse = 0.5").summary(alpha=0.1))
+    assert "[0.05" in weak and "<0.001" not in weak
+
+
+def test_the_unexplained_share_prints_with_its_interval() -> None:
+    words = "share not among the candidates: 0.07329"
+    assert str(Unexplained(0.07328844, 0.04914654)) == (
+        f"{words} (std err 0.04915), 95% interval [0, 0.1696]"
+    )
+    assert str(Unexplained(0.07328844, np.nan)) == words
+
+
+def test_glances_of_joint_results_have_the_names_of_the_variables() -> None:
+    glance = RESULTS["association"].glance()
+    assert glance.loc[0, "name"] == " x ".join(RESULTS["association"].names)
