@@ -58,8 +58,8 @@ class Tabulated(ABC):
         -------
         DataFrame, shape (1, ...)
             "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
-            estimates), "df_model", "df_resid", "llf", "aic", "bic" (nan where they mean nothing),
-            "converged", and what else a kind of results has.
+            categories, or of cells), "df_model", "df_resid", "llf", "aic", "bic" (nan where they
+            mean nothing), "converged", and what else a kind of results has.
 
         Examples
         --------

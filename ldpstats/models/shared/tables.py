@@ -26,7 +26,6 @@ from statsmodels.iolib.tableformatting import fmt_base
 __all__ = [
     "LONGEST_LABEL",
     "SummaryTable",
-    "count_of",
     "decimals",
     "distinct_lines",
     "estimate_cells",
@@ -192,11 +191,6 @@ def _alike(shown: list[str]) -> set[int]:
     """Positions of the texts that occur more than once."""
     times = Counter(shown)
     return {i for i, text in enumerate(shown) if times[text] > 1}
-
-
-def count_of(n: int, noun: str) -> str:
-    """A number of things in words: "1 test", "3 tests"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def figures(values: Iterable[float], digits: int) -> list[str]:
