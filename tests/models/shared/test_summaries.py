@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.tables import SummaryTable, distinct_lines
+from ldpstats.models.shared.tables import SummaryTable, display_width, distinct_lines
 from ldpstats.problems.estimates import Unexplained
 
 JOBS = ("nurse", "teacher", "driver")
@@ -160,3 +160,27 @@ def test_the_unexplained_share_prints_with_its_interval() -> None:
 def test_glances_of_joint_results_have_the_names_of_the_variables() -> None:
     glance = RESULTS["association"].glance()
     assert glance.loc[0, "name"] == " x ".join(RESULTS["association"].names)
+
+
+def test_wide_and_combining_characters_are_aligned() -> None:
+    labels = ("日本語のラベル", "e\u0301te\u0301", "plain")
+    counts = ldp.KRR(labels, 1.0).counts([420, 330, 250])
+    text = ldp.FrequencyModel(counts, name="質問").fit().summary().as_text()
+    table = text.split("\n\n")[0].split("\n")[1:]
+    assert len({display_width(line) for line in table}) == 1
+    assert all(label in text for label in labels) and "質問" in text
+    assert not any(0xE000 <= ord(c) <= 0xF8FF or ord(c) >= 0xF0000 for c in text)
+
+
+def test_the_largest_estimates_are_shown() -> None:
+    rng = np.random.default_rng(4)
+    krr, forced = ldp.KRR(5, 1.5), ldp.KRR(("no", "yes"), 1.0)
+    codes = [rng.choice(5, 2000, p=[0.6, 0.2, 0.1, 0.06, 0.04]) for _ in range(2)]
+    yes = np.array(["no", "yes"], dtype=object)[rng.integers(0, 2, 2000)]
+    counts = [krr.privatize(c, rng) for c in codes] + [forced.privatize(yes, rng)]
+    results = ldp.AssociationModel(*counts).fit()
+    rows = results.summary(max_rows=12).tables[1][1:]
+    shown = [float(row[1].data) for row in rows]
+    assert shown == sorted(shown, reverse=True)
+    expected = np.sort(results.params.to_numpy())[::-1][:12]
+    np.testing.assert_allclose(shown, expected, atol=5e-5)
