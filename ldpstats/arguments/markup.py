@@ -1,11 +1,20 @@
-"""Small tables by which objects show themselves in a notebook."""
+"""Text in HTML and LaTeX; small tables by which objects show themselves in a notebook."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable
 
-__all__ = ["html_table"]
+__all__ = ["html_table", "latex_text"]
+
+_LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
 
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
@@ -17,3 +26,8 @@ def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
         for name, value in rows
     )
     return f"<table>{head}{body}</table>"
+
+
+def latex_text(text: str) -> str:
+    """A text in LaTeX, whose special characters are text."""
+    return "".join(_LATEX.get(character, character) for character in text)

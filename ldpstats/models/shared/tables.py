@@ -24,6 +24,8 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
+from ldpstats.arguments.markup import latex_text
+
 __all__ = [
     "LONGEST_LABEL",
     "SummaryTable",
@@ -55,14 +57,6 @@ _HEADER_TEXT = {
     "table_dec_above": "=",
     "table_dec_below": "=",  # Summary drops the last line of every table but one
     "title_align": "c",
-}
-_LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
 }
 
 
@@ -132,7 +126,7 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
         return str(self._escaped(html.escape).as_html())
 
     def as_latex(self) -> str:
-        escaped = self._escaped(_latex_escape)
+        escaped = self._escaped(latex_text)
         # statsmodels leaves the title in a comment, and the tables side by side
         head, between = "\\begin{center}\n", "\\end{tabular}\n"
         title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
@@ -189,10 +183,6 @@ def _wrapped(note: str, width: int) -> str:
         whole, width, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False
     )
     return lines.replace("\0", " ")
-
-
-def _latex_escape(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
 
 
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
