@@ -303,6 +303,7 @@ class ChangeResults(FittedResults):
         alpha: float = 0.05,
         most: int = 25,
         title: str | None = None,
+        sort: bool | str = False,
     ) -> Axes:
         """Draw the change of each category, or who moved.
 
@@ -317,6 +318,9 @@ class ChangeResults(FittedResults):
             Categories to draw, those that changed most.
         title : str, optional
             The title to draw; "" for none.
+        sort : bool
+            Whether the largest increase is on top; False (or "none") keeps the order of the
+            categories. Not for flows.
         """
         from ldpstats.models.change.plots import plot_change
 
@@ -324,7 +328,7 @@ class ChangeResults(FittedResults):
         if kind == "flows":
             return self.joint.plot(ax=ax, alpha=alpha, title=title)
         frame = self.summary_frame(level(alpha))
-        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title)
+        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title, sort)
 
     # -- storage -----------------------------------------------------------------------------
 
