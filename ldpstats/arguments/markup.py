@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-__all__ = ["html_table", "latex_text"]
+__all__ = ["html_table", "html_text", "latex_text"]
 
 _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
     "\\": r"\textbackslash{}",
@@ -19,13 +19,18 @@ _LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     """A table of names and values under a caption; all of it is text, not markup."""
-    head = f"<caption>{html.escape(caption)}</caption>"
+    head = f"<caption>{html_text(caption)}</caption>"
     body = "".join(
-        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        f'<tr><th style="text-align:left">{html_text(name)}</th>'
+        f'<td style="text-align:left">{html_text(value)}</td></tr>'
         for name, value in rows
     )
     return f"<table>{head}{body}</table>"
+
+
+def html_text(text: str) -> str:
+    """A text in HTML; what is between two dollar signs is no mathematics to a notebook."""
+    return html.escape(text).replace("$", "<span>$</span>")
 
 
 def latex_text(text: str) -> str:

@@ -8,7 +8,6 @@ without either explain the table. They are shown in the order in which they are 
 from __future__ import annotations
 
 import copy
-import html
 import re
 import textwrap
 import unicodedata
@@ -24,7 +23,7 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
-from ldpstats.arguments.markup import latex_text
+from ldpstats.arguments.markup import html_text, latex_text
 
 __all__ = [
     "LONGEST_LABEL",
@@ -123,7 +122,7 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
         return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
 
     def as_html(self) -> str:
-        return str(self._escaped(html.escape).as_html())
+        return str(self._escaped(html_text).as_html())
 
     def as_latex(self) -> str:
         escaped = self._escaped(latex_text)
