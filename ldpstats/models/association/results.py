@@ -718,7 +718,8 @@ class AssociationResults(FittedResults):
     def _two_ways(self) -> None:
         if len(self.sizes) != 2:
             raise NotAvailable(
-                f"this is for two variables; there are {len(self.sizes)}: fit a model of two"
+                f"this is for two variables; there are {len(self.sizes)}: fit a model of two, or "
+                f"take two of these by collapse({list(self.names[:2])})"
             )
 
     def _variable(self, name: str, variable: str) -> int:

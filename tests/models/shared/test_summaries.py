@@ -184,3 +184,19 @@ def test_the_largest_estimates_are_shown() -> None:
     assert shown == sorted(shown, reverse=True)
     expected = np.sort(results.params.to_numpy())[::-1][:12]
     np.testing.assert_allclose(shown, expected, atol=5e-5)
+
+
+def test_a_notebook_sets_no_mathematics_between_dollars() -> None:
+    counts = ldp.KRR(("$10 to $20", "more"), 1.0).counts([420, 330])
+    page = ldp.FrequencyModel(counts).fit()._repr_html_()
+    assert "<span>$</span>10 to <span>$</span>20" in page
+    assert page.replace("<span>$</span>", "").count("$") == 0
+
+
+def test_a_plot_of_three_variables_names_the_remedy() -> None:
+    krr, rng = ldp.KRR(("a", "b"), 2.0), np.random.default_rng(1)
+    counts = [krr.privatize(rng.choice(["a", "b"], 500), rng) for _ in range(3)]
+    results = ldp.AssociationModel(*counts, names=("u", "v", "w")).fit()
+    with pytest.raises(ldp.NotAvailable, match=r"collapse\(\['u', 'v'\]\)"):
+        results.plot()
+    results.collapse(["u", "v"]).plot()
