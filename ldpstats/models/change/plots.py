@@ -17,7 +17,6 @@ from ldpstats.models.shared.forest import (
     interval_name,
     name_rows,
     rows_height,
-    shown_rows,
     sorts,
 )
 
@@ -46,9 +45,7 @@ def plot_change(
     order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
     shown = np.sort(order[:most])
     if sorts(sort):
-        shown = shown[
-            shown_rows(*(frame[name].iloc[shown] for name in ("params", "linear")), True, most)
-        ]
+        shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
     own = ax is None
     ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
     draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
