@@ -200,3 +200,13 @@ def test_a_plot_of_three_variables_names_the_remedy() -> None:
     with pytest.raises(ldp.NotAvailable, match=r"collapse\(\['u', 'v'\]\)"):
         results.plot()
     results.collapse(["u", "v"]).plot()
+
+
+def test_a_dash_for_a_standard_error_is_explained() -> None:
+    krr, rng = ldp.KRR(50, epsilon=5.0), np.random.default_rng(1)
+    before = rng.integers(0, 50, 2000)
+    after = np.where(rng.random(2000) < 0.8, before, rng.integers(0, 50, 2000))
+    text = str(ldp.change(krr.privatize(before, rng), krr.privatize(after, rng)).summary())
+    words = "not computed; those shown belong to the unconstrained estimate"
+    assert ("  -  " in text) == (words in " ".join(text.split()))
+    assert words in " ".join(text.split())
