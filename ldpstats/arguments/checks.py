@@ -16,6 +16,7 @@ from ldpstats.errors import InvalidArgument
 __all__ = [
     "EPSILON_RANGE",
     "as_array",
+    "check_slice",
     "counts_vector",
     "distribution",
     "level",
@@ -147,6 +148,15 @@ def as_array(name: str, value: object, remedy: str) -> Array:
     try:
         return np.asarray(value)
     except Exception:  # rows of several lengths; and somebody else's object may raise anything
+        raise InvalidArgument(name, value, remedy) from None
+
+
+def check_slice(name: str, value: slice, n: int) -> None:
+    """Refuse a slice that does not choose among n positions."""
+    try:
+        value.indices(n)
+    except (TypeError, ValueError):  # bounds that are no whole numbers; a step of zero
+        remedy = "must be a slice of whole numbers, such as [:100], with a step other than 0"
         raise InvalidArgument(name, value, remedy) from None
 
 

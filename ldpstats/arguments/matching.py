@@ -26,7 +26,7 @@ Codes = npt.NDArray[np.int64]
 Key = tuple[str, Any]  # "bool", "number" or "text", and the value: True, 1 and "1" differ
 
 _MISSING, _UNKNOWN = -1, -2
-_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]{0,30})(\.[0-9]{1,30})?([eE][-+]?[0-9]{1,3})?")
 _TRUTH = {spelled: truth for truth in (True, False) for spelled in (f"{truth}", f"{truth}".lower())}
 _TRUTH |= {spelled.upper(): truth for spelled, truth in _TRUTH.items()}
 _EXACT = 2.0**53  # a whole float from here on may stand for other integers
@@ -94,6 +94,14 @@ def _key(value: Any) -> Key | None:
     return None
 
 
+def _numbers(text: str, whole: str, decimals: str | None, power: str | None) -> list[Key]:
+    """The number that a text spells; powers of ten only for decimals, as in 1e-07."""
+    if power is None and not (decimals or "").strip(".0"):
+        return [("number", int(text.partition(".")[0]))]
+    number = float(text)
+    return [] if power is not None and number.is_integer() else [("number", number)]
+
+
 @dataclass(frozen=True)
 class _Labels:
     """Labels, and how answers find them."""
@@ -145,10 +153,8 @@ class _Labels:
         if kind == "text":
             text = value.strip()
             spelled: list[Key] = [("bool", _TRUTH[text])] if text in _TRUTH else []
-            if _NUMBER.fullmatch(text):
-                whole, _, decimals = text.partition(".")
-                number = float(text) if decimals.strip("0") else int(whole)
-                spelled.append(("number", number))
+            if number := _NUMBER.fullmatch(text):
+                spelled += _numbers(text, *number.groups())
             yield from (place for key in spelled if (place := self._exact(key)) is not None)
             texts = {text}
         else:

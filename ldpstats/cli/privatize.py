@@ -141,7 +141,10 @@ def add_privatize(commands: Any) -> None:
     words += "would run as a formula. Labels, identifiers and missing answers are read without it; "
     words += "a later run refuses answers kept with --keep that have it, if any text is an answer"
     add("--spreadsheet-safe", action="store_true", help=words)
-    add_reading(add, "answers", "write an empty report for each")
+    counted = "write an empty report for each; with --questionnaire a missing answer is an empty "
+    counted += "cell, or the category that the questionnaire names"
+    add_reading(add, "answers", counted)
+    command.set_defaults(missing=None)  # to tell whether it was given
 
 
 def _privatize(given: argparse.Namespace) -> int:
@@ -150,7 +153,8 @@ def _privatize(given: argparse.Namespace) -> int:
     if given.column is None:
         raise LDPError("--column is missing: name the column of true answers")
     distinct(given.input, given.output, given.spec, given.survey, given.write_spec)
-    how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "missing", "na", "force")}
+    how: dict[str, Any] = {n: getattr(given, n) for n in ("keep", "na", "force")}
+    how["missing"] = given.missing or "raise"
     made_by: Any
     privatize: Any
     if given.survey is None:
@@ -170,7 +174,7 @@ def _privatize(given: argparse.Namespace) -> int:
 
 def _privatize_sheets(given: argparse.Namespace) -> int:
     """Privatise the columns of a questionnaire."""
-    _exclude(given, "--questionnaire", "column", "survey", "spec")
+    _exclude(given, "--questionnaire", "column", "survey", "spec", "missing")
     distinct(given.input, given.output, given.questionnaire)
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     limits = {"max_epsilon": given.max_epsilon, "allow_no_privacy": given.allow_no_privacy}

@@ -7,12 +7,12 @@ import numpy.typing as npt
 
 from ldpstats.problems.covariance import finite_array
 
-__all__ = ["group_sums", "pooled_starts", "rare_groups"]
+__all__ = ["SMALLEST_EXPECTED", "group_sums", "pooled_starts", "rare_groups"]
 
 Array = npt.NDArray[np.float64]
 
 
-_SMALLEST_EXPECTED = 5.0  # expected count up to which cells are pooled
+SMALLEST_EXPECTED = 5.0  # expected count up to which cells are pooled
 
 
 def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
@@ -40,13 +40,13 @@ def rare_groups(expected: npt.ArrayLike) -> npt.NDArray[np.int64]:
     array([0, 1, 1])
     """
     counts = finite_array("expected", expected, 1)
-    rare = counts < _SMALLEST_EXPECTED
+    rare = counts < SMALLEST_EXPECTED
     group = np.cumsum(~rare) - 1
     n_others = counts.size - int(rare.sum())
     if rare.any():
         starts = pooled_starts(counts[rare])
         group[rare] = n_others + np.searchsorted(starts, np.arange(int(rare.sum())), "right") - 1
-        if counts[rare].sum() < _SMALLEST_EXPECTED and n_others:
+        if counts[rare].sum() < SMALLEST_EXPECTED and n_others:
             group[rare] = group[int(np.argmin(np.where(rare, np.inf, counts)))]
     return np.asarray(group if group.max() > 0 else np.arange(counts.size), dtype=np.int64)
 
@@ -60,11 +60,11 @@ def pooled_starts(expected: Array) -> list[int]:
     """First index of each run of neighbours with a total expected count of at least 5."""
     starts, running = [0], 0.0
     for i, value in enumerate(expected):
-        if running >= _SMALLEST_EXPECTED:
+        if running >= SMALLEST_EXPECTED:
             starts.append(i)
             running = 0.0
         running += float(value)
     # a remainder that is too small joins its neighbour
-    if running < _SMALLEST_EXPECTED and len(starts) > 1:
+    if running < SMALLEST_EXPECTED and len(starts) > 1:
         starts.pop()
     return starts

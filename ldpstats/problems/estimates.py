@@ -470,9 +470,17 @@ class ReportPart:
 
         A report that is left with less than half a report's share gets that, or what it had.
         """
-        step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
-        law = np.maximum(self.law + step, np.minimum(self.law, 0.5 / self.nobs))
+        law = np.maximum(self._led(change), np.minimum(self.law, 0.5 / self.nobs))
         return ReportPart(self.weights, self.slopes, law / law.sum(), self.nobs)
+
+    def can_move(self, change: Array) -> bool:
+        """Whether no report becomes twice as likely, or half as; a tenth of one is no change."""
+        led, slack = self._led(change), 0.1 / self.nobs
+        return bool(np.all((led >= 0.5 * self.law - slack) & (led <= 2.0 * self.law + slack)))
+
+    def _led(self, change: Array) -> Array:
+        step = self.slopes * change if self.slopes.ndim == 1 else change @ self.slopes
+        return np.asarray(self.law + step)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

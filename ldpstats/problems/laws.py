@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["bit_moments", "label_moments"]
+__all__ = ["answer_moments", "bit_moments", "label_moments"]
 
 Array = npt.NDArray[Any]
 
@@ -29,14 +29,19 @@ def bit_moments(noise: Array, slope: Any, weights: Array, p: Array) -> tuple[Arr
     A bit is set with probability `noise`, shape (k,), in the reports of the other categories, and
     ``noise + slope`` in those of its own.
     """
+    raw = answer_moments(noise, slope, weights)
+    return np.array([np.diagonal(m) for m in raw]), np.array([m @ p for m in raw])
+
+
+def answer_moments(noise: Array, slope: Any, weights: Array) -> tuple[Array, Array, Array]:
+    """The same, raw moments of each row i of weights if x is the category, three times (q, k)."""
     owned = noise + slope
     # cumulants of row i if x is the category: those of noise, with another law of bit x
     first, second, third = (
         (law(noise) @ (weights**j).T)[:, None] + weights**j * (law(owned) - law(noise))
         for j, law in enumerate((_mean, _variance, _third), start=1)
     )
-    raw = first, second + first**2, third + 3.0 * first * second + first**3
-    return np.array([np.diagonal(m) for m in raw]), np.array([m @ p for m in raw])
+    return first, second + first**2, third + 3.0 * first * second + first**3
 
 
 def _mean(m: Array) -> Array:

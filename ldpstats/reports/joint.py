@@ -20,11 +20,12 @@ from ldpstats.reports.display import held
 from ldpstats.reports.matching import by_ids, by_rows
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
-__all__ = ["JointCounts"]
+__all__ = ["ALWAYS_MERGED", "JointCounts"]
 
 Array = npt.NDArray[Any]
 
 _MOST_CELLS = 1 << 26  # combinations that are counted in an array of 512 MB at most
+ALWAYS_MERGED = 1 << 14  # up to so many combinations, equal ones are merged however few there are
 _DENSE = 4  # combinations of reports, per respondent, up to which equal ones are merged
 
 
@@ -228,7 +229,8 @@ class JointCounts:
     def tally(self) -> JointCounts:
         """Merge equal combinations where few are possible, and drop those with count zero."""
         sizes = [_possible(part.mechanism) for part in self.reports]
-        if np.prod([float(size) for size in sizes]) > min(_DENSE * self.nobs, _MOST_CELLS):
+        most = max(ALWAYS_MERGED, min(_DENSE * self.nobs, _MOST_CELLS))
+        if np.prod([float(size) for size in sizes]) > most:
             keep = self.n > 0
             return self if keep.all() else self._take(keep, self.n[keep])
         cells = np.zeros(len(self.n), dtype=np.int64)

@@ -16,6 +16,7 @@ import pandas as pd
 from ldpstats.arguments.checks import (
     as_array,
     boolean,
+    check_slice,
     counts_vector,
     one_of,
     positive_integer,
@@ -131,6 +132,7 @@ class Reports:
     def __getitem__(self, rows: object) -> Reports:
         """Reports of some respondents: a mask of all of them, positions, or a slice.
 
+        Reports have no index: of a Series only the values count, in their order.
         `n_missing` of the selection is zero: who gave no answer is in no row.
         """
         chosen = _chosen(rows, len(self))
@@ -504,6 +506,7 @@ def _checked_ids(ids: object, n: int) -> npt.NDArray[np.object_]:
 def _chosen(rows: object, n: int) -> Any:
     """A mask of n respondents, positions among them, or a slice."""
     if isinstance(rows, slice):
+        check_slice("rows", rows, n)
         return rows
     remedy = f"must be a mask of {n} respondents (True or False each), positions, or a slice"
     if isinstance(rows, int | np.integer | str):

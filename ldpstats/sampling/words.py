@@ -19,7 +19,7 @@ from ldpstats.errors import InvalidArgument
 if TYPE_CHECKING:
     from ldpstats.kernels.words import Streams
 
-__all__ = ["BULK", "SimulationWords", "Words", "simulation_words", "system_words"]
+__all__ = ["BULK", "SimulationWords", "Words", "entropy_of", "simulation_words", "system_words"]
 
 Words = Callable[[int], npt.NDArray[np.uint64]]
 """``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
@@ -72,6 +72,11 @@ def system_words(entropy: Callable[[int], bytes] | None = None) -> Words:
     if not callable(source):
         raise InvalidArgument("entropy", entropy, "must be a function of n that returns n bytes")
     return _SystemWords(source)
+
+
+def entropy_of(words: Words) -> Callable[[int], bytes]:
+    """Return the bytes of a source of words: `system_words` of them gives the same words."""
+    return lambda n: words(-(-n // 8)).astype("<u8").tobytes()[:n]
 
 
 @dataclass(frozen=True)

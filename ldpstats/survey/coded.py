@@ -30,6 +30,7 @@ __all__ = [
     "as_observed",
     "as_reports",
     "observed_column",
+    "refuse_empty_labels",
     "refuse_labels",
 ]
 
@@ -166,3 +167,12 @@ def refuse_labels(na: Sequence[str], questions: Sequence[Question]) -> None:
         if known:
             remedy = f"is a label of {name!r}: it cannot stand for a missing answer"
             raise InvalidArgument("na", text, remedy)
+
+
+def refuse_empty_labels(questions: Sequence[Question]) -> None:
+    """Refuse a label that is empty text, where an empty field means a missing answer."""
+    for question in questions:
+        labels = question.labels
+        if labels is not None and not isinstance(labels, pd.RangeIndex) and "" in labels.tolist():
+            remedy = "is a label, but an empty field of a CSV file means a missing answer: use a "
+            raise InvalidArgument(question.name, "", f"{remedy}Parquet file, or name the label")

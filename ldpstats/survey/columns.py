@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,9 +12,11 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["Column", "as_column"]
+__all__ = ["DATE", "Column", "as_column"]
 
 Array = npt.NDArray[Any]
+
+DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?")
 
 # what pandas calls the values of a column of objects, and what they are here
 _KINDS = {
@@ -39,9 +42,10 @@ class Column:
     ----------
     name : str
     kind : str
-        "text", "number", "boolean", "date" (without a time zone) or "empty".
+        "text" (without blanks around it), "number", "boolean", "date" (without a time zone; text
+        that is a date in every row, too) or "empty".
     codes : array of int64, shape (n,)
-        Position of each value in `values`, -1 where it is missing; empty text is missing.
+        Position of each value in `values`, -1 where it is missing; text of blanks alone is missing.
     values : array, shape (u,)
         Distinct values: ordered categories in their order, others sorted. The order of unordered
         ones does not outlive a CSV file, and results must be the same from every table.
@@ -73,13 +77,16 @@ class Column:
         return replace(self, codes=self.codes[rows])
 
     def categories(self, remedy: str) -> Column:
-        """The same with the values that occur as labels; refuse decimals and dates."""
+        """The same with the values that occur as labels, dates as text; refuse decimals."""
         seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
         values, kind = self.values[seen], self.kind
         whole = kind != "number" or all(float(value).is_integer() for value in values.tolist())
-        if kind == "date" or not whole:
-            shown = "dates" if kind == "date" else "numbers with decimals"
-            raise InvalidArgument("column", self.name, f"holds {shown}: {remedy}")
+        if not whole:
+            raise InvalidArgument("column", self.name, f"holds numbers with decimals: {remedy}")
+        if kind == "date":
+            day = np.all(values == values.astype("datetime64[D]"))
+            texts = np.datetime_as_string(values, unit="D" if day else "s")
+            kind, values = "text", np.array([text.replace("T", " ") for text in texts], object)
         if kind == "number":
             values = np.array([int(value) for value in values.tolist()], dtype=object)
         place = np.append(np.cumsum(seen) - 1, -1)
@@ -100,14 +107,40 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
             raise InvalidArgument("column", name, f"must hold {_HELD}: convert it") from None
     kind = _kind(name, pd.Series(distinct) if ordered is not None else series)
     values = _values(name, kind, distinct)
-    order = np.arange(len(values)) if ordered else np.argsort(values, kind="stable")
+    if kind == "text":  # blanks around it are not seen in print
+        values = np.array([text.strip() for text in values], dtype=object)
+        if ordered is None and (dates := _dates(values)) is not None:
+            kind, values = "date", dates
+    known, place = _numbered(kind, values, bool(ordered))
+    found = np.append(place, -1)[codes].astype(np.int64)
+    return Column(name, kind if len(known) else "empty", found, known, ordered)
+
+
+def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
+    """Distinct values in order, and the place of each value among them, -1 where it is missing."""
     if kind == "text":
-        order = order[values[order] != ""]
-    place = np.full(len(values) + 1, -1)
+        texts = list(dict.fromkeys(text for text in values.tolist() if text))
+        texts = texts if ordered else sorted(texts)
+        places = {text: place for place, text in enumerate(texts)}
+        return np.array(texts, dtype=object), np.array([places.get(text, -1) for text in values])
+    there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
+    order = np.flatnonzero(there)
+    if not ordered:
+        order = order[np.argsort(values[order], kind="stable")]
+    place = np.full(len(values), -1)
     place[order] = np.arange(len(order))
-    values = values[order]
-    found = place[codes].astype(np.int64)
-    return Column(name, kind if len(values) else "empty", found, values, ordered)
+    return values[order], place
+
+
+def _dates(texts: Array) -> Array | None:
+    """Texts that are all dates, such as 2024-12-31 or 2024-12-31 08:30; None if some are not."""
+    if not any(texts) or not all(DATE.fullmatch(text) for text in texts if text):
+        return None
+    try:
+        written = [text.replace(" ", "T") or "NaT" for text in texts]
+        return np.array([np.datetime64(text, "us") for text in written])
+    except ValueError:  # the 31st of February
+        return None
 
 
 def _kind(name: str, values: pd.Series[Any]) -> str:

@@ -55,7 +55,9 @@ def _name(name: object) -> str:
 
 def check_columns(questions: tuple[Question, ...]) -> None:
     """Refuse a column that belongs to two questions, or to the fingerprints."""
-    owner = {FINGERPRINTS: "the fingerprints of tables"}
+    every = [column for question in questions for column in (question.name, *question.columns)]
+    owner = {fingerprint_column(column): f"the fingerprints of {column!r}" for column in every}
+    owner[FINGERPRINTS] = "the fingerprints of tables"
     for question in questions:
         for column in dict.fromkeys((question.name, *question.columns)):
             if column in owner:

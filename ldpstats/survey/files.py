@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, ClassVar, NoReturn
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from ldpstats.io.tables import (
     table_chunks,
     unguarded,
 )
+from ldpstats.io.values import missing_texts
 from ldpstats.survey.tables import Table, check_names
 
 __all__ = ["table_of"]
@@ -109,12 +110,14 @@ class _Csv(_File):
     """A CSV file; an empty field is missing.
 
     A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
-    fields are written so, and of text otherwise; "01" is text.
+    fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
+    of spreadsheet_safe= is no part of a field, unless a label has it.
     """
 
     name: str
     frame: FilePath
     na: tuple[str, ...] = ()
+    empty_is_missing: ClassVar[bool] = True
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -141,7 +144,8 @@ class _Csv(_File):
         if not wanted:
             return
         texts: dict[str, list[Any]] = {name: [] for name in wanted}
-        known: dict[str | None, str | None] = dict.fromkeys(self.na)  # equal texts are held once
+        empty = missing_texts(self.frame, self.na)
+        known: dict[str | None, str | None] = dict.fromkeys(empty)  # equal texts are held once
         for chunk in table_chunks(self.frame, wanted):
             for name in wanted:
                 texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
@@ -154,22 +158,39 @@ class _Csv(_File):
         return self.read[name]
 
     def typed(self, name: str) -> pd.Series[Any]:
-        return _typed(self.column(name))
+        return _typed(_unguarded(self.column(name), set()))
+
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
+            return _unguarded(self.column(name), set())
+        return _unguarded(self.column(name), set(map(str, labels)))
+
+
+def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
+    """Fields without the apostrophe of spreadsheet_safe=, but for those that are labels with it."""
+    changed = {text for text in column.unique() if text is not None and unguarded(text) != text}
+    changed -= labels
+    if not changed:
+        return column
+    cells = [unguarded(text) if text in changed else text for text in column]
+    return pd.Series(cells, dtype=object)
 
 
 def _typed(column: pd.Series[Any]) -> pd.Series[Any]:
     """A column of text as what its fields say that they are."""
     codes, distinct = pd.factorize(column)
-    texts = distinct.tolist()
-    if not texts:
+    texts = [text.strip() for text in distinct]
+    filled = [text for text in texts if text]
+    if not filled:
         return column
     values: Any
-    if all(_WHOLE.fullmatch(text) for text in texts):
-        values = pd.array([int(text) for text in texts], dtype="Int64")
-    elif all(_NUMBER.fullmatch(text) for text in texts):
-        values = np.array([float(text) for text in texts])
-    elif all(text.lower() in _TRUTH for text in texts):
-        values = pd.array([_TRUTH[text.lower()] for text in texts], dtype="boolean")
+    if all(_WHOLE.fullmatch(text) for text in filled):
+        values = pd.array([int(text) if text else None for text in texts], dtype="Int64")
+    elif all(_NUMBER.fullmatch(text) for text in filled):
+        values = np.array([float(text or "nan") for text in texts])
+    elif all(text.lower() in _TRUTH for text in filled):
+        truths = [_TRUTH[text.lower()] if text else None for text in texts]
+        values = pd.array(truths, dtype="boolean")
     else:
         return column
     return pd.Series(pd.api.extensions.take(values, codes, allow_fill=True))

@@ -14,6 +14,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
 from ldpstats.mechanisms import PUM
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 from ldpstats.reports.single import Reports
@@ -51,6 +52,11 @@ class Held(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of rows."""
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        return pd.RangeIndex(len(self))
 
     @abstractmethod
     def prepare(self, names: Iterable[str]) -> None:
@@ -156,6 +162,10 @@ class Collected(Held):
     def __len__(self) -> int:
         return len(self.table)
 
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.table.index
+
     def prepare(self, names: Iterable[str]) -> None:
         self.table.prepare(names)
 
@@ -169,7 +179,9 @@ class Collected(Held):
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
             made_by, columns = self.questionnaire[name], self.questionnaire.columns(name)
-            given = [(column, self.table.column(column)) for column in columns]
+            made = self.questionnaire.question(name).mechanisms
+            outputs = {c: m.outputs for c, m in made.items() if isinstance(m, Enumerated)}
+            given = [(c, self.table.reports(c, outputs.get(c))) for c in columns]
             if isinstance(made_by, DictionarySurvey):
                 self.parsed[name] = as_dictionary(name, made_by, given)
             else:
@@ -207,6 +219,10 @@ class Selected(Held):
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        return self.whole.index.take(self.rows)
 
     def prepare(self, names: Iterable[str]) -> None:
         self.whole.prepare(names)

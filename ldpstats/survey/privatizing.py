@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.sampling.words import Words
 from ldpstats.survey.asking import draw_asked
 from ldpstats.survey.questions import Named, PersonalQuestion, Question
@@ -19,6 +19,12 @@ from ldpstats.survey.tables import Table
 __all__ = ["Wheres", "filled_in", "privatized", "read_answers", "report_columns"]
 
 Array = npt.NDArray[Any]
+_TAGS = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
+_OWN = (
+    "must be one category a row: the name of a column, a Series, array or list (a respondent with "
+    "several needs a client of her own: client(tags=))"
+)
+
 Wheres = Callable[[str], Named]
 """How errors about the answers to a question name their places."""
 
@@ -31,9 +37,10 @@ def privatized(
     sheet: Any, frame: object, words: Words, tags: Mapping[str, Any] | None = None
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
-    table = Table.of(frame, "frame")
+    table = Table.of(frame, "frame", secret=True)
     _check_columns(sheet, table)
     hidden, own = _own_categories(sheet, table, tags)
+    _check_index(sheet, table, hidden)
     reports = report_columns(sheet, table, words, own)
     columns: dict[str, Any] = {}
     for name in table.columns:
@@ -107,29 +114,29 @@ def _check_columns(sheet: Any, table: Table) -> None:
                 raise InvalidArgument("frame", column, remedy)
 
 
+def _check_index(sheet: Any, table: Table, hidden: Sequence[str]) -> None:
+    """Refuse an index of true answers, which would stay beside the reports."""
+    for name in table.index_names():
+        if name in (*sheet.private, *hidden):
+            remedy = "is the name of the index too, whose true answers would stay beside the "
+            remedy += "reports: call reset_index(drop=True), or make the Arrow table without it"
+            raise InvalidArgument("frame", name, remedy)
+
+
 def _own_categories(
     sheet: Any, table: Table, tags: object
 ) -> tuple[Sequence[str], dict[str, dict[Any, Array]] | None]:
     """Columns of `tags`, and the respondents' own categories, (n,), by question and tag."""
     if tags is None:
         return (), None
-    remedy = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
     if not isinstance(tags, Mapping):
-        raise InvalidArgument("tags", type(tags).__name__, remedy)
+        raise InvalidArgument("tags", type(tags).__name__, _TAGS)
     columns, found = [], {}
     for name, given in tags.items():
-        question = sheet.question(name, "tags")
-        if not isinstance(question, PersonalQuestion):
-            raise InvalidArgument("tags", name, f"are for a PUM, not for {question.made_by}")
-        if not isinstance(given, Mapping):
-            raise InvalidArgument(f"tags[{name!r}]", type(given).__name__, remedy)
-        known = question.made_by.tags
-        for tag in given:
-            if tag not in known:
-                raise InvalidArgument(f"tags[{name!r}]", tag, f"is no tag: {known.tolist()} are")
+        question, where = _personal(sheet, name, given)
         columns += [column for column in given.values() if isinstance(column, str)]
         found[question.name] = {
-            tag: _own_of(question, f"tags[{name!r}][{tag!r}]", table, column)
+            tag: _own_of(question, f"{where}[{tag!r}]", table, column)
             for tag, column in given.items()
         }
     asked = [name for name in columns if name in sheet.questions]
@@ -138,12 +145,36 @@ def _own_categories(
     return columns, found
 
 
+def _personal(sheet: Any, name: object, given: object) -> tuple[PersonalQuestion, str]:
+    """The question that respondents have categories of their own for, and its place in errors."""
+    if name not in sheet:
+        shown = ", ".join(map(repr, sheet.questions))
+        raise InvalidArgument("tags", HIDDEN, f"a key is no question; they are {shown}")
+    question = sheet.question(name)
+    where = f"tags[{question.name!r}]"
+    if not isinstance(question, PersonalQuestion):
+        remedy = f"are for a PUM, not for {question.made_by}"
+        raise InvalidArgument("tags", question.name, remedy)
+    if not isinstance(given, Mapping):
+        raise InvalidArgument(where, type(given).__name__, _TAGS)
+    known = question.made_by.tags.tolist()
+    if not set(given) <= set(known):
+        raise InvalidArgument(where, HIDDEN, f"a key is no tag: they are {known}")
+    return question, where
+
+
 def _own_of(question: PersonalQuestion, where: str, table: Table, column: object) -> Array:
-    """Each respondent's category of a tag, objects of shape (n,), None for who has none."""
-    if isinstance(column, str):
-        values = table.column(column)
-    else:
-        values = as_series(where, column)
+    """Each respondent's category of a tag, objects of shape (n,), None for who has none.
+
+    Errors show nothing of what was given: secret categories may stand where a column should.
+    """
+    if isinstance(column, str) and column not in table.columns:
+        remedy = "is no column of the table: name one, or pass an array of shape (n,)"
+        raise InvalidArgument(where, HIDDEN, remedy)
+    try:
+        values = table.column(column) if isinstance(column, str) else as_series(where, column)
+    except InvalidArgument:
+        raise InvalidArgument(where, HIDDEN, _OWN) from None
     if len(values) != len(table):
         raise InvalidArgument(where, len(values), f"must be {len(table)} categories, one a row")
     codes, absent = question.answers(values, _row(where))

@@ -202,13 +202,15 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         frame of the same kind
             The rows in their order, with reports in place of the answers to private questions:
             labels with their own type, other reports as text. A `DictionarySurvey` makes five
-            columns of one. All other columns stay as they are.
+            columns of one. All other columns, and the index of pandas, stay as they are. Notes on
+            the table (`attrs` of pandas, metadata of an Arrow schema) are left out.
 
         Raises
         ------
         InvalidArgument, UnknownCategory
-            For a table that lacks a question, and an answer that cannot be: the error names
-            question and row, and does not show the answer.
+            For a table that lacks a question, whose index has the name of a private question, and
+            an answer that cannot be: the error names question and row, and does not show the
+            answer.
 
         Examples
         --------
@@ -258,7 +260,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         """
         failure: BaseException
         try:
-            own = None if tags is None else devices(self, system_words(entropy), tags, entropy)
+            own = None if tags is None else devices(self, system_words(entropy), tags)
             how: dict[str, Any] = {"reports": reports, "state": state, "max_epsilon": max_epsilon}
             made = super().client(entropy, **how, allow_no_privacy=allow_no_privacy)
             return made if own is None else replace(made, _devices=own)

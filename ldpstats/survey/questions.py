@@ -22,7 +22,7 @@ from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
-from ldpstats.sampling.words import Words, system_words
+from ldpstats.sampling.words import Words, entropy_of, system_words
 from ldpstats.survey.cells import cells_of_reports, cells_of_text
 
 __all__ = ["Named", "PersonalQuestion", "Question", "question_of"]
@@ -137,9 +137,7 @@ class Question(ABC):
     def message(self, reports: Any) -> Any:
         """What a device sends for one report, in plain Python."""
 
-    def device(
-        self, words: Words, tags: Mapping[Any, Any], entropy: Any = None
-    ) -> Callable[[Array], Any]:
+    def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
         """The function from one answer, in the form of `answers`, to what a device sends."""
         if tags:
             remedy = f"are for a PUM: {self.name!r} has {self.made_by}"
@@ -214,10 +212,8 @@ class PersonalQuestion(Question):
     def message(self, reports: Reports) -> Any:
         return self.made_by.common.procedure.message(reports)
 
-    def device(
-        self, words: Words, tags: Mapping[Any, Any], entropy: Any = None
-    ) -> Callable[[Array], Any]:
-        own = self.made_by.client(tags, entropy, reports=None)  # the sheet has the budget
+    def device(self, words: Words, tags: Mapping[Any, Any]) -> Callable[[Array], Any]:
+        own = self.made_by.client(tags, entropy_of(words), reports=None)  # the sheet has the budget
         return lambda given: own.report(self.labels[int(given[0])])
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.survey.columns import Column
+from ldpstats.survey.columns import DATE, Column
 from ldpstats.survey.conditions import (
     Among,
     And,
@@ -42,7 +41,6 @@ _SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     ">=": operator.ge,
 }
 _EQUAL = ("==", "!=")
-_DATE = re.compile("[0-9]{4}-[0-9]{2}-[0-9]{2}([ T][0-9]{2}:[0-9]{2}(:[0-9]{2})?)?")
 _WRITTEN = {"text": "text", "number": "a number", "boolean": "true or false"}
 
 
@@ -133,8 +131,16 @@ def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
 
 
 def _equal(column: Column, value: Value) -> Mask:
-    """Which values of a column equal one that is written in a condition, shape (u,)."""
-    return np.asarray(column.values == _converted(column, value), dtype=bool)
+    """Which values of a column equal one that is written in a condition, shape (u,).
+
+    Text and categories that no row of the table has are refused: they may be misspelled.
+    """
+    wanted = _converted(column, value)
+    found = np.asarray(column.values == wanted, dtype=bool)
+    listed = column.kind == "text" or (column.ordered is not None and column.kind != "empty")
+    if listed and not found.any():
+        raise UnknownCategory("where", value, f"is no value of {_nearest(column, value)}")
+    return found
 
 
 def _order(sign: str, column: Column, value: Value) -> Mask:
@@ -187,7 +193,7 @@ def _converted(column: Column, value: Value) -> Any:
 
 def _date(text: str, column: Column) -> np.datetime64:
     try:
-        if _DATE.fullmatch(text):  # numpy reads more, "now" included
+        if DATE.fullmatch(text):  # numpy reads more, "now" included
             return np.datetime64(text.replace(" ", "T"), "us")
     except ValueError:  # the 31st of February
         pass

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.device import SingleDevice
@@ -152,7 +153,7 @@ def next_asked(sheet: Any, words: Words) -> tuple[str, ...]:
     return tuple(name for name in sheet.questions if name not in left_out)
 
 
-def devices(sheet: Any, words: Words, tags: object, entropy: Any = None) -> dict[str, Reporter]:
+def devices(sheet: Any, words: Words, tags: object) -> dict[str, Reporter]:
     """What makes the report of each question; `tags` are the respondent's own categories."""
     tags = {} if tags is None else tags
     remedy = "must be a dict from questions to dicts, as of PUM.client"
@@ -161,7 +162,7 @@ def devices(sheet: Any, words: Words, tags: object, entropy: Any = None) -> dict
     if not set(tags) <= set(sheet.questions):
         raise InvalidArgument("tags", HIDDEN, f"{remedy}: one key is no question")
     return {
-        question.name: question.device(words, tags.get(question.name, {}), entropy)
+        question.name: question.device(words, tags.get(question.name, {}))
         for question in sheet.entries
     }
 
@@ -188,6 +189,19 @@ def _answer(sheet: Any, name: str, answer: object) -> npt.NDArray[Any] | None:
     question: Question = sheet.question(name)
     values = np.empty(1, dtype=object)
     values[0] = answer  # a list in it is one answer, and refused
+    if name in sheet.refused and _is_missing(answer, question):
+        # before it is read: in the time of any answer, which does not tell who refused
+        values[0] = sheet.refused[name]
     given, absent = question.answers(values, lambda i: f"answers[{name!r}]")
     given, absent = filled_in(question, sheet.refused, given, absent)
     return None if absent[0] else given
+
+
+def _is_missing(answer: object, question: Question) -> bool:
+    """Whether an answer is missing, where that is soon said; the question reads all others."""
+    if isinstance(answer, str):
+        if answer.strip():
+            return False
+        labels = () if question.labels is None else question.labels
+        return answer not in labels and "" not in labels
+    return answer is None or answer is pd.NA or (isinstance(answer, float) and answer != answer)

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import as_array, listed
+from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument, NotAvailable, shorten
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
@@ -30,11 +30,12 @@ from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.coded import Coded, refuse_labels
+from ldpstats.survey.coded import Coded, refuse_empty_labels, refuse_labels
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.files import table_of
 from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Collected, Held, Selected, Waves, identifiers
+from ldpstats.survey.masks import masked
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.selecting import columns_in, selected
 
@@ -122,6 +123,8 @@ class Survey:
             sheet = Questionnaire(sheet)
         table = table_of(self.data, self.na)
         refuse_labels(self.na, sheet.entries)
+        if table.empty_is_missing:
+            refuse_empty_labels(sheet.entries)
         object.__setattr__(self, "questionnaire", sheet)
         object.__setattr__(self, "data", Collected(table, sheet))
 
@@ -158,8 +161,8 @@ class Survey:
         Raises
         ------
         InvalidArgument
-            For anything else, private columns, values of another type than the column's, and if the
-            condition is true for nobody.
+            For anything else, private columns, values of another type than the column's, text and
+            categories that no row of the table has, and if the condition is true for nobody.
 
         Examples
         --------
@@ -183,17 +186,11 @@ class Survey:
         return f"; of {len(self)} rows alone: {', '.join(sizes)}"
 
     def __getitem__(self, mask: object) -> Survey:
-        """The respondents whom a mask, True or False for each row, or a slice chooses."""
-        n = len(self)
-        rows: npt.NDArray[Any]
-        if isinstance(mask, slice):
-            rows = np.arange(n)[mask]
-        else:
-            remedy = f"must be True or False for each of the {n} rows, or a slice"
-            found = as_array("mask", mask, remedy)
-            if found.dtype != bool or found.shape != (n,):
-                raise InvalidArgument("mask", mask, remedy)
-            rows = np.flatnonzero(found)
+        """The respondents whom a mask, True or False for each row, or a slice chooses.
+
+        A mask that is a Series has the index of the table's rows, in their order.
+        """
+        rows = masked(mask, self.data.index)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
         return self._rows(rows)

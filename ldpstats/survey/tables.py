@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.survey.arrow import from_arrow, index_names, kept_notes, to_arrow
 
 __all__ = ["Table", "check_names"]
 
@@ -31,10 +31,16 @@ class Table(ABC):
 
     name: str  # of the argument, for errors
     frame: Any  # as it was given
+    empty_is_missing: ClassVar[bool] = False  # empty text cannot be told from a missing value
+    secret: bool = False
 
     @staticmethod
-    def of(data: object, name: str = "data") -> Table:
+    def of(data: object, name: str = "data", secret: bool = False) -> Table:
         """See a frame as a table; refuse anything else, and columns that have no name of their own.
+
+        No error shows the columns of a `secret` table, of true answers: without a header, the first
+        respondent's answers are their names. Frames made of it have none of its notes (the attrs of
+        pandas, the metadata of an Arrow schema), which may hold answers too.
 
         Examples
         --------
@@ -50,16 +56,16 @@ class Table(ABC):
         kind = type(data)
         polars = kind.__name__ if kind.__module__.partition(".")[0] == "polars" else ""
         if isinstance(data, pd.DataFrame):
-            table = _Pandas(name, data)
+            table = _Pandas(name, data, secret)
         elif polars == "DataFrame":
-            table = _Polars(name, data)
+            table = _Polars(name, data, secret)
         elif polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
         elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
-            table = _Arrow(name, data, _arrow_table(name, data))
+            table = _Arrow(name, data, _arrow_table(name, data), secret)
         else:
             raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
-        check_names(name, list(table.columns))
+        check_names(name, list(table.columns), secret)
         return table
 
     @property
@@ -70,6 +76,11 @@ class Table(ABC):
     @abstractmethod
     def __len__(self) -> int:
         """Number of rows."""
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        """Labels of the rows: their numbers from 0, but for tables of pandas."""
+        return pd.RangeIndex(len(self))
 
     @abstractmethod
     def _column(self, name: str) -> pd.Series[Any]:
@@ -88,6 +99,14 @@ class Table(ABC):
         """A column that nothing else describes, as the table's kind types it."""
         return self.column(name)
 
+    def reports(self, name: str, labels: pd.Index[Any] | None) -> pd.Series[Any]:
+        """A column of reports, which are among some labels if those are given."""
+        return self.column(name)
+
+    def index_names(self) -> tuple[Any, ...]:
+        """Names of the index of pandas, which stays beside the columns of frames made of it."""
+        return ()
+
     def prepare(self, names: Iterable[str]) -> None:  # noqa: B027
         """Read the columns of these names that exist, where that takes a pass over a file."""
 
@@ -98,6 +117,11 @@ class Table(ABC):
     def check_column(self, name: str, what: str = "column") -> None:
         """Refuse the name of a column that is not there; `what` it is for."""
         if name not in self.columns:
+            if name in self.index_names():
+                raise InvalidArgument(what, name, "is the index, not a column: reset_index() first")
+            if self.secret:
+                held = f"the table has {len(self.columns)} columns: check their names"
+                raise InvalidArgument(what, name, f"no such column; {held}")
             shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
             alike = get_close_matches(str(name), self.columns, 1)
             hint = f"; did you mean {alike[0]!r}?" if alike else ""
@@ -132,16 +156,27 @@ class _Pandas(Table):
 
     name: str
     frame: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.frame.columns)
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        found: pd.Index[Any] = self.frame.index
+        return found
+
+    def index_names(self) -> tuple[Any, ...]:
+        return tuple(self.index.names)
 
     def __len__(self) -> int:
         return len(self.frame)
 
     def _column(self, name: str) -> pd.Series[Any]:
         found: pd.Series[Any] = self.frame[name]
+        if isinstance(found.dtype, pd.ArrowDtype):  # read as of Arrow: pandas does not know all
+            return from_arrow(found.array.__arrow_array__())
         return found.reset_index(drop=True)
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
@@ -150,7 +185,8 @@ class _Pandas(Table):
         made = {name: values.array for name, values in columns.items() if values is not None}
         new = pd.DataFrame(made, index=self.frame.index)
         frame = pd.concat([self.frame[kept], new], axis=1)[list(columns)]
-        frame.columns.name, frame.attrs = self.frame.columns.name, dict(self.frame.attrs)
+        frame.columns.name = self.frame.columns.name
+        frame.attrs = {} if self.secret else dict(self.frame.attrs)
         return frame
 
 
@@ -160,6 +196,7 @@ class _Polars(Table):
 
     name: str
     frame: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,12 +206,12 @@ class _Polars(Table):
         return int(self.frame.height)
 
     def _column(self, name: str) -> pd.Series[Any]:
-        return _from_arrow(self.frame.get_column(name).to_arrow())
+        return from_arrow(self.frame.get_column(name).to_arrow())
 
     def _arranged(self, columns: Mapping[str, pd.Series[Any] | None]) -> Any:
         import pyarrow
 
-        made = {name: _to_arrow(v) for name, v in columns.items() if v is not None}
+        made = {name: to_arrow(v) for name, v in columns.items() if v is not None}
         new = type(self.frame)(pyarrow.table(made))
         series = [(self.frame if v is None else new).get_column(n) for n, v in columns.items()]
         return type(self.frame)(series)
@@ -187,6 +224,7 @@ class _Arrow(Table):
     name: str
     frame: Any
     table: Any
+    secret: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -196,7 +234,10 @@ class _Arrow(Table):
         return int(self.table.num_rows)
 
     def _column(self, name: str) -> pd.Series[Any]:
-        return _from_arrow(self.table.column(name))
+        return from_arrow(self.table.column(name))
+
+    def index_names(self) -> tuple[Any, ...]:
+        return index_names(self.table.schema.metadata)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return self.table.schema.field(name).metadata or {}
@@ -206,12 +247,12 @@ class _Arrow(Table):
 
         arrays, fields = [], []
         for name, values in columns.items():
-            array = self.table.column(name) if values is None else _to_arrow(values)
+            array = self.table.column(name) if values is None else to_arrow(values)
             field = pyarrow.field(name, array.type)
             arrays.append(array)
             fields.append(self.table.schema.field(name) if values is None else field)
         own = [name for name, values in columns.items() if values is None]
-        schema = pyarrow.schema(fields, _pandas_notes(self.table.schema.metadata, own))
+        schema = pyarrow.schema(fields, kept_notes(self.table.schema.metadata, own, self.secret))
         table = pyarrow.Table.from_arrays(arrays, schema=schema)
         if not isinstance(self.frame, pyarrow.RecordBatch):
             return table
@@ -233,50 +274,6 @@ def _arrow_table(name: str, data: object) -> Any:
     raise InvalidArgument(name, kind, f"must be {_KINDS}: Arrow reads no table from this")
 
 
-def _from_arrow(column: Any) -> pd.Series[Any]:
-    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats."""
-    from pyarrow import types
-
-    kind = column.type
-    mapper: Any = None
-    if column.null_count and types.is_boolean(kind):
-        mapper = pd.BooleanDtype()
-    elif column.null_count and types.is_integer(kind):
-        mapper = pd.api.types.pandas_dtype(f"{'U' * types.is_unsigned_integer(kind)}Int64")
-    series: pd.Series[Any]
-    if mapper is not None:
-        return pd.Series(mapper.__from_arrow__(column))
-    series = column.to_pandas()
-    return series.rename(None).reset_index(drop=True)
-
-
-def _to_arrow(values: pd.Series[Any]) -> Any:
-    """A Series in Arrow; labels of several types become text."""
-    import pyarrow
-
-    if values.dtype == object:
-        absent = values.isna().to_numpy()
-        cells = values.tolist()
-        texts = [None if no else str(v) for v, no in zip(cells, absent, strict=True)]
-        return pyarrow.array(texts, pyarrow.string())
-    return pyarrow.array(values, from_pandas=True)
-
-
-def _pandas_notes(metadata: Any, kept: list[str]) -> Any:
-    """Notes in a schema, without those on how pandas held columns that are replaced."""
-    if not metadata or b"pandas" not in metadata:
-        return metadata
-    try:
-        notes = json.loads(metadata[b"pandas"])
-        notes["columns"] = [c for c in notes["columns"] if c["field_name"] in kept]
-        whole = all(i in kept for i in notes["index_columns"] if isinstance(i, str))
-    except (ValueError, TypeError, KeyError):  # damaged: they say nothing
-        whole = False
-    if whole:
-        return {**metadata, b"pandas": json.dumps(notes).encode()}
-    return {key: value for key, value in metadata.items() if key != b"pandas"}
-
-
 def _hint(data: object) -> str:
     """What to do with something that is no table but could become one."""
     if isinstance(data, Mapping):
@@ -286,12 +283,13 @@ def _hint(data: object) -> str:
     return ""
 
 
-def check_names(name: str, columns: list[Any]) -> None:
-    """Refuse columns whose names are no text, or are not distinct."""
+def check_names(name: str, columns: list[Any], secret: bool = False) -> None:
+    """Refuse columns whose names are no text, or are not distinct; `secret` ones are not shown."""
     for column in columns:
         if not isinstance(column, str):
             remedy = "is the name of a column, and must be text: rename the column"
-            raise InvalidArgument(name, column, remedy)
+            raise InvalidArgument(name, HIDDEN if secret else column, remedy)
     twice = next((column for column in columns if columns.count(column) > 1), None)
     if twice is not None:
-        raise InvalidArgument(name, twice, "is the name of two columns: rename one")
+        remedy = "is the name of two columns: rename one"
+        raise InvalidArgument(name, HIDDEN if secret else twice, remedy)

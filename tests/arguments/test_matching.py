@@ -295,3 +295,10 @@ def test_equals_a_dictionary_of_texts() -> None:
     assert matched("job", column[good], JOBS).tolist() == expected
     with pytest.raises(UnknownCategory, match=rf"row {int(np.argmin(good)) + 1}="):
         matched("job", column, JOBS)
+
+
+def test_small_numbers_are_read_in_powers_of_ten() -> None:
+    labels = pd.Index([0.1, 1e-07, 1.0])
+    assert matched("x", ["1e-07", "1e-7", "0.1", "1.0"], labels).tolist() == [1, 1, 0, 2]
+    with pytest.raises(UnknownCategory):
+        matched("x", ["1e0"], labels)

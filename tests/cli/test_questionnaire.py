@@ -108,6 +108,8 @@ BAD: dict[str, tuple[list[str], str]] = {
     "with --survey": ([*USE, "--survey", "url.json"], "--survey='url.json': cannot be"),
     "with --mechanism": ([*USE, "--mechanism", "krr"], "--mechanism='krr': cannot be combined"),
     "with --as": ([*USE, "--as", "x"], "--as='x': cannot be combined"),
+    "missing": ([*USE, "--missing", "raise"], "--missing='raise': cannot be combined with --quest"),
+    "counted": ([*USE, "--missing", "count"], "--missing='count': cannot be combined with --quest"),
     "max epsilon": ([*USE, "--max-epsilon", "6"], "max_epsilon=6.0: is less than"),
     "a mechanism": ([*USE[:4], "job.json"], "is not the specification of a questionnaire"),
     "its own file": (["privatize", "answers.csv", "sheet.json", *USE[3:]], "given twice"),

@@ -14,6 +14,7 @@ from shared.sheets import ANSWERS, MECHANISMS, PUM, STRINGS, cells, every_kind, 
 import ldpstats as ldp
 
 TAGS = {"place": {"home": "home"}}
+JOBS = MECHANISMS["job"].labels()
 
 
 def rng(seed: int = 3) -> np.random.Generator:
@@ -141,6 +142,48 @@ def test_own_categories_of_respondents() -> None:
     assert not (some["place"][at_home] == "park").any()
 
 
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "batch"])
+@pytest.mark.parametrize("levels", [["job"], ["region", "url"], ["home"]])
+def test_an_index_of_true_answers_is_refused(kind: str, levels: list[str]) -> None:
+    """It would stay beside the reports, whatever becomes of the column of that name."""
+    frame = people(20).set_index(levels, drop=False)
+    made = {"arrow": pa.Table.from_pandas, "batch": pa.RecordBatch.from_pandas}
+    given: Any = frame if kind == "pandas" else made[kind](frame)
+    words = rf"^frame='{levels[-1]}': is the name of the index too.*reset_index\(drop=True\)"
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        every_kind().privatize(given, rng(), TAGS)
+
+
+def test_an_index_of_public_columns_stays() -> None:
+    frame = people(20).set_index("region", drop=False)
+    assert every_kind().privatize(frame, rng(), TAGS).index.equals(frame.index)
+    out = every_kind().privatize(pa.Table.from_pandas(frame), rng(), TAGS)
+    assert out.to_pandas().index.equals(frame.index)
+    with pytest.raises(ldp.InvalidArgument, match=r"question='job': is the index, .*reset_index"):
+        every_kind().privatize(people(20).set_index("job"), rng())
+    arrow = pa.Table.from_pandas(people(20).set_index("job"))  # there it is a column like others
+    assert set(every_kind().privatize(arrow, rng())["job"].to_pylist()) <= {
+        *MECHANISMS["job"].labels()
+    }
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow", "batch"])
+def test_notes_on_a_table_are_left_out(kind: str) -> None:
+    """They may hold answers."""
+    frame = people(20)
+    frame.attrs = {"first": SECRET}
+    if kind == "pandas":
+        assert every_kind().privatize(frame, rng()).attrs == {}
+        return
+    made = {"arrow": pa.Table.from_pandas, "batch": pa.RecordBatch.from_pandas}[kind](frame)
+    assert SECRET.encode() in made.schema.metadata[b"pandas"]
+    noted = made.replace_schema_metadata({**made.schema.metadata, b"own": SECRET.encode()})
+    out = every_kind().privatize(noted, rng()).schema.metadata
+    assert SECRET not in repr(out) and list(out) == [b"pandas"]
+    bare = made.replace_schema_metadata({b"own": SECRET.encode()})
+    assert every_kind().privatize(bare, rng()).schema.metadata is None
+
+
 SECRET = "hepatitis-4711"
 
 
@@ -157,6 +200,15 @@ def _call(frame: Any = None, tags: Any = None, how: Any = 3) -> Callable[[], Any
     return lambda: every_kind().privatize(given, np.random.default_rng(how), tags)
 
 
+def _headed(*names: Any) -> pd.DataFrame:
+    """A file without a header: the first respondent's answers are the names."""
+    return pd.DataFrame([["nurse", "no"]], columns=list(names))
+
+
+def _own(categories: Any) -> Callable[[], Any]:
+    return _call(tags={"place": {"home": categories}})
+
+
 HOMES = people(20)["home"].to_numpy()
 BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "unknown": (_with("job", SECRET), r"^job, row 5=\(not shown\): is not among the 3 labels"),
@@ -169,16 +221,30 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "not UTF-8": (_with("host", SECRET + "\ud800"), r"^host, row 5=\(not shown\)"),
     "own category": (_with("home", SECRET), r"^tags\['place'\]\['home'\], row 5=\(not shown\)"),
     "no column": (_call(people(5).drop(columns="job")), "question='job': no such column"),
-    "misspelled": (_call(people(5).rename(columns={"job": "jobb"})), "did you mean 'jobb'"),
+    "misspelled": (_call(people(5).rename(columns={"job": SECRET})), "has 13 columns: check"),
+    "a header of answers": (_call(_headed(SECRET, "job")), r"='ill': no such.*has 2 columns"),
+    "equal answers": (_call(_headed(SECRET, SECRET)), r"frame=\(not shown\): is the name of two"),
+    "a number": (_call(_headed("job", 4711)), r"frame=\(not shown\): .* must be text"),
     "clash": (_call(people(5).assign(url_string="x")), "frame='url_string': is a column that"),
     "dict": (_call({"job": [SECRET]}), "frame='dict': must be"),
-    "tags of no question": (_call(tags={"plce": {"home": HOMES}}), "tags='plce'.*'place'"),
+    "tags of no question": (_call(tags={SECRET: {"home": HOMES}}), r"tags=\(not shown\).*'place'"),
     "tags of no PUM": (_call(tags={"job": {"home": HOMES}}), "tags='job': are for a PUM"),
-    "no such tag": (_call(tags={"place": {"work": HOMES}}), "tags.*is no tag"),
-    "tags of a column": (_call(tags={"place": {"home": "hme"}}), "column='hme': no such"),
+    "no such tag": (
+        _call(tags={"place": {SECRET: HOMES}}),
+        r"^tags\['place'\]=\(not shown\).*no tag",
+    ),
+    "tags of a column": (_call(tags={"place": {"home": SECRET}}), r"=\(not shown\): is no column"),
     "tags in a question": (_call(tags={"place": {"home": "job"}}), "tags.*="),
     "tags as a list": (_call(tags=["home"]), "tags='list': must be a dict"),
     "tags of one": (_call(tags={"place": "home"}), r"tags\['place'\]='str'"),
+    "sets of own categories": (_own([{SECRET}] * 20), r"^tags\['place'\]\['home'\].*\(not shown\)"),
+    "lists of them": (_own([[SECRET, "park"]] * 20), r"\(not shown\): must be one category a row"),
+    "lists of several lengths": (_own([[SECRET], []] * 10), r"\(not shown\): must be one category"),
+    "some in tuples": (_own([SECRET, ("park",)] * 10), r"\['home'\].*\(not shown\)"),
+    "one set": (_own({SECRET}), r"\(not shown\): must be one category a row"),
+    "a dict of them": (_own({SECRET: 1}), r"\(not shown\): must be one category a row"),
+    "a frame of them": (_own(pd.DataFrame({SECRET: HOMES})), r"\(not shown\): must be one cat"),
+    "bytes for a column": (_own(SECRET.encode()), r"\['home'\]=1: must be 20 categories"),
     "too few tags": (_call(tags={"place": {"home": HOMES[:9]}}), "=9: must be 20 categories"),
 }
 

@@ -143,6 +143,18 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a column of another": (_of({"u": STRINGS, "u_gram_1": ILL}), "'u_gram_1'.*belongs to.*'u'"),
     "one before": (_of({"u_gram_1": ILL, "u": STRINGS}), "mechanisms='u': the column 'u_gram_1'"),
     "fingerprints": (_of({"questionnaire_fingerprint": ILL}), "belongs to the fingerprints"),
+    "fingerprints of another": (
+        _of({"job": KRR, "job_fingerprint": ILL}),
+        "'job_fingerprint' belongs to the fingerprints of 'job'",
+    ),
+    "fingerprints of a later one": (
+        _of({"job_fingerprint": ILL, "job": KRR}),
+        "'job_fingerprint' belongs to the fingerprints of 'job'",
+    ),
+    "fingerprints of a part": (
+        _of({"u_gram_1_fingerprint": ILL, "u": STRINGS}),
+        "belongs to the fingerprints of 'u_gram_1'",
+    ),
     "ask=0": (_of({"a": KRR}, ask=0), "ask=0: must be an integer of at least 1"),
     "ask=1.0": (_of({"a": KRR}, ask=1.0), r"ask=1\.0: must be an integer"),
     "ask=True": (_of({"a": KRR}, ask=True), "ask=True: must be an integer"),

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import pickle
+import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -164,6 +166,48 @@ def test_randomness_of_the_system_that_fails() -> None:
     assert "cook" not in shown(found.value)
     with pytest.raises(ldp.InvalidArgument, match="entropy"):
         SMALL.collector(lambda n: b"").report({"job": "cook"})
+
+
+@pytest.mark.parametrize("how", ["client", "tags", "collector"])
+def test_every_question_takes_the_randomness_that_is_given(how: str) -> None:
+    answers = people(1).drop(columns=["id", "home"]).iloc[0].to_dict()
+
+    def sheets(seed: int) -> list[dict[str, Any]]:
+        source, sheet = np.random.default_rng(seed).bytes, every_kind()
+        tags = {"place": {"home": {"park"}}} if how == "tags" else None
+        maker: Any = sheet.collector(source)
+        if how != "collector":
+            maker = sheet.client(source, reports=None, tags=tags)
+        return [maker.report(answers) for _ in range(40)]
+
+    found = sheets(1)
+    assert found == sheets(1) and found != sheets(2)
+    assert len({made["place"] for made in found}) > 1
+
+
+@pytest.mark.parametrize("kind", [MECHANISMS["job"], ldp.ORR(8, 4, 1.0)], ids=str)
+def test_a_refusal_takes_the_way_of_an_answer(kind: Any) -> None:
+    """Else its time would tell who refused, which the category of refusals is to hide."""
+    sheet = ldp.Questionnaire({"job": kind}, refused="refused")
+
+    def calls(answers: dict[str, Any]) -> list[str]:
+        client, found = sheet.client(np.random.default_rng(1).bytes), list[str]()
+
+        def note(frame: FrameType, event: str, argument: Any) -> None:
+            if event == "call":
+                found.append(frame.f_code.co_qualname)
+
+        sys.setprofile(note)
+        try:
+            client.report(answers)
+        finally:
+            sys.setprofile(None)
+        return found
+
+    given = calls({"job": "refused"})
+    assert "matched" in given or "as_series" in given
+    for missing in ({}, {"job": None}, {"job": float("nan")}, {"job": pd.NA}):
+        assert calls(missing) == given
 
 
 # -- secrecy ---------------------------------------------------------------------------------------

@@ -198,3 +198,35 @@ def test_memory_is_bounded_by_a_chunk(tmp_path: Path) -> None:
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < 1e6 < peaks[2] / 2
+
+
+def test_tables_that_are_safe_for_spreadsheets_are_read_without_apostrophes(tmp_path: Path) -> None:
+    rng, n = np.random.default_rng(2), 300
+    strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="=a-", epsilon=30.0)
+    mechanisms = {
+        "job": ldp.KRR(("=cook", "-nurse", "'@x"), 3.0),
+        "size": ldp.KRR((-1.5, 2.5), 3.0),
+        "side": ldp.Observed(("+N", "@S")),
+        "url": strings,
+    }
+    answers: dict[str, list[Any]] = {
+        "job": ["=cook", "-nurse", "'@x"],
+        "size": [-1.5, 2.5],
+        "side": ["+N", "@S"],
+        "url": ["=a=a", "-aa-"],
+        "=public": ["=1", "b"],
+        "debt": ["-2", "3"],
+        "na": ["-", "x"],
+    }
+    frame = pd.DataFrame({name: rng.choice(np.array(v, object), n) for name, v in answers.items()})
+    sheet, source = ldp.Questionnaire(mechanisms), written(frame, tmp_path / "answers.csv")
+    target, keep = tmp_path / "sheets.csv", ["=public", "debt", "na"]
+    privatize_sheets(source, target, sheet.collector(), keep=keep, spreadsheet_safe=True)
+    assert "'-nurse" in target.read_text() and "'-2" in target.read_text()
+    survey = ldp.Survey(target, sheet, na=["-"])
+    for name in ("job", "size", "side"):
+        assert survey.frequencies(name).nobs == n
+    assert survey.dictionary("url").nobs == n
+    assert survey.frequencies("=public").params.index.tolist() == ["=1", "b"]
+    assert len(survey.where("debt < 0")) == (frame["debt"] == "-2").sum()
+    assert len(survey.where("na is missing")) == (frame["na"] == "-").sum()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from scipy.stats import chi2_contingency
 
@@ -283,6 +284,29 @@ def test_masks_slices_and_conditions_choose_the_same_rows(
     twice = survey.where("age >= 40")[:100].where("region == 'n'")
     assert len(twice) == (collected["region"][mask][:100] == "n").sum()
     assert len(survey[::2]) == len(survey) // 2
+
+
+@pytest.mark.parametrize("kind", ["pandas", "arrow"])
+def test_a_mask_is_matched_by_its_index(kind: str) -> None:
+    """A Series that was sorted or sampled would choose others than it means."""
+    frame = pd.DataFrame({"late": ["no", "yes"] * 50, "age": np.arange(100)})
+    given = frame.set_index(np.arange(100)[::-1]) if kind == "pandas" else pa.table(frame)
+    labels = given if kind == "pandas" else frame
+    survey, mask = ldp.Survey(given, {"late": YES}), labels["age"] >= 40
+    some = survey.where("age >= 20")
+    young = labels["age"][labels["age"] >= 20] < 30
+    assert len(survey[mask]) == 60 and len(some[young]) == 10
+    assert len(survey[mask.to_numpy()]) == 60 and len(some[young.to_numpy()]) == 10
+    words = r"^mask='Series': has another index.*to_numpy"
+    for wrong in (
+        mask.sample(frac=1, random_state=1),
+        mask[::-1],
+        mask.set_axis(np.arange(100) + 1),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=words):
+            survey[wrong]
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        some[young[::-1]]
 
 
 def test_a_survey_does_not_see_what_is_done_to_the_frame_later() -> None:

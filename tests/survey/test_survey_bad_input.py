@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,7 +77,7 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
     "a name that is no text": (lambda s: s.frequencies(["late"]), "must be text"),
     "nobody answered": (lambda s: s.frequencies("never"), "nobody of 4 answered"),
     "a column of numbers": (lambda s: s.frequencies("age"), "make bands"),
-    "a column of dates": (lambda s: s.frequencies("day"), "make bands"),
+    "where of an unknown value": (lambda s: s.where("region == 'N'"), "is no value of 'region'"),
     "one value only": (lambda s: s.frequencies("same"), "holds 'x' only"),
     "an empty column": (lambda s: s.frequencies("nothing"), "is empty"),
     "values of several types": (lambda s: s.frequencies("mixed"), "several types"),
@@ -91,7 +92,6 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         r"column='ill': is private.*survey\.association\('ill'",
     ),
     "by decimals": (lambda s: s.frequencies("late", by="income"), "make bands"),
-    "by dates": (lambda s: s.frequencies("late", by="day"), "make bands"),
     "by nothing": (lambda s: s.frequencies("late", by=[]), "names no column"),
     "by an empty column": (lambda s: s.frequencies("late", by="nothing"), "nobody of 4 has"),
     "by itself": (lambda s: s.frequencies("late", by="late"), "other than the question"),
@@ -128,6 +128,9 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
     "positions": (lambda s: s[[0, 1, 2, 3]], "True or False"),
     "a mask with gaps": (lambda s: s[pd.Series([True, None, True, None])], "True or False"),
     "an empty mask": (lambda s: s[np.zeros(4, dtype=bool)], "chooses nobody"),
+    "a slice of text": (lambda s: s["a":"b"], "mask=slice.*of whole numbers"),  # type: ignore[misc]
+    "a slice of parts": (lambda s: s[0.5:3], "mask=slice.*of whole numbers"),  # type: ignore[misc]
+    "a slice without a step": (lambda s: s[0:4:0], "mask=slice.*a step other than 0"),
     "an empty slice": (lambda s: s[9:], "chooses nobody"),
     "repeated identifiers": (lambda s: s.reports("late", id="who"), "2 appears 2 times"),
     "missing identifiers": (lambda s: s.reports("late", id="some"), "1 of 4 rows have no"),
@@ -180,3 +183,13 @@ def test_bad_input_is_refused_with_a_remedy(kind: str, good: ldp.Survey) -> None
     call, words = BAD[kind]
     with pytest.raises(LDPError, match=words):
         call(good)
+
+
+def test_an_empty_label_is_not_read_from_csv(tmp_path: Path) -> None:
+    sheet = ldp.Questionnaire({"a": ldp.KRR(("", "x", "y"), 1.0)})
+    table = sheet.privatize(pd.DataFrame({"a": ["", "x", "y"] * 20}), np.random.default_rng(4))
+    table.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(LDPError, match="a='': is a label, but an empty field of a CSV file"):
+        ldp.Survey(tmp_path / "t.csv", sheet)
+    table.to_parquet(tmp_path / "t.parquet")
+    assert ldp.Survey(tmp_path / "t.parquet", sheet).frequencies("a").nobs == 60

@@ -89,6 +89,27 @@ def test_notes_of_pandas_in_arrow_do_not_outlive_their_columns() -> None:
         assert found.schema.metadata == {b"own": b"kept"}
 
 
+def test_pandas_on_arrow_is_read_as_arrow() -> None:
+    """Also where pandas cannot compute with Arrow's type: dictionaries, nothing, views of text."""
+    columns: dict[str, Any] = {
+        "band": pa.array(["b", "a", None]).dictionary_encode(),
+        "level": pa.DictionaryArray.from_arrays([1, None, 0], ["lo", "hi"], ordered=True),
+        "none": pa.nulls(3),
+        "view": pa.array(["y", None, "x"], pa.string_view()),
+        "count": [2**60 + 1, None, 3],
+        "list": [[1], None, [2]],
+        "true": [True, None, False],
+    }
+    given = pa.table(columns)
+    frame = given.to_pandas(types_mapper=pd.ArrowDtype).set_axis([5, 5, 7])
+    for name in given.column_names:
+        found, expected = Table.of(frame).column(name), Table.of(given).column(name)
+        pd.testing.assert_series_equal(found, expected)
+    assert Table.of(frame).with_columns({}).dtypes.equals(frame.dtypes)  # what is kept stays
+    with pytest.raises(ldp.InvalidArgument, match="column='list': must hold text"):
+        ldp.Survey(frame, {"true": ldp.KRR((False, True), 1.0)}).frequencies("list")
+
+
 def test_what_arrow_reads_is_a_table() -> None:
     class Stream:
         def __arrow_c_stream__(self, requested_schema: object = None) -> object:

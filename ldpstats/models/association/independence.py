@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of, replicates
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.inference.tables import independence as association
 from ldpstats.inference.tables import permutation
 from ldpstats.inference.tables import wald as tables
@@ -19,10 +19,12 @@ from ldpstats.models.association.estimates import maximum, unconstrained
 from ldpstats.models.association.evidence import Evidence, simulated
 from ldpstats.models.association.pvalues import (
     BY_MOMENTS,
+    SMALL,
     by_permutations,
     doubt,
     null_hypothesis,
     permutations,
+    smallest_expected,
     two_way,
 )
 from ldpstats.models.association.score import score_test
@@ -37,6 +39,7 @@ __all__ = [
     "conditional_covariance",
     "likelihood_ratio_test",
     "test_independence",
+    "wald_test",
 ]
 
 Array = npt.NDArray[Any]
@@ -102,8 +105,26 @@ def _wald(evidence: Evidence) -> TestResult:
         )
     dual = evidence.dual_moments
     P = dual.estimate()[0].reshape(evidence.sizes)
-    statistic, df = tables.wald_independence(P, dual.covariance())
-    return _chi_square(evidence, statistic, df, "Wald test on the one-step joint estimate")
+    smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
+    return wald_test(evidence.names, P, dual.covariance(), smallest, how)
+
+
+def wald_test(
+    names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
+) -> TestResult:
+    """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
+    try:
+        statistic, df = tables.wald_independence(P, covariance)
+    except NotIdentified:
+        raise NotAvailable(
+            "a Wald test needs more reports: without noise, cells that were never reported leave "
+            "directions without a variance; use method='score'"
+        ) from None
+    note = ""
+    if smallest < SMALL:
+        count = f"the smallest expected count is {smallest:.2g}"
+        note = f"{count}: a Wald test rejects too often; use method='score'"
+    return TestResult.chi_square(null_hypothesis(names), statistic, df, method, note)
 
 
 def _pearson(

@@ -24,8 +24,8 @@ from ldpstats.inference.tests import TestResult, z_test
 from ldpstats.models.association import independence as tests_
 from ldpstats.models.association.collapse import collapsed, places
 from ldpstats.models.association.evidence import Evidence
+from ldpstats.models.association.given import intervals_given
 from ldpstats.models.association.merging import merging
-from ldpstats.models.association.pvalues import null_hypothesis
 from ldpstats.models.association.record import Cells, Tests, Variables
 from ldpstats.models.association.score import trend_test
 from ldpstats.models.association.tallies import (
@@ -373,7 +373,9 @@ class AssociationResults(FittedResults):
             "estimate" of the fitted table, which is the maximum likelihood one unless another was
             asked for (it is projected onto the distributions where it is none); "unconstrained", of
             the unconstrained table, which may leave [0, 1] and is nan where the condition has no
-            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1];
+            positive share; "lower" and "upper" of Fieller's set around the latter, cut to [0, 1],
+            which covers less than it should where answers are rare (see the summary's warning), or,
+            given an `Observed` variable, of each group's own frequencies, which do not;
             "unbounded", which says that the condition is too rare to bound it; and "outside", which
             says that the set does not hold "estimate": the two estimates contradict each other.
             Where the fitted share of the condition is zero, "estimate" is the other variable's own
@@ -384,6 +386,8 @@ class AssociationResults(FittedResults):
         unconstrained, lower, upper, unbounded = effects.conditionals(
             self.linear_table, self._spread(alpha), axis, alpha
         )
+        if (own := intervals_given(self.evidence, axis, alpha)) is not None:
+            lower, upper = own
         fitted = self.fitted.estimate
         if np.any(fitted < 0.0) or abs(fitted.sum() - 1.0) > _ROUNDING:
             fitted = project_simplex(fitted)
@@ -603,11 +607,8 @@ class AssociationResults(FittedResults):
     def _wald(self) -> TestResult:
         """On the unconstrained estimate, whose total is one."""
         P = self.linear.estimate.reshape(self.sizes)
-        statistic, df = tables.wald_independence(P, self.linear.known())
-        null = null_hypothesis(self.names)
-        return TestResult.chi_square(
-            null, statistic, df, "Wald test on the unconstrained joint estimate"
-        )
+        how = "Wald test on the unconstrained joint estimate"
+        return tests_.wald_test(self.names, P, self.linear.known(), self.smallest_expected, how)
 
     def test_conditional_independence(self, given: str, model: Any = None) -> TestResult:
         """Test that two variables are independent given the third (on three-way tables).

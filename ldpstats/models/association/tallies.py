@@ -19,12 +19,14 @@ from ldpstats.mechanisms import mechanism_from_dict
 from ldpstats.models.association.evidence import Evidence
 from ldpstats.models.association.groups import JointGroup
 from ldpstats.models.association.variables import VariableSpec
-from ldpstats.reports.joint import JointCounts
+from ldpstats.reports.joint import ALWAYS_MERGED, JointCounts
 from ldpstats.reports.single import Reports
 
 __all__ = ["MOST_TALLIES", "is_stored", "tallied", "tallies_from_dict", "tallies_to_dict"]
 
-MOST_TALLIES = 1 << 14  # combinations of reports that are possible, over all groups
+# combinations of reports that are possible, over all groups: no more than are always merged, since
+# what is stored must not show the respondents one by one, in the order of their table
+MOST_TALLIES = ALWAYS_MERGED
 
 
 def tallied(evidence: Evidence) -> Evidence | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -47,18 +48,14 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
     has are nearly never reported. What matters of a difference of estimates is its kurtosis beyond
     the normal law's. One over it is the expected count where that is all there is, and large where
     other noise prevails. Where p is estimated, what it may well be counts too: categories must not
-    be chosen by an error that is part of the difference. See `goodness.rare_groups`.
+    be chosen by an error that is part of the difference. Of more than two sides every pair counts,
+    so that neither their order matters nor who is compared with whom. See `goodness.rare_groups`.
     """
-    counted: list[list[OwnCounts]] = []
-    noise = np.zeros(p.shape)
-    for side in sides:
-        own = [counts for q in side if (counts := q.own_counts()) is not None]
-        if len(own) == len(side):
-            counted.append(own)
-        else:
-            noise += _noise(side, p)
-    if not counted:
+    counted = [_own_counts(side) for side in sides]
+    if not any(counted):
         return np.arange(p.size)
+    pairs = zip(counted, sides, strict=True)
+    noise = [np.zeros(p.shape) if own else _noise(side, p) for own, side in pairs]
     expected = _effective_counts(counted, p, noise)
     if len(sides) > 1:
         every = joined([problem for side in sides for problem in side])
@@ -66,6 +63,12 @@ def rare_categories(sides: Sequence[Sequence[Moments]], p: Array) -> npt.NDArray
         above = np.maximum(p, np.minimum(above, 0.5))
         expected = np.minimum(expected, _effective_counts(counted, above, noise))
     return goodness.rare_groups(expected)
+
+
+def _own_counts(side: Sequence[Moments]) -> list[OwnCounts] | None:
+    """The binomial counts that an estimate is an affine function of; None if it is not."""
+    own = [counts for q in side if (counts := q.own_counts()) is not None]
+    return own if len(own) == len(side) else None
 
 
 def _noise(side: Sequence[Moments], p: Array) -> Array:
@@ -76,19 +79,37 @@ def _noise(side: Sequence[Moments], p: Array) -> Array:
         return np.zeros(p.shape)
 
 
-def _effective_counts(sides: Sequence[Sequence[OwnCounts]], p: Array, noise: Array) -> Array:
-    """One over the kurtosis of a difference of estimates, at most the reports; `noise` has none."""
-    second, fourth = np.zeros(p.shape) + noise, np.zeros(p.shape)
-    for side in sides:
-        precision = np.array([q.precision for q in side])
-        for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
-            m = q.offset + q.slope * p
-            v, slope = m * (1.0 - m), share / q.slope
-            second += slope**2 * v / q.nobs
-            fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
-    most = sum(counts.nobs for side in sides for counts in side)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.minimum(np.where(second > 0.0, second**2 / fourth, 0.0), most)
+def _effective_counts(
+    sides: Sequence[Sequence[OwnCounts] | None], p: Array, noise: Sequence[Array]
+) -> Array:
+    """One over the kurtosis of a difference of estimates, the least of all pairs of sides.
+
+    It is at most the number of reports; `noise` has no kurtosis.
+    """
+    laws = [
+        (0, spread, np.zeros(p.shape)) if side is None else _cumulants(side, p)
+        for side, spread in zip(sides, noise, strict=True)
+    ]
+    found = []
+    for pair in combinations(laws, 2) if len(laws) > 1 else [tuple(laws)]:
+        most, second, fourth = (sum(parts) for parts in zip(*pair, strict=True))
+        if most:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                count = np.where(second > 0.0, second**2 / fourth, 0.0)
+            found.append(np.minimum(count, most))
+    return np.asarray(np.min(found, axis=0))
+
+
+def _cumulants(side: Sequence[OwnCounts], p: Array) -> tuple[int, Array, Array]:
+    """Reports of one side, and second and fourth cumulant of its estimate."""
+    second, fourth = np.zeros(p.shape), np.zeros(p.shape)
+    precision = np.array([q.precision for q in side])
+    for q, share in zip(side, precision / precision.sum(axis=0), strict=True):
+        m = q.offset + q.slope * p
+        v, slope = m * (1.0 - m), share / q.slope
+        second += slope**2 * v / q.nobs
+        fourth += slope**4 * v * np.maximum(1.0 - 6.0 * v, 0.0) / q.nobs**3
+    return sum(q.nobs for q in side), second, fourth
 
 
 def together(group: npt.NDArray[np.int64]) -> str:

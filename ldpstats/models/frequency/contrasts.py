@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.models.frequency.answers import Answers
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.estimates import ReportLaw, Tallies, Uncertain
 
@@ -19,10 +20,17 @@ __all__ = ["contrast_law", "null_covariance"]
 Array = npt.NDArray[Any]
 
 
-def contrast_law(linear: Uncertain, laws: Laws, row: Array) -> ContrastLaw | None:
-    """The law of the contrast `row`, shape (k,); None where it is not known."""
+def contrast_law(
+    linear: Uncertain, laws: Laws, row: Array, known: Answers | None = None
+) -> ContrastLaw | None:
+    """The law of the contrast `row`, shape (k,); None where it is not known.
+
+    Where the law of each answer is `known`, at the likeliest frequencies of every value.
+    """
     from ldpstats.models.shared.contrasts import ContrastLaw
 
+    if known is not None and np.ptp(row) > 0.0:
+        return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
     span, entries = (float(row.min()), float(row.max())), np.flatnonzero(row)
     if laws.law is not None and linear.at is None:
         return ContrastLaw(partial(_moved_law, linear, laws.law, row), *span)
@@ -34,12 +42,21 @@ def contrast_law(linear: Uncertain, laws: Laws, row: Array) -> ContrastLaw | Non
     return None
 
 
-def null_covariance(linear: Uncertain, laws: Laws, R: Array, gap: Array) -> Array | None:
-    """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise."""
-    if linear.at is not None:
+def null_covariance(
+    linear: Uncertain, laws: Laws, R: Array, gap: Array, known: Answers | None = None
+) -> Array | None:
+    """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise.
+
+    Where a short step along the covariance of the estimate does not lead there, at the likeliest
+    frequencies of the null, if the law of each answer is `known`.
+    """
+    if gap.size == 0:
         return None
     change = _restriction(linear, R, gap)
     if laws.law is not None:
+        led = np.allclose(R @ change, -gap, rtol=1e-6, atol=1e-12)
+        if known is not None and not (led and all(p.can_move(change) for p in laws.law.parts)):
+            return known.null_covariance(R, R @ linear.estimate - gap)
         return laws.law.moved(change).covariance(R)
     if laws.tally is None or not laws.tally.everywhere:
         return None

@@ -12,13 +12,15 @@ from ldpstats.arguments.checks import listed, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import pearson
 from ldpstats.inference import tests as tests_
-from ldpstats.inference.goodness import group_sums, rare_groups
+from ldpstats.inference.pooling import SMALLEST_EXPECTED, group_sums, rare_groups
+from ldpstats.inference.tables.independence import smallest_expected
+from ldpstats.inference.tables.permutation_moments import Cumulants, Spread, moments
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import all_candidates, rare_categories, together
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.groups import refuse_shared_persons, reports_in
 from ldpstats.models.frequency.model import Data, FrequencyModel
-from ldpstats.models.frequency.one_step import OneStep, effective_counts
+from ldpstats.models.frequency.one_step import effective_counts
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.moments import Moments
 
@@ -112,9 +114,19 @@ def _pearson(sources: Sequence[Any], null: str) -> TestResult:
     seen = np.array([source.vector() for source in sources])
     share = seen.sum(axis=1).min() / seen.sum()
     group = rare_groups(seen.sum(axis=0) * share)
-    statistic, df = pearson.several_samples_pearson([group_sums(row, group) for row in seen])
+    table = np.array([group_sums(row, group) for row in seen])
+    statistic, df = (float(found) for found in pearson.several_samples_pearson(table))
     how = "Pearson chi-square of the privatised reports"
-    return TestResult.chi_square(null, float(statistic), float(df), how, together(group))
+    smallest = smallest_expected(table)
+    if smallest >= SMALLEST_EXPECTED:
+        return TestResult.chi_square(null, statistic, df, how, together(group))
+    # the chi-square law fails where counts are small; that of permuted reports is as sparse
+    sizes, labels = (Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0))
+    law = Cumulants.of_moments(*moments([sizes, labels.scaled(table.sum())]))
+    doubt = f"the smallest expected count is {smallest:.2g}: the p-value is approximate"
+    note = "; ".join(filter(None, (together(group), doubt)))
+    how = f"{how}, p-value by the moments of permutations"
+    return TestResult(null, statistic, df, law.pvalue(statistic), how, note)
 
 
 def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestResult:
@@ -128,20 +140,13 @@ def _wald(sides: Sequence[Evidence], p: Array, alike: bool, null: str) -> TestRe
     if any(problem.is_open for problem in problems):
         outcome = _all_entries(estimates, V)
         return all_candidates(null, outcome, problems, f"Wald on all candidates, {how}")
-    group = _rare_steps(steps, p) if by_score else _rare(sides, p)
+    if by_score:
+        group = rare_groups(effective_counts(steps, p))
+    else:
+        group = rare_categories([side.problems for side in sides], p)
     sums = [group_sums(estimate, group) for estimate in estimates]
     statistic, df = pearson.several_samples_wald(sums, [v.merged(group) for v in V])
     return TestResult.chi_square(null, float(statistic), df, f"Wald, {how}", together(group))
-
-
-def _rare_steps(steps: Sequence[OneStep], p: Array) -> npt.NDArray[np.int64]:
-    """Categories to test together, by the two smallest groups, which are the most skewed."""
-    return rare_groups(effective_counts(sorted(steps, key=lambda step: step.nobs)[:2], p))
-
-
-def _rare(sides: Sequence[Evidence], p: Array) -> npt.NDArray[np.int64]:
-    smallest = sorted(sides, key=lambda side: side.moments.nobs)[:2]
-    return rare_categories([side.problems for side in smallest], p)
 
 
 def _all_entries(estimates: Sequence[Array], V: Sequence[Covariance]) -> tuple[float, int]:

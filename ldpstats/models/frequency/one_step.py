@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -102,12 +103,18 @@ class OneStep(Moments):
 
 
 def effective_counts(problems: Sequence[OneStep], p: Array) -> Array:
-    """Mean of the Poisson count that is as skewed as the sum, or difference, of the estimates."""
-    variance, cumulant = np.zeros(p.shape), np.zeros(p.shape)
-    for problem in problems:
-        se, skewness, _ = problem.law().law(p)
-        variance += se**2
-        cumulant += np.abs(skewness) * se**3
+    """Mean of the Poisson count that is as skewed as the sum, or difference, of two estimates.
+
+    Of one problem as its estimate; of more than two as the most skewed of all pairs.
+    """
+    laws = [(problem.nobs, *problem.law().law(p)[:2]) for problem in problems]
+    cumulants = [(n, se**2, np.abs(skewness) * se**3) for n, se, skewness in laws]
+    pairs = combinations(cumulants, 2) if len(laws) > 1 else [tuple(cumulants)]
+    return np.asarray(np.min([_as_skewed(pair) for pair in pairs], axis=0))
+
+
+def _as_skewed(cumulants: Sequence[tuple[int, Array, Array]]) -> Array:
+    nobs, variance, third = (sum(parts) for parts in zip(*cumulants, strict=True))
     with np.errstate(divide="ignore", invalid="ignore"):
-        count = np.where(cumulant > 0.0, variance**3 / cumulant**2, np.inf)
-    return np.minimum(count, sum(problem.nobs for problem in problems))
+        count = np.where(third > 0.0, variance**3 / third**2, np.inf)
+    return np.asarray(np.minimum(count, nobs))

@@ -19,6 +19,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.edges import edge_range
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tails import one_sided
+from ldpstats.models.frequency.answers import Answers
 from ldpstats.models.frequency.contrasts import contrast_law
 from ldpstats.models.frequency.record import Laws
 from ldpstats.problems.covariance import Covariance
@@ -32,6 +33,7 @@ __all__ = [
     "mean_score",
     "quantile_bounds",
     "refuse_open",
+    "refuse_unordered",
 ]
 
 Array = npt.NDArray[Any]
@@ -65,7 +67,9 @@ class WeightedSum:
         return float(one_sided(np.array([self.estimate - value]), se, skewness, upper)[0])
 
 
-def weighted_sum(linear: Uncertain, laws: Laws, scores: Array, shift: float) -> WeightedSum:
+def weighted_sum(
+    linear: Uncertain, laws: Laws, scores: Array, shift: float, known: Answers | None
+) -> WeightedSum:
     """The sum of all frequencies is one: scores may be shifted, and the sum moves with them.
 
     Where the estimates need not sum to one they are shifted by what makes the variance smallest;
@@ -76,7 +80,7 @@ def weighted_sum(linear: Uncertain, laws: Laws, scores: Array, shift: float) -> 
     row = scores - c
     estimate = float(row @ linear.estimate) + c
     se = float(np.sqrt(max(V.transform(row[None])[0, 0], 0.0)))
-    law = contrast_law(linear, laws, row) if np.any(row) else None
+    law = contrast_law(linear, laws, row, known) if np.any(row) else None
 
     def at(value: Array) -> tuple[Array, Array]:
         if law is None:
@@ -94,12 +98,12 @@ def _best_shift(V: Covariance, scores: Array, shift: float) -> float:
     return float(scores @ ones) / variance
 
 
-def mean_score(linear: Uncertain, laws: Laws, scores: Array) -> WeightedSum:
+def mean_score(linear: Uncertain, laws: Laws, scores: Array, known: Answers | None) -> WeightedSum:
     """The mean of the scores of the answers, from that of scores between 0 and 1."""
     least, most = float(scores.min()), float(scores.max())
     width = most - least
     unit = (scores - least) / width
-    one = weighted_sum(linear, laws, unit, float(unit.mean()))
+    one = weighted_sum(linear, laws, unit, float(unit.mean()), known)
 
     def at(value: Array) -> tuple[Array, Array]:
         se, skewness = one.at((value - least) / width)
@@ -108,12 +112,11 @@ def mean_score(linear: Uncertain, laws: Laws, scores: Array) -> WeightedSum:
     return WeightedSum(least + width * one.estimate, width * one.se, at, least, most)
 
 
-def cumulative_sums(linear: Uncertain, laws: Laws) -> list[WeightedSum]:
+def cumulative_sums(linear: Uncertain, laws: Laws, known: Answers | None) -> list[WeightedSum]:
     """The frequency of each category and those before it; that of the last is one."""
     k = linear.estimate.size
-    sums = [
-        weighted_sum(linear, laws, (np.arange(k) <= x).astype(float), 0.0) for x in range(k - 1)
-    ]
+    tails = [(np.arange(k) <= x).astype(float) for x in range(k - 1)]
+    sums = [weighted_sum(linear, laws, tail, 0.0, known) for tail in tails]
     certain = np.zeros(1)
     return [*sums, WeightedSum(1.0, 0.0, lambda value: (certain, certain), 1.0, 1.0)]
 
@@ -160,6 +163,18 @@ def checked_quantiles(q: Any) -> tuple[list[float], bool]:
     if not isinstance(given, list) or not given or any(isinstance(v, list) for v in given):
         raise InvalidArgument("q", q, "must be a probability, or a list of them")
     return [probability("q", value, zero=False, one=False) for value in given], alone
+
+
+def refuse_unordered(labels: pd.Index[Any]) -> None:
+    """Refuse numbers that do not ascend: cumulative frequencies of them mean nothing."""
+    numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
+    if numeric and not labels.is_monotonic_increasing:
+        raise InvalidArgument(
+            "categories",
+            labels[:5].tolist(),
+            "are numbers that do not ascend, and cumulative frequencies go by their order: list "
+            "the categories of the mechanism from the smallest to the largest",
+        )
 
 
 def refuse_open(linear: Uncertain, is_open: bool) -> None:

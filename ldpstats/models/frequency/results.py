@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,11 +23,13 @@ from ldpstats.inference.tables.ratio import FiellerInterval, fieller
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency import absence, contrasts, ordered
 from ldpstats.models.frequency import intervals as own_intervals
+from ldpstats.models.frequency.answers import Answers, known_answers
 from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Fit, Part, is_partial
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
+from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import (
     ExactForm,
     ReportLaw,
@@ -375,11 +377,22 @@ class FrequencyResults(CategoryResults):
         """
         return self._series(absence.one_sided(self.linear, self.laws), "presence_pvalues")
 
+    @cached_property
+    def answers(self) -> Answers | None:
+        """The law of the reports of each answer, for contrasts; None where it is not known."""
+        return known_answers(self.linear, self.laws, self.mechanisms)
+
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
-        return contrasts.contrast_law(self.linear, self.laws, row)
+        return contrasts.contrast_law(self.linear, self.laws, row, self.answers)
 
     def _null_covariance(self, R: Array, gap: Array) -> Array | None:
-        return contrasts.null_covariance(self.linear, self.laws, R, gap)
+        return contrasts.null_covariance(self.linear, self.laws, R, gap, self.answers)
+
+    def _testing_covariance(self, estimated: Covariance) -> Covariance:
+        unseen = not np.all(estimated.variances() > 0.0)  # that nobody was seen is not certain
+        if unseen and self.law is not None and self.answers is not None:
+            return Covariance.dense(self.answers.spread())
+        return estimated
 
     @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
@@ -474,12 +487,12 @@ class FrequencyResults(CategoryResults):
         >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
-        {'estimate': 0.533, 'se': 0.07, 'lower': 0.398, 'upper': 0.67}
+        {'estimate': 0.533, 'se': 0.07, 'lower': 0.396, 'upper': 0.67}
         """
         alpha = level(alpha)
         self._refuse_open()
         values = ordered.checked_scores(scores, self.categories)
-        found = ordered.mean_score(self.linear, self.laws, values)
+        found = ordered.mean_score(self.linear, self.laws, values, self.answers)
         name = f"mean of {self.name}" if self.name else "mean"
         entries = [found.estimate, found.se, *found.interval(alpha)]
         return pd.Series(entries, index=["estimate", "se", "lower", "upper"], name=name)
@@ -489,7 +502,8 @@ class FrequencyResults(CategoryResults):
         """Cumulative frequencies in the order of the categories, with score intervals.
 
         The order is the mechanism's: that of the categories it was made with, as of an ordered
-        pandas categorical.
+        pandas categorical. Answers without an order have no cumulative frequencies, whatever order
+        they are listed in; numbers must be listed from the smallest to the largest.
 
         Parameters
         ----------
@@ -519,7 +533,8 @@ class FrequencyResults(CategoryResults):
         """
         alpha = level(alpha)
         self._refuse_open()
-        sums = ordered.cumulative_sums(self.linear, self.laws)
+        ordered.refuse_unordered(self.categories)
+        sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
         columns = ["estimate", "se", "lower", "upper"]
         return pd.DataFrame(rows, index=self.categories, columns=columns)
@@ -565,7 +580,8 @@ class FrequencyResults(CategoryResults):
         alpha = level(alpha)
         wanted, alone = ordered.checked_quantiles(q)
         self._refuse_open()
-        sums = ordered.cumulative_sums(self.linear, self.laws)
+        ordered.refuse_unordered(self.categories)
+        sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
         columns = ["estimate", "lower", "upper"]
         if alone:

@@ -258,11 +258,15 @@ class PersonalizedResults(CategoryResults):
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         given, r = self._intermediate_contrasts(row[None]), self.intermediate
-        return None if given is None else contrasts.contrast_law(r.linear, r.laws, given[0])
+        if given is None:
+            return None
+        return contrasts.contrast_law(r.linear, r.laws, given[0], r.answers)
 
     def _null_covariance(self, R: Array, gap: Array) -> Array | None:
         given, r = self._intermediate_contrasts(R), self.intermediate
-        return None if given is None else contrasts.null_covariance(r.linear, r.laws, given, gap)
+        if given is None:
+            return None
+        return contrasts.null_covariance(r.linear, r.laws, given, gap, r.answers)
 
     @property
     def pvalues(self) -> pd.Series[float]:

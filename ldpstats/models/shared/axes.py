@@ -88,10 +88,10 @@ def axis_labels(labels: Iterable[Any], longest: int) -> list[str]:
     return [plain(label) for label in distinct_lines(labels, longest)]
 
 
-def percent_text(value: float, sign: str = "%") -> str:
+def percent_text(value: float) -> str:
     """A frequency in percent without needless digits: 0.025 is "2.5%"."""
     percent = float(f"{100.0 * value:.10g}") + 0.0  # no negative zero
-    return f"{np.format_float_positional(percent, trim='-')}{sign}"
+    return f"{np.format_float_positional(percent, trim='-')}%"
 
 
 def title_text(title: Any, default: str) -> str:
@@ -122,21 +122,20 @@ def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
 
 def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """How light colours (..., 4) are, from 0 to 1."""
-    weighed: npt.NDArray[np.float64] = np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114])
-    return weighed
+    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
 
 
 # -- axes ----------------------------------------------------------------------------------
 
 
-def percent_axis(ax: Axes, room: float | None = None, sign: str = "%") -> None:
+def percent_axis(ax: Axes, room: float | None = None) -> None:
     """Label the horizontal axis in percent, with as many ticks as there is room for, in points."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     room = 72 * ax.bbox.width / ax.figure.dpi if room is None else room
     ticks = int(np.clip(room / _TICK_ROOM, 2, 8))
     ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value, sign)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
 
 
 def legend_below(ax: Axes) -> None:

@@ -61,11 +61,14 @@ class ContrastLaw:
         shape (1,).
     least, most : float
         Range of the contrast over all distributions.
+    is_fixed : bool
+        Whether the estimate has no variance at any value where it has none at the estimate.
     """
 
     at: Callable[[Array], tuple[Array, Array]]
     least: float
     most: float
+    is_fixed: bool = True
 
 
 def contrast_results(

@@ -24,6 +24,7 @@ from ldpstats.problems.estimates import Uncertain
 
 if TYPE_CHECKING:
     from ldpstats.models.shared.contrasts import ContrastLaw
+    from ldpstats.problems.covariance import Covariance
 
 __all__ = ["FittedResults", "tidy_names"]
 
@@ -197,15 +198,17 @@ class FittedResults(Stored, Presented):
         effect = R @ estimate
         variance = np.diag(V.transform(R))
         scale = np.sum(R**2, axis=1) * float(V.variances().max())
-        if np.any(variance <= 1e-12 * scale):
-            row = int(np.argmin(variance))
+        laws = [self._contrast_law(row) for row in given]
+        # a law tells how the estimate varies where the contrast has another value
+        fixed = (variance <= 1e-12 * scale) & [law is None or law.is_fixed for law in laws]
+        if np.any(fixed):
+            row = int(np.flatnonzero(fixed)[0])
             raise InvalidArgument(
                 "hypothesis",
                 R[row].tolist(),
                 "is fixed by sum(p) = 1, or about categories that were never reported, of which "
                 "conf_int() tells more: there is nothing to test",
             )
-        laws = [self._contrast_law(row) for row in given]
         names = contrast_names(given, value, self.terms)
         return contrast_results(effect, np.sqrt(variance), value, laws, names)
 
@@ -216,6 +219,10 @@ class FittedResults(Stored, Presented):
     def _null_covariance(self, R: Array, gap: Array) -> Array | None:
         """Covariance of independent contrasts R, (q, k), under the null that `gap` is noise."""
         return None
+
+    def _testing_covariance(self, estimated: Covariance) -> Covariance:
+        """The covariance of the estimate that tells what is certain."""
+        return estimated
 
     def wald_test(self, hypothesis: Any) -> TestResult:
         """Test several linear restrictions together (Wald chi-square).
@@ -247,7 +254,8 @@ class FittedResults(Stored, Presented):
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, covariance = self.linear.restricted(given)
         try:
-            statistic, df = tests_.wald(R, value, estimate, covariance, self._null_covariance)
+            V = self._testing_covariance(covariance)
+            statistic, df = tests_.wald(R, value, estimate, V, self._null_covariance)
         except InvalidArgument as error:  # which calls it by the name of an array
             raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
         words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import pickle
+import warnings
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -123,3 +125,24 @@ def test_a_model_of_other_reports_is_refused_even_with_the_same_margins() -> Non
     for method in ("pearson", "lr", "score"):
         with pytest.raises(ldp.InvalidArgument, match="other data"):
             results.test_independence(method, model=other)
+
+
+@pytest.mark.parametrize(("n", "k"), [(40, 20), (3_000, 2)])
+@pytest.mark.parametrize("counted", [False, True])
+def test_the_order_of_respondents_is_not_stored(n: int, k: int, counted: bool) -> None:
+    """Else a document would say what each respondent reported, in the order of a table."""
+    rng = np.random.default_rng(5)
+    krr = ldp.KRR(k, 3.0)
+    x, y = (krr.privatize(rng.integers(0, k, n), rng) for _ in range(2))
+    order = rng.permutation(n)
+
+    def document(x: ldp.Reports, y: ldp.Reports) -> dict[str, Any]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ldp.LDPWarning)
+            given = (ldp.JointCounts([x, y]),) if counted else (x, y)
+            return ldp.AssociationModel(*given).fit("inversion").to_dict()
+
+    (group,) = document(x, y)["tallies"]["groups"]
+    assert document(x[order], y[order])["tallies"]["groups"] == [group]
+    pairs = list(zip(*group["reports"], strict=True))
+    assert pairs == sorted(set(pairs)) and sum(group["n"]) == n

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,31 @@ def test_power_where_a_group_differs() -> None:
     rng = np.random.default_rng(8)
     found = repeat(100, lambda _: {"p": pvalue(MAKERS["krr"], INTERIOR, INTERIOR[::-1], rng)})
     assert at_least(size(found["p"]), 0.95, 100)
+
+
+def test_a_category_that_some_groups_cannot_show_is_merged_whatever_their_order() -> None:
+    k = ("a", "b", "c", "d")
+    krr, bare, urr = ldp.KRR(k, 3.0), ldp.Observed(k), ldp.URR(k, sensitive={"a"}, epsilon=2.0)
+    seen = ([190, 60, 35, 15], [210, 60, 30, 0], [205, 61, 34, 0])
+    mixed = [m.counts(n) for m, n in zip((krr, bare, urr), seen, strict=True)]
+    found = [ldp.homogeneity_test([mixed[i] for i in at]) for at in permutations(range(3))]
+    assert [t.statistic for t in found] == pytest.approx([found[0].statistic] * 6, rel=1e-8)
+    assert {(t.df, t.note) for t in found} == {(4.0, found[0].note)}
+    assert "2 categories with few reports" in found[0].note
+
+
+def test_a_category_that_nobody_holds_is_no_obstacle() -> None:
+    k, rng, p = ("a", "b", "c"), np.random.default_rng(3), np.array([0.5, 0.5, 0.0])
+    makers = [ldp.KRR(k, 3.0), ldp.Observed(k), ldp.Observed(k)]
+    for _ in range(10):
+        test = ldp.homogeneity_test([m.draw(p, 300, rng) for m in makers])
+        assert test.df in (2.0, 4.0) and 0.0 < test.pvalue <= 1.0
+
+
+def test_sparse_tables_have_the_p_value_of_permuted_reports() -> None:
+    bare = ldp.Observed(3)
+    few = [bare.counts(n) for n in ([150, 90, 60], *[[4, 3, 1]] * 10)]
+    test = ldp.homogeneity_test(few)
+    assert "moments of permutations" in test.method and "the p-value is approximate" in test.note
+    plain = ldp.homogeneity_test([bare.counts([150, 90, 60]), bare.counts([40, 30, 20])])
+    assert "permutations" not in plain.method and not plain.note

@@ -104,7 +104,7 @@ def test_sums_of_bits_use_that_frequencies_sum_to_one() -> None:
 def test_quantiles_invert_the_tests(name: str) -> None:
     """The interval against the definition, test by test."""
     results = FITS[name]
-    sums = ordered.cumulative_sums(results.linear, results.laws)[:-1]
+    sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)[:-1]
     for q in (0.05, 0.3, 0.5, 0.71, 0.95):
         for alpha in (0.01, 0.2):
             found = results.quantile(q, alpha)
@@ -228,9 +228,9 @@ def test_coverage(name: str, replications: Callable[..., int]) -> None:
 
     def survey(_: int) -> dict[str, Any]:
         results = ldp.FrequencyModel(mechanism.draw(p, n, rng)).fit_quietly("inversion")
-        mean = ordered.mean_score(results.linear, results.laws, scores)
+        mean = ordered.mean_score(results.linear, results.laws, scores, results.answers)
         tails = [mean.pvalue(float(scores @ p), upper) for upper in (True, False)]
-        sums = ordered.cumulative_sums(results.linear, results.laws)
+        sums = ordered.cumulative_sums(results.linear, results.laws, results.answers)
         ends = [ordered.quantile_bounds(sums, q, 0.05)[1:] for q in qs]
         held = [low <= x <= high for x, (low, high) in zip(true, ends, strict=True)]
         return {"mean": min(tails) >= 0.025, "quantiles": held}
@@ -238,3 +238,146 @@ def test_coverage(name: str, replications: Callable[..., int]) -> None:
     found = repeat(R, survey)
     assert near(found["mean"].mean(), 0.95, R)
     assert at_least(found["quantiles"].mean(axis=0), 0.95, R)
+
+
+# ---- where the sum of the estimates is next to certain
+
+
+OBSERVED = ldp.Observed(("a", "b", "c"))
+
+
+def observed(*seen: int) -> ldp.FrequencyResults:
+    mechanism = OBSERVED if len(seen) == 3 else ldp.Observed(("a", "b", "c", "d"))
+    return ldp.FrequencyModel(mechanism.counts(list(seen))).fit()
+
+
+def test_what_nobody_said_may_be_true() -> None:
+    """An estimate of 0 or 1 has no variance there, and some at every other value."""
+    results = observed(0, 30, 0)
+    table, mean = results.cumulative(), results.mean([0, 1, 2])
+    reach = table.loc["a", "upper"]
+    assert 0.09 < reach < 0.12  # the exact limit is .116
+    assert table.loc["b", "lower"] == pytest.approx(1.0 - reach, abs=1e-9)
+    assert mean["upper"] == pytest.approx(1.0 + reach, abs=1e-6)
+    assert mean["lower"] == pytest.approx(1.0 - reach, abs=1e-6)
+    assert results.quantile(0.01).tolist() == ["b", "a", "b"]
+    assert results.quantile(0.99).tolist() == ["b", "b", "c"]
+
+
+def test_both_ends_are_alike() -> None:
+    one, other = observed(3, 29, 0).cumulative(), observed(0, 29, 3).cumulative()
+    expected = 1.0 - other.loc[["b", "a"], ["upper", "lower"]].to_numpy()
+    np.testing.assert_allclose(one.loc[["a", "b"], ["lower", "upper"]], expected, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [((2, 194, 4, 0), 2.0), ((2, 195, 3, 0), 3**0.5), ((3, 190, 6, 1), 5 / 7**0.5)],
+)
+def test_a_difference_of_rare_answers_is_a_score_test(
+    seen: tuple[int, ...], expected: float
+) -> None:
+    """Under c = d, c - d counts are a sum of n signs: z = (c - d) / sqrt(c + d)."""
+    results = observed(*seen)
+    test = results.t_test("c = d")
+    assert float(test.statistic[0]) == pytest.approx(expected, rel=1e-9)
+    assert results.wald_test("c = d").statistic == pytest.approx(expected**2, rel=1e-9)
+    assert results.difference("c", "d")["pvalue"] == pytest.approx(float(test.pvalue), rel=1e-12)
+
+
+def test_two_answers_that_nobody_gave_can_be_compared() -> None:
+    found = observed(0, 200, 0, 0).difference("a", "d")
+    assert found["estimate"] == 0.0 and found["pvalue"] == 1.0
+    assert found["upper"] == pytest.approx(-found["lower"]) and 0.01 < found["upper"] < 0.03
+
+
+RARE: dict[str, ldp.Mechanism] = {
+    "observed": OBSERVED,
+    "krr": ldp.KRR(("a", "b", "c"), 6.0),
+    "urr": ldp.URR(("a", "b", "c"), {"a"}, 4.0),
+    "bits": ldp.KRAPPOR(("a", "b", "c"), 8.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", RARE)
+def test_coverage_of_rare_tails(name: str, replications: Callable[..., int]) -> None:
+    p, n, R = np.array([0.02, 0.96, 0.02]), 60, replications(1000)
+    rng = np.random.default_rng([11, list(RARE).index(name)])
+
+    def survey(_: int) -> dict[str, Any]:
+        results = ldp.FrequencyModel(RARE[name].draw(p, n, rng)).fit_quietly()
+        mean = results.mean([0, 1, 2])
+        ends = [*results.cumulative().iloc[:2, 2:].to_numpy(), mean.iloc[2:].to_numpy()]
+        difference = results.difference("a", "c")
+        return {"ends": [*ends, difference[["lower", "upper"]].to_numpy()]}
+
+    found = repeat(R, survey)["ends"]
+    low, high = np.moveaxis(found, -1, 0)
+    truth = np.array([0.02, 0.98, 1.0, 0.0])
+    assert at_least(((low <= truth) & (truth <= high)).mean(axis=0), 0.94, R)
+
+
+def test_wald_tests_of_rare_answers_are_score_tests() -> None:
+    """Under a = c = d the three counts are all m: the statistic is that of Pearson."""
+    test = observed(2, 195, 3, 0).wald_test("c = d, a = c")
+    m = 5 / 3
+    assert test.statistic == pytest.approx(
+        sum((x - m) ** 2 / m for x in (2, 3, 0)), rel=0.2
+    )  # a count of none weighs half a report
+    alone = observed(100, 96, 4, 0).wald_test("d = 0.01")
+    assert alone.statistic == pytest.approx(0.01**2 / (0.01 * 0.99 / 200), rel=1e-9)
+
+
+REPORTED = ("krr", "urr", "dense", "bits", "urap", "revealing bits", "mixed")
+
+
+def reported(kind: str) -> tuple[list[ldp.Mechanism], str]:
+    four = mechanisms()
+    if kind == "mixed":
+        return [four["krr"], four["urr"]], "inversion"
+    if kind in ("urap", "revealing bits"):
+        return [ldp.URAP(GRADES, {"low", "top"}, 1.0)], "mle" if kind == "urap" else "inversion"
+    return [four[kind]], "mle" if kind == "bits" else "inversion"
+
+
+@pytest.mark.parametrize("kind", REPORTED)
+def test_moments_are_those_of_the_estimate(kind: str) -> None:
+    """Variance of the law of a contrast against the simulated one, at the same frequencies."""
+    makers, method = reported(kind)
+    p, n, R = np.array([0.4, 0.3, 0.2, 0.1]), 1000, 200
+    rng, row = np.random.default_rng(7), np.array([0.0, 0.5, 1.0, 3.0])
+    found, spread = [], []
+    for _ in range(R):
+        answers = [rng.choice(GRADES, n, p=p) for _ in makers]
+        reports = [maker.privatize(a, rng) for maker, a in zip(makers, answers, strict=True)]
+        results = ldp.FrequencyModel(reports).fit_quietly(method)
+        known = results.answers
+        assert known is not None
+        se, _ = known.law(row).at(np.array([row @ p]))
+        found.append(row @ results.linear.estimate)
+        spread.append(float(se[0]))
+    error = 4.0 * np.sqrt(0.5 / R)  # relative error of a standard deviation
+    assert np.std(found) == pytest.approx(np.mean(spread), rel=error)
+
+
+@pytest.mark.parametrize("name", FITS)
+def test_frequencies_have_the_value(name: str) -> None:
+    known = FITS[name].answers
+    assert known is not None
+    for row in ([0.0, 1.0, 2.0, 3.0], [1.0, 0.0, 0.0, -1.0], [5.0, 5.0, 5.0, 4.0]):
+        law = known.law(np.array(row))
+        for value in np.linspace(min(row), max(row), 23):
+            p = law.frequencies(float(value))
+            assert p.min() >= 0.0 and p.sum() == pytest.approx(1.0)
+            assert p @ row == pytest.approx(value, abs=1e-9)
+        start = law.frequencies(float(known.p @ row))
+        np.testing.assert_allclose(start, known.p, atol=1e-6)
+
+
+def test_numbers_that_do_not_ascend_have_no_quantiles() -> None:
+    results = ldp.FrequencyModel(ldp.KRR((10, 2, 33), 2.0).counts([50, 60, 70])).fit()
+    for call in (results.cumulative, lambda: results.quantile(0.5)):
+        with pytest.raises(ldp.InvalidArgument, match="numbers that do not ascend"):
+            call()
+    assert results.mean()["estimate"] > 0  # which needs no order

@@ -190,6 +190,30 @@ def test_the_plot_names_the_variables() -> None:
     assert ax.get_title() == "Associations of 4 variables, 95% intervals"
 
 
+def test_an_interval_that_contradicts_the_test_says_so() -> None:
+    sparse = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
+    rows, columns = (np.repeat(at.ravel(), sparse.ravel()) for at in np.indices((4, 4)))
+    bare = ldp.Observed(4)
+    reports = {"a": ldp.Reports(rows, bare), "b": ldp.Reports(columns, bare)}
+    row = ldp.associations(reports).to_frame().iloc[0]
+    assert row["lower"] > 0.0 and row["pvalue"] > 0.3
+    assert "believe the test" in row["note"]
+
+
+def test_a_wald_test_of_a_sparse_table_warns() -> None:
+    bare = ldp.Observed(3)
+    rows, columns = np.repeat([0, 1, 2], [60, 30, 8]), np.resize([0, 0, 1, 2, 0, 1], 98)
+    fit = ldp.AssociationModel(ldp.Reports(rows, bare), ldp.Reports(columns, bare)).fit()
+    assert "1.3: a Wald test rejects too often" in fit.test_independence("wald").note
+    seen = np.array([[43, 15, 4, 2], [23, 1, 0, 0], [6, 2, 1, 0], [3, 0, 0, 0]])
+    first, second = (
+        ldp.Reports(np.repeat(at.ravel(), seen.ravel()), ldp.Observed(4))
+        for at in np.indices((4, 4))
+    )
+    with pytest.raises(ldp.errors.NotAvailable, match="use method='score'"):
+        ldp.AssociationModel(first, second).fit().test_independence("wald")
+
+
 def test_it_glances_and_goes_to_maketables_as_other_results_do() -> None:
     region = ldp.Observed(ABC)
     public = ldp.Reports(np.arange(N) % 3, region)

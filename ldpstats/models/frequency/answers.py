@@ -1,0 +1,248 @@
+"""The law of sums of frequencies at every value that they may have, from the law of each answer.
+
+The variance of an estimate at the estimate itself is zero where a noiseless survey saw one answer
+only, and too small where it saw few others. Score tests take it where the sum has the value that is
+tested: at the likeliest frequencies of that value. Empirical likelihood gives them from those that
+were found, ``p_x / (1 + lambda (s_x - v))``; for answers without noise it is the likelihood.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from itertools import combinations_with_replacement
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Uniformised
+from ldpstats.estimators.mle import MLE
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
+from ldpstats.models.frequency.record import Laws
+from ldpstats.problems.estimates import ExactForm, PathLaw, ReportLaw, Uncertain
+from ldpstats.problems.laws import answer_moments
+from ldpstats.problems.problem import Likelihood
+from ldpstats.problems.rows.combined import StackedRows
+from ldpstats.problems.simplex import project_simplex
+
+__all__ = ["Answers", "SumLaw", "known_answers"]
+
+Array = npt.NDArray[Any]
+
+_TILTS = np.linspace(-60.0, 60.0, 241)  # of the frequencies, in logarithms
+_EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends
+_NEWTON = 4  # steps from the nearest of them
+_RESTRICTING = 60  # steps to frequencies that meet several restrictions
+_UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
+_ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
+
+
+@dataclass(frozen=True, eq=False)
+class SumLaw:
+    """The law of an estimate of ``sum_x s_x p_x`` at all values from the least to the largest s.
+
+    Parameters
+    ----------
+    scores : array, shape (k,)
+        The s, not all the same.
+    p : array, shape (k,)
+        Frequencies as they were found.
+    moments : array, shape (S, 3, k)
+        Means of what a report of each source counts for, of its square and of its cube, if category
+        x is the answer.
+    nobs : array, shape (S,)
+    """
+
+    scores: Array
+    p: Array
+    moments: Array
+    nobs: Array
+
+    @cached_property
+    def _unit(self) -> Array:
+        """The scores, moved to [0, 1]."""
+        return np.asarray((self.scores - self.scores.min()) / np.ptp(self.scores))
+
+    @cached_property
+    def _seen(self) -> Array:
+        p = self.p + _UNSEEN
+        return np.asarray(p / p.sum())
+
+    def _tilted(self, tilt: Array) -> Array:
+        """Frequencies, shape (..., k), whose sum falls with `tilt`; those found at zero."""
+        up = np.maximum(tilt, 0.0)[..., None]
+        weight = np.exp(-up) * (1.0 - self._unit) + np.exp(tilt[..., None] - up) * self._unit
+        found = self._seen / weight
+        return np.asarray(found / found.sum(axis=-1, keepdims=True))
+
+    @cached_property
+    def _values(self) -> Array:
+        return np.asarray(self._tilted(_TILTS) @ self._unit)
+
+    def frequencies(self, value: float) -> Array:
+        """The likeliest frequencies, shape (k,), whose sum of scores is `value`."""
+        u, v = self._unit, (value - self.scores.min()) / np.ptp(self.scores)
+        if not _EDGE < v < 1.0 - _EDGE:  # all have the least score, or the largest
+            return self._tilted(_TILTS[-1] if v < 0.5 else _TILTS[0])
+        tilt = float(np.interp(v, self._values[::-1], _TILTS[::-1]))
+        p = self._tilted(np.array(tilt))
+        for _ in range(_NEWTON):
+            mean = float(p @ u)
+            slope = float(p @ (u / (math.exp(-tilt) * (1.0 - u) + u) * (mean - u)))
+            if slope == 0.0 or abs(mean - v) < _EDGE:
+                break
+            tilt = min(max(tilt - (mean - v) / slope, _TILTS[0]), _TILTS[-1])
+            p = self._tilted(np.array(tilt))
+        return p
+
+    def at(self, value: Array) -> tuple[Array, Array]:
+        """Standard error and skewness, shape (1,), where the sum is `value`, shape (1,)."""
+        first, second, third = np.moveaxis(self.moments @ self.frequencies(float(value[0])), 1, 0)
+        spread = second - first**2
+        spread = np.where(spread > _ROUNDING * second, spread, 0.0)
+        cumulant = third - 3.0 * first * second + 2.0 * first**3
+        variance = float((spread / self.nobs).sum())
+        if variance == 0.0:
+            return np.zeros(1), np.zeros(1)
+        skewness = float((cumulant / self.nobs**2).sum()) / variance**1.5
+        return np.array([np.sqrt(variance)]), np.array([skewness])
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """The frequencies that were found, and how the reports of each answer enter an estimate.
+
+    `moments` gives ``SumLaw.moments`` of a contrast of shape (k,).
+    """
+
+    p: Array
+    moments: Callable[[Array], Array]
+    nobs: Array
+
+    def law(self, row: Array) -> SumLaw:
+        """The law of the contrast `row`, whose entries are not all the same."""
+        return SumLaw(row, self.p, self.moments(row), self.nobs)
+
+    def null_covariance(self, R: Array, value: Array) -> Array:
+        """Covariance, shape (q, q), of contrasts R of shape (q, k) where they are `value`."""
+        if len(R) == 1 and np.ptp(R) > 0.0:
+            at = np.clip(value, R.min(), R.max())
+            return np.asarray(np.square(self.law(R[0]).at(at)[0])[None])
+        return self._covariance(R, self._restricted(R, value))
+
+    def spread(self) -> Array:
+        """Covariance, shape (k, k), of the estimate if all answers are held by somebody."""
+        return self._covariance(np.eye(self.p.size), self._held)
+
+    @cached_property
+    def _held(self) -> Array:
+        """The frequencies; a category counts as half a report at least."""
+        p = np.maximum(self.p, 0.5 / float(self.nobs.sum()))
+        return np.asarray(p / p.sum())
+
+    def _covariance(self, R: Array, p: Array) -> Array:
+        means = [self.moments(row)[:, :2] @ p for row in R]
+        total = np.zeros((len(R), len(R)))
+        for i, j in combinations_with_replacement(range(len(R)), 2):
+            square = self.moments(R[i] + R[j])[:, 1] @ p - means[i][:, 1] - means[j][:, 1]
+            spread = square / 2.0 - means[i][:, 0] * means[j][:, 0]
+            total[i, j] = total[j, i] = float((spread / self.nobs).sum())
+        return total
+
+    def _restricted(self, R: Array, value: Array) -> Array:
+        """The likeliest frequencies, shape (k,), with ``R p = value``; as near as is possible.
+
+        Newton's steps for the multipliers.
+        """
+        p, G = self._held, R - value[:, None]
+        multipliers = np.zeros(len(R))
+        for _ in range(_RESTRICTING):
+            weight = 1.0 + multipliers @ G
+            share = G / weight
+            score = share @ p
+            step = np.linalg.lstsq((share * p) @ share.T, score, rcond=None)[0]
+            size = 1.0
+            while np.any(weight + size * (step @ G) <= 0.1 * weight) or (
+                size > 1e-6 and p @ np.log(weight + size * (step @ G)) < p @ np.log(weight)
+            ):
+                size /= 2.0
+            multipliers = multipliers + size * step
+            if np.abs(step @ G).max() < _EDGE:
+                break
+        found = p / (1.0 + multipliers @ G)
+        return np.asarray(found / found.sum())
+
+
+def known_answers(
+    linear: Uncertain, laws: Laws, documents: Sequence[Mapping[str, Any]]
+) -> Answers | None:
+    """The law of the reports of single answers, if known; `documents` specify the mechanisms.
+
+    None for hashes, and for sums of bits from several mechanisms.
+    """
+    if linear.at is not None or linear.covariance is None:
+        return None
+    scored = laws.linear_method == "one step" and isinstance(laws.tally, PathLaw)
+    counted = laws.exact is not None and laws.exact.known.all() and len(documents) == 1
+    if laws.law is None and not scored and not counted:
+        return None
+    makers = [mechanism_from_dict(dict(document)) for document in documents]
+    if laws.law is not None:
+        return _of_labels(laws.law, [maker.channel() for maker in makers])
+    if isinstance(laws.tally, PathLaw) and scored:
+        return _of_scores(linear, laws.tally, [maker.channel() for maker in makers])
+    return None if laws.exact is None else _of_bits(linear, laws.exact, makers[0])
+
+
+def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
+    if [part.law.size for part in law.parts] != [channel.shape[1] for channel in channels]:
+        return None
+    seen = [part.nobs * part.law for part in law.parts]
+    rows = [channel.rows(np.arange(n.size)) for channel, n in zip(channels, seen, strict=True)]
+    W = rows[0] if len(rows) == 1 else StackedRows(tuple(rows))
+    p = MLE().solve(Likelihood(W, np.concatenate(seen))).p
+    nobs = np.array([float(part.nobs) for part in law.parts])
+    return Answers(p, partial(_label_moments, law, channels), nobs)
+
+
+def _label_moments(law: ReportLaw, channels: Sequence[Channel], row: Array) -> Array:
+    found = []
+    for part, channel in zip(law.parts, channels, strict=True):
+        u = part.contrasts(row[None])[0]
+        powers = np.array([u, u**2, u**3])
+        if isinstance(channel, Uniformised):
+            found.append(channel.a * powers + (powers @ channel.noise())[:, None])
+        else:
+            found.append(powers @ channel.matrix().T)
+    return np.array(found)
+
+
+def _of_scores(linear: Uncertain, tally: PathLaw, channels: Sequence[Channel]) -> Answers:
+    # the scores of all reports have the mean zero where they were taken, so that those of the
+    # reports of category i add up to 1 - p_i in entry i
+    p = np.maximum(1.0 - tally.own[:, 0].sum(axis=0), 0.0)
+    p = np.maximum(p, 1e-15)
+    start, V = p / p.sum(), linear.known()
+
+    def moments(row: Array) -> Array:
+        weights = V.times(row)
+        features = [np.tile(n * weights, (row.size, 1)) for n in tally.nobs[:, 0]]
+        pairs = zip(channels, features, strict=True)
+        return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])
+
+    return Answers(start, moments, tally.nobs[:, 0])
+
+
+def _of_bits(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers | None:
+    if maker.n_cohorts or not maker.n_bits:
+        return None
+
+    def moments(row: Array) -> Array:
+        raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
+        return np.array([[one[0] for one in raw]])
+
+    return Answers(project_simplex(linear.estimate), moments, np.array([float(exact.nobs)]))
