@@ -265,7 +265,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
             "n_missing": self.n_missing,
             "n_ungrouped": self.n_ungrouped,
             "groups": len(fits),
-            "k": len(fits) * len(self.categories),
+            "k": len(self.categories),
             "df_model": df_model,
             "df_resid": self.nobs - df_model,
             "llf": sum(fit.llf for fit in fits),

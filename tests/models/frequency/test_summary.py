@@ -222,11 +222,13 @@ def test_notes_on_the_boundary(method: str, expected: tuple[bool, bool]) -> None
 
 
 def test_intervals_cut_to_a_point_are_named() -> None:
-    below, above = "interval of b, c lay below 0;", "interval of a lay above 1;"
+    below, above = "intervals of b and c lay wholly below 0;", "interval of a lay wholly above 1;"
     with pytest.warns(ldp.MisfitWarning):
         results = fitted(("a", "b", "c"), [720, 80, 20])
     text = results.summary().as_text()
-    assert below in " ".join(text.split()) and above in " ".join(text.split())
+    words = " ".join(text.split())
+    assert f"{below} the upper limits shown instead: where the estimate would be 0.025" in words
+    assert f"{above} the lower limit shown instead" in words
     ends = results.conf_int()
     assert (ends.lower < ends.upper).all()
     np.testing.assert_array_equal(ends.lower[["b", "c"]], 0.0)

@@ -186,6 +186,7 @@ def test_results_are_frames_and_facts() -> None:
     assert list(frame.columns[:4]) == ["region", "job", "estimate", "std_error"]
     assert frame["estimate"].tolist() == results.params.tolist()
     facts, fits = results.glance().iloc[0], results.fits
+    assert f"k={facts['k']}," in repr(results)
     assert facts["llf"] == sum(fit.llf for fit in fits) and facts["df_model"] == 6
     assert facts["aic"] == pytest.approx(12 - 2 * facts["llf"])
     assert facts["bic"] == pytest.approx(np.log(2004) * 6 - 2 * facts["llf"])
