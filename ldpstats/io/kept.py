@@ -23,7 +23,18 @@ from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
 
-__all__ = ["KeptColumns", "constant"]
+__all__ = ["ALREADY", "STORED_FINGERPRINT", "KeptColumns", "constant", "is_of_reports"]
+
+ALREADY = (
+    "belongs to reports: the table holds reports already, not true answers; privatise the table of "
+    "true answers instead"
+)
+STORED_FINGERPRINT = b"ldpstats.questionnaire"  # beside a column of answer sheets, in Parquet
+
+
+def is_of_reports(stored: Mapping[bytes, bytes]) -> bool:
+    """Whether what Parquet and Arrow store beside a column says that it holds reports."""
+    return bool({OF_MECHANISM, SURVEY_FINGERPRINT, STORED_FINGERPRINT} & set(stored))
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class KeptColumns:
     answers: Sequence[str]  # the columns of true answers, which are never copied
     own: Sequence[str]  # the new columns, of reports and fingerprints
     spreadsheet_safe: bool = False
+    marks: Sequence[str] = ()  # columns that a table has if its `answers` are sheets already
 
     def __post_init__(self) -> None:
         for column in self.answers:
@@ -72,7 +84,23 @@ class KeptColumns:
     @property
     def optional(self) -> list[str]:
         """Columns to read if they exist."""
-        return [c for c in self._fingerprints.values() if c not in (*self.names, *self.answers)]
+        every = [*self._fingerprints.values(), *self.marks]
+        return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
+
+    def refuse_reports(self, frame: pd.DataFrame) -> None:
+        """Refuse a chunk in which reports, which have fingerprints, stand in place of answers."""
+        for column in self.marks:
+            if column in frame:
+                raise InvalidArgument(f"{self.source}, column {column!r}", HIDDEN, ALREADY)
+        if self._reports is not None:
+            raise InvalidArgument(f"{self.source}, column {self._reports!r}", HIDDEN, ALREADY)
+
+    @cached_property
+    def _reports(self) -> str | None:
+        """A column of answers beside which Parquet stores the fingerprint of reports."""
+        answers = self.answers if self.marks else ()
+        stored = ((name, column_metadata(self.source, name, True)) for name in answers)
+        return next((name for name, found in stored if is_of_reports(found)), None)
 
     @cached_property
     def stored(self) -> dict[str, Mapping[bytes, bytes]]:

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.kept import STORED_FINGERPRINT
 from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
-STORED_FINGERPRINT = b"ldpstats.questionnaire"  # under this, Parquet stores it beside a column
 
 
 def checked_mechanisms(mechanisms: Any) -> dict[str, Any]:

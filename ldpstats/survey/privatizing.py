@@ -11,12 +11,15 @@ import pandas as pd
 
 from ldpstats.arguments.labels import as_series, column_name
 from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.io.kept import ALREADY, is_of_reports
+from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.sampling.words import Words
 from ldpstats.survey.asking import draw_asked
+from ldpstats.survey.documents import FINGERPRINTS
 from ldpstats.survey.questions import Named, PersonalQuestion, Question
 from ldpstats.survey.tables import Table
 
-__all__ = ["Wheres", "filled_in", "privatized", "read_answers", "report_columns"]
+__all__ = ["Wheres", "filled_in", "marks", "privatized", "read_answers", "report_columns"]
 
 Array = npt.NDArray[Any]
 _TAGS = 'must be a dict of dicts, such as {"place": {"home": "home"}}'
@@ -38,6 +41,7 @@ def privatized(
 ) -> Any:
     """A frame of the same kind, with reports in place of the answers to private questions."""
     table = Table.of(frame, "frame", secret=True)
+    _refuse_reports(sheet, table)
     _check_columns(sheet, table)
     hidden, own = _own_categories(sheet, table, tags)
     _check_index(sheet, table, hidden)
@@ -102,6 +106,20 @@ def filled_in(
 def _among(named: Named, rows: Array) -> Named:
     """Names of the answers in some rows."""
     return lambda i: named(None if i is None else int(rows[i]))
+
+
+def marks(sheet: Any) -> list[str]:
+    """The columns of fingerprints that a table may have if it holds reports already."""
+    return [FINGERPRINTS, *map(fingerprint_column, sheet.private)]
+
+
+def _refuse_reports(sheet: Any, table: Table) -> None:
+    """Refuse a table of reports, which would be noised twice."""
+    found = [column for column in marks(sheet) if column in table.columns]
+    private = [name for name in sheet.private if name in table.columns]
+    found += [name for name in private if is_of_reports(table.stored(name))]
+    if found:
+        raise InvalidArgument("frame", found[0], ALREADY)
 
 
 def _check_columns(sheet: Any, table: Table) -> None:

@@ -28,7 +28,7 @@ from ldpstats.io.tables import (
 )
 from ldpstats.io.values import answers_in, label_of, missing_texts, present, refuse_guarded
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
-from ldpstats.survey.privatizing import report_columns
+from ldpstats.survey.privatizing import marks, report_columns
 from ldpstats.survey.questions import Named, Question
 from ldpstats.survey.sheets import SheetCollector
 from ldpstats.survey.tables import Table
@@ -148,7 +148,9 @@ class _Sheets:
                 check_labels(target, mechanism, spreadsheet_safe)
         # names of private questions are columns of answers, and of reports as well
         copied = [*sheet.observed, *keep]
-        kept = KeptColumns(source, target, copied, sheet.private, own, spreadsheet_safe)
+        kept = KeptColumns(
+            source, target, copied, sheet.private, own, spreadsheet_safe, marks(sheet)
+        )
         return cls(client, kept, names("na", na))
 
     @property
@@ -178,6 +180,7 @@ class _Sheets:
         columns = [*self.client.mechanism.questions, *kept.names]
         how |= {"optional": kept.optional, "secret": True}
         for frame in table_chunks(source, list(dict.fromkeys(columns)), **how):
+            kept.refuse_reports(frame)
             yield pd.DataFrame(self._sheets(frame, done, totals))
             done += len(frame)
         if not done:

@@ -286,3 +286,24 @@ def test_dictionary_reports_find_the_strings() -> None:
     pairs = set(zip(out["url_start_1"], out["url_start_2"], strict=True))
     assert pairs == {(0, 2)} and (out["url_gram_1"] == "ab").mean() > 0.9
     assert STRINGS.mechanisms[0].fingerprint and MECHANISMS["url"] is STRINGS
+
+
+@pytest.mark.parametrize("mark", ["questionnaire_fingerprint", "ill_fingerprint", "stored"])
+def test_reports_are_not_privatised_again(mark: str) -> None:
+    sheet = ldp.Questionnaire({"ill": ldp.Warner(1.0), "sex": ldp.Observed(("f", "m"))})
+    table = pa.table({"ill": ["no", "yes"], "sex": ["f", "m"]})
+    if mark == "stored":
+        field = pa.field("ill", pa.string(), metadata={b"ldpstats.questionnaire": b"0123456789ab"})
+        table = table.set_column(0, field, table.column("ill"))
+    else:
+        table = table.append_column(mark, pa.array([sheet.fingerprint] * 2))
+    frames = [table] if mark == "stored" else [table, table.to_pandas()]
+    for frame in frames:
+        for privatize in (lambda f: sheet.privatize(f, rng()), sheet.collector().privatize):
+            with pytest.raises(ldp.InvalidArgument, match="reports already, not true answers"):
+                privatize(frame)
+    # those of a public question, or of another column, are no reports of this sheet
+    others = pd.DataFrame(
+        {"ill": ["no"], "sex": ["f"], "sex_fingerprint": ["a"], "x_fingerprint": 1}
+    )
+    assert len(sheet.privatize(others, rng())) == 1

@@ -121,6 +121,8 @@ def test_missing_texts_and_apostrophes(tmp_path: Path) -> None:
     assert privatize_sheets(source, out, sheet.collector(), **how) == {"a": 2}
     assert read(out)["a"] == ["'-1", None, "1"] and read(out)["r"] == ["n", None, "s"]
     assert read(out)["k"] == ["'=1", "2", "3"]
+    unmarked = pd.read_csv(out, dtype=str).drop(columns="questionnaire_fingerprint")
+    unmarked.to_csv(out, index=False)
     again = privatize_sheets(out, tmp_path / "t.csv", sheet.collector())  # reads them back
     assert again == {"a": 2}
     with pytest.raises(ldp.InvalidArgument, match="is a label"):
@@ -230,3 +232,14 @@ def test_tables_that_are_safe_for_spreadsheets_are_read_without_apostrophes(tmp_
     assert survey.frequencies("=public").params.index.tolist() == ["=1", "b"]
     assert len(survey.where("debt < 0")) == (frame["debt"] == "-2").sum()
     assert len(survey.where("na is missing")) == (frame["na"] == "-").sum()
+
+
+@pytest.mark.parametrize("middle", FORMATS)
+def test_a_file_of_reports_is_not_privatised_again(middle: str, tmp_path: Path) -> None:
+    answers = pd.DataFrame({"job": ["cook"], "region": ["n"], "n": [1]})
+    source, once = written(answers, tmp_path / "a.parquet"), tmp_path / f"once{middle}"
+    twice = tmp_path / "twice.csv"
+    privatize_sheets(source, once, HONEST.collector())
+    with pytest.raises(ldp.InvalidArgument, match="reports already, not true answers"):
+        privatize_sheets(once, twice, HONEST.collector())
+    assert not twice.exists()
