@@ -11,9 +11,11 @@ import pandas as pd
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.kept import STORED_FINGERPRINT
+from ldpstats.io.report_columns import cell_type
 from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.survey.questions import Question
@@ -23,6 +25,7 @@ __all__ = [
     "QUESTIONNAIRE",
     "STORED_FINGERPRINT",
     "check_columns",
+    "check_whole_labels",
     "checked_ask",
     "checked_mechanisms",
     "checked_refused",
@@ -69,6 +72,21 @@ def check_columns(questions: tuple[Question, ...]) -> None:
                 remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
                 raise InvalidArgument("mechanisms", question.name, remedy)
             owner[column] = f"the question {question.name!r}"
+
+
+def check_whole_labels(questions: tuple[Question, ...]) -> None:
+    """Refuse reports that are whole numbers which a column of 64 bits does not hold."""
+    for question in questions:
+        for mechanism in question.mechanisms.values():
+            if not isinstance(mechanism, Enumerated) or cell_type(mechanism) is not int:
+                continue
+            outputs = mechanism.outputs
+            if isinstance(outputs, pd.RangeIndex):
+                continue
+            for label in outputs.tolist():
+                if not -(2**63) <= label < 2**63:
+                    remedy = f"is a whole number beyond 64 bits: make it text, '{label}'"
+                    raise InvalidArgument(f"mechanisms[{question.name!r}]", label, remedy)
 
 
 def checked_ask(ask: object, n_private: int) -> int | None:

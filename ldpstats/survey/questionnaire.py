@@ -27,6 +27,7 @@ from ldpstats.survey.documents import (
     FINGERPRINTS,
     QUESTIONNAIRE,
     check_columns,
+    check_whole_labels,
     checked_ask,
     checked_mechanisms,
     checked_refused,
@@ -67,8 +68,8 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     ------
     InvalidArgument
         For names that are no text, empty, or clash with the columns of another question; what is no
-        mechanism; more questions to ask than there are; and `refused` that is no category, or none
-        that its mechanism protects.
+        mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
+        `refused` that is no category, or none that its mechanism protects.
 
     Notes
     -----
@@ -94,6 +95,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
         check_columns(self.entries)
+        check_whole_labels(self.entries)
         object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
         refused = checked_refused(self.refused, self.private, self.question)
         object.__setattr__(self, "refused", MappingProxyType(refused))

@@ -317,7 +317,8 @@ class Survey:
         ----------
         name : str
             The question; or a public column of text, booleans or categories, which is tabulated
-            without noise.
+            without noise; with all of its categories if they are ordered, else with those that
+            occur.
         by : str or sequence of str, optional
             Public columns of text, booleans, categories or whole numbers, or `Observed` questions,
             that make the groups. Rows without a group are left out and counted, see

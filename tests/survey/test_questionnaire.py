@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from shared.sheets import MECHANISMS, PUM, STRINGS, every_kind
 
@@ -155,6 +156,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         _of({"u_gram_1_fingerprint": ILL, "u": STRINGS}),
         "belongs to the fingerprints of 'u_gram_1'",
     ),
+    "a label beyond 64 bits": (
+        _of({"a": ldp.KRR((1, 2**63), 1.0)}),
+        r"mechanisms\['a'\]=9223372036854775808: is a whole number beyond 64 bits: make it text",
+    ),
+    "an observed one": (_of({"a": ldp.Observed((-(2**63) - 1, 1))}), "beyond 64 bits"),
     "ask=0": (_of({"a": KRR}, ask=0), "ask=0: must be an integer of at least 1"),
     "ask=1.0": (_of({"a": KRR}, ask=1.0), r"ask=1\.0: must be an integer"),
     "ask=True": (_of({"a": KRR}, ask=True), "ask=True: must be an integer"),
@@ -200,6 +206,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "no JSON": (lambda: ldp.Questionnaire.from_json("{"), "text='{': is not a specification"),
     "a number": (lambda: ldp.Questionnaire.from_json(3), "path=3"),  # type: ignore[arg-type]
 }
+
+
+def test_whole_labels_of_64_bits_stay_numbers() -> None:
+    labels = (2**63 - 1, -(2**63))
+    sheet = ldp.Questionnaire({"a": ldp.KRR(labels, 50.0)})
+    made = sheet.privatize(pd.DataFrame({"a": labels}), np.random.default_rng(1))
+    assert made["a"].tolist() == list(labels)
 
 
 @pytest.mark.parametrize("name", BAD)

@@ -284,7 +284,8 @@ class GroupedResults(FittedGroups, Stored, Presented):
         alpha : float
             One minus the coverage of the intervals.
         max_rows : int
-            Categories to show of each group; the largest estimates where there are more.
+            Categories to show of each group; the largest estimates where there are more. Groups
+            are shown up to 40, or `max_rows` if that is more: those with most reports.
         details : bool
             Whether to show both estimates, and the goodness of fit of every group too.
 
