@@ -199,7 +199,7 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
             wide = old.width - (left + right if part is ax else 0.0)
             place = x, y, wide, old.height - bottom - top
             part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
-            part.set_in_layout(True)  # a layout that the caller asks for later includes them
+            part.set_in_layout(True)  # a layout engine that the caller sets later includes them
 
 
 def lacks_layout(ax: Axes) -> bool:
