@@ -124,7 +124,10 @@ def test_the_title_names_the_variable() -> None:
     odd = ldp.FrequencyModel(counts, name="<b>\n$" + "x" * 80).fit().summary()
     first, second = odd.as_text().split("\n")[:2]
     assert first.strip().startswith("Frequencies of <b> $xx") and second.startswith("==")
-    assert "&lt;b&gt; $xx" in odd.as_html() and r"\textless{}b\textgreater{}" in odd.as_latex()
+    assert (
+        "&lt;b&gt; <span>$</span>xx" in odd.as_html()
+        and r"\textless{}b\textgreater{}" in odd.as_latex()
+    )
 
 
 def test_each_mechanism_has_its_own_number_of_reports() -> None:
