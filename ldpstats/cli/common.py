@@ -21,6 +21,7 @@ from ldpstats.models.shared.bar import progress_bar
 
 __all__ = [
     "HOW",
+    "Once",
     "add_output",
     "add_reading",
     "check_output",
@@ -41,6 +42,21 @@ _FORMATS = (".png", ".pdf", ".svg")
 
 Draw = Callable[[], Any]
 """Draws, and returns the Axes."""
+
+
+class Once(argparse.Action):
+    """Store a value, and refuse a second one: other commands take the option once a variable."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(self, f"given twice, {values!r} the second time")
+        setattr(namespace, self.dest, values)
 
 
 def option(name: str) -> str:

@@ -11,6 +11,7 @@ from ldpstats import io
 from ldpstats.arguments.checks import one_of
 from ldpstats.cli.common import (
     HOW,
+    Once,
     add_output,
     add_reading,
     check_output,
@@ -56,14 +57,23 @@ def add_fit(commands: Any) -> None:
     add = command.add_argument
     add("input", metavar="INPUT", help="table of reports")
     of = command.add_mutually_exclusive_group(required=True)
-    of.add_argument("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    of.add_argument(
+        "--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)"
+    )
     of.add_argument("--params", metavar="FILE", help="parameters of google/rappor (CSV)")
     of.add_argument("--questionnaire", metavar="FILE", help="questionnaire of the table (JSON)")
-    add("--column", help="column of reports (default: report)")
+    add("--column", action=Once, help="column of reports (default: report)")
     add("--count", metavar="COLUMN", help="column of counts, where a row is many reports")
-    add("--cohort", metavar="COLUMN", help="column of cohorts (default: reports are cohort:report)")
+    add(
+        "--cohort",
+        action=Once,
+        metavar="COLUMN",
+        help="column of cohorts (default: reports are cohort:report)",
+    )
     among = command.add_mutually_exclusive_group()
-    among.add_argument("--candidates", metavar="FILE", help="text file of candidates, one a line")
+    among.add_argument(
+        "--candidates", action=Once, metavar="FILE", help="text file of candidates, one a line"
+    )
     among.add_argument("--map", metavar="FILE", help="map of candidates of google/rappor (CSV)")
     words = "with --questionnaire: public column that makes groups; may be given again"
     add("--by", action="append", default=[], metavar="COLUMN", help=words)

@@ -11,6 +11,7 @@ import ldpstats as ldp
 from ldpstats import io
 from ldpstats.cli.common import (
     HOW,
+    Once,
     add_reading,
     distinct,
     label_list,
@@ -115,8 +116,8 @@ def add_privatize(commands: Any) -> None:
     add = command.add_argument
     add("input", metavar="INPUT", help="table of true answers")
     add("output", metavar="OUTPUT", help="table of reports to write")
-    add("--column", help="column of true answers")
-    add("--spec", metavar="FILE", help="specification of the mechanism (JSON)")
+    add("--column", action=Once, help="column of true answers")
+    add("--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)")
     words = "specification of a survey of strings that nobody listed (JSON), instead of --spec"
     add("--survey", metavar="FILE", help=words)
     words = "questionnaire (JSON), instead of --column and --spec: its questions are columns"

@@ -283,3 +283,13 @@ def test_good_input_passes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(folder.privatize()) == 0
     assert main(folder.spec_of()) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("command", ["fit", "privatize"])
+def test_an_option_for_one_value_is_not_given_twice(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = ["a.csv"] if command == "fit" else ["a.csv", "b.csv"]
+    columns = ["--column", "job", "--column", "region"]
+    assert main([command, *files, "--spec", "s.json", *columns]) == 2
+    assert "argument --column: given twice, 'region' the second time" in capsys.readouterr().err
