@@ -1,19 +1,38 @@
-"""Small tables by which objects show themselves in a notebook."""
+"""Text in HTML and LaTeX; small tables by which objects show themselves in a notebook."""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Iterable
 
-__all__ = ["html_table"]
+__all__ = ["html_table", "html_text", "latex_text"]
+
+_LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
+    "\\": r"\textbackslash{}",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+}
 
 
 def html_table(caption: str, rows: Iterable[tuple[str, str]]) -> str:
     """A table of names and values under a caption; all of it is text, not markup."""
-    head = f"<caption>{html.escape(caption)}</caption>"
+    head = f"<caption>{html_text(caption)}</caption>"
     body = "".join(
-        f'<tr><th style="text-align:left">{html.escape(name)}</th>'
-        f'<td style="text-align:left">{html.escape(value)}</td></tr>'
+        f'<tr><th style="text-align:left">{html_text(name)}</th>'
+        f'<td style="text-align:left">{html_text(value)}</td></tr>'
         for name, value in rows
     )
     return f"<table>{head}{body}</table>"
+
+
+def html_text(text: str) -> str:
+    """A text in HTML; what is between two dollar signs is no mathematics to a notebook."""
+    return html.escape(text).replace("$", "<span>$</span>")
+
+
+def latex_text(text: str) -> str:
+    """A text in LaTeX, whose special characters are text."""
+    return "".join(_LATEX.get(character, character) for character in text)

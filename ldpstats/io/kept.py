@@ -61,9 +61,11 @@ class KeptColumns:
             if column in self.names:
                 remedy = "holds the true answers, which are never copied"
                 raise InvalidArgument("keep", column, remedy)
-        if len({*self.names, *self.own}) < len(self.names) + len(self.own):
+        twice = [name for name in self.names if self.names.count(name) > 1]
+        if twice or {*self.names} & {*self.own}:
             remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
-            raise InvalidArgument("keep", self.names, remedy)
+            wrong = twice or [name for name in self.names if name in self.own]
+            raise InvalidArgument("keep", list(dict.fromkeys(wrong)), remedy)
         taken = sorted({*self.own} & {*self._fingerprints.values()})
         if taken:
             remedy = "is the name of a new column and of the fingerprints of a kept column"

@@ -14,6 +14,7 @@ from ldpstats.models.dictionary.survey import DictionarySurvey
 
 __all__ = [
     "MECHANISM",
+    "QUESTIONNAIRE",
     "SURVEY",
     "check_survey",
     "is_format",
@@ -28,6 +29,8 @@ __all__ = [
 ]
 
 MECHANISM, SURVEY = "ldpstats-mechanism", "ldpstats-dictionary-survey"  # what `to_dict` says
+QUESTIONNAIRE = "ldpstats-questionnaire"
+_SHEET = "is a questionnaire: read it with Questionnaire.from_json, or pass it as --questionnaire"
 
 
 def read_mechanism(path: FilePath) -> Mechanism:
@@ -58,6 +61,8 @@ def read_mechanism(path: FilePath) -> Mechanism:
     document = json_document(path)
     if is_format(document, SURVEY):
         raise refusal(path, "is the specification of a survey of strings, not of a mechanism")
+    if is_format(document, QUESTIONNAIRE):
+        raise refusal(path, _SHEET)
     try:
         return mechanism_from_dict(document)
     except (ValueError, OverflowError, RecursionError) as error:
@@ -152,6 +157,8 @@ def read_survey(path: FilePath) -> DictionarySurvey:
     document = json_document(path)
     if is_format(document, MECHANISM):
         raise refusal(path, "is the specification of a mechanism, not of a survey")
+    if is_format(document, QUESTIONNAIRE):
+        raise refusal(path, _SHEET)
     try:
         return DictionarySurvey.from_dict(document)
     except (ValueError, OverflowError, RecursionError) as error:

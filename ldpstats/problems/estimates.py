@@ -150,6 +150,8 @@ class Unexplained:
     Examples
     --------
     >>> share = Unexplained(0.2, 0.01)
+    >>> print(share)
+    share not among the candidates: 0.2 (std err 0.01), 95% interval [0.1804, 0.2196]
     >>> float(share), [round(v, 4) for v in share.conf_int(alpha=0.05)]
     (0.2, [0.1804, 0.2196])
     """
@@ -159,6 +161,13 @@ class Unexplained:
 
     def __float__(self) -> float:
         return self.estimate
+
+    def __str__(self) -> str:
+        text = f"share not among the candidates: {self.estimate:.4g}"
+        if np.isnan(self.bse):
+            return text
+        lower, upper = self.conf_int()
+        return f"{text} (std err {self.bse:.4g}), 95% interval [{lower:.4g}, {upper:.4g}]"
 
     def conf_int(self, alpha: float = 0.05, clip: bool = True) -> tuple[float, float]:
         """Wald interval of the share, cut to [0, 1] unless `clip` is False."""

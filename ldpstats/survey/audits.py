@@ -23,7 +23,7 @@ class SheetAudit(Audit):
     questions : mapping from name to Audit
         The audit of each question, observed ones included.
     observed : tuple of str
-        Names of the questions that are not protected, and not in the sums.
+        Names of the questions that are not protected, and not in the sums of others.
     """
 
     questions: Mapping[str, Audit] = field(default_factory=dict)
@@ -53,12 +53,11 @@ class SheetAudit(Audit):
 def audited(sheet: Any) -> SheetAudit:
     """The audit of a questionnaire."""
     audits = {question.name: question.audit() for question in sheet.entries}
-    own, ask = [audits[name] for name in sheet.private], sheet.ask
-    declared = largest([audit.declared for audit in own], ask)
+    own, ask = [audits[name] for name in sheet.private or sheet.observed], sheet.ask
     channel = largest([audit.channel for audit in own], ask)
     sampler = largest([audit.sampler for audit in own], ask)
     return SheetAudit(
-        str(sheet), declared, channel, sampler, questions=audits, observed=sheet.observed
+        str(sheet), sheet.epsilon, channel, sampler, questions=audits, observed=sheet.observed
     )
 
 

@@ -124,10 +124,13 @@ def as_dictionary(
 
 
 def as_observed(column: Column) -> Coded:
-    """Read a public column as answers without noise; its values are the categories."""
+    """Read a public column as answers without noise; its values are the categories.
+
+    Of ordered categories all are, also those that nobody has: a scale is what was asked.
+    """
     if column.kind == "number" and column.ordered is None:
         raise InvalidArgument("column", column.name, f"holds numbers: {_PUBLIC}")
-    found = column.categories(_PUBLIC)
+    found = column.categories(_PUBLIC, declared=True)
     if len(found.values) < 2:
         held = f"holds {found.values[0]!r} only" if len(found.values) else "is empty"
         remedy = f"{held}: two categories are needed, or more"

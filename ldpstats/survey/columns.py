@@ -76,9 +76,13 @@ class Column:
         """Some rows, in another order perhaps."""
         return replace(self, codes=self.codes[rows])
 
-    def categories(self, remedy: str) -> Column:
-        """The same with the values that occur as labels, dates as text; refuse decimals."""
+    def categories(self, remedy: str, declared: bool = False) -> Column:
+        """The same with the values that occur as labels, dates as text; refuse decimals.
+
+        With `declared`, ordered categories that do not occur are labels too.
+        """
         seen = np.bincount(self.codes[self.codes >= 0], minlength=len(self.values)) > 0
+        seen |= declared and bool(self.ordered)
         values, kind = self.values[seen], self.kind
         whole = kind != "number" or all(float(value).is_integer() for value in values.tolist())
         if not whole:

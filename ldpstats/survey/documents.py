@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
+from unicodedata import category
+
+import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.kept import STORED_FINGERPRINT
-from ldpstats.io.specifications import SURVEY, is_format, json_document
+from ldpstats.io.report_columns import cell_type
+from ldpstats.io.specifications import QUESTIONNAIRE, SURVEY, is_format, json_document
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.mechanisms import PUM, Mechanism, mechanism_from_dict
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.survey.questions import Question
@@ -20,6 +25,7 @@ __all__ = [
     "QUESTIONNAIRE",
     "STORED_FINGERPRINT",
     "check_columns",
+    "check_whole_labels",
     "checked_ask",
     "checked_mechanisms",
     "checked_refused",
@@ -27,7 +33,6 @@ __all__ = [
     "read_specification",
 ]
 
-QUESTIONNAIRE = "ldpstats-questionnaire"  # what `to_dict` says
 FINGERPRINTS = fingerprint_column("questionnaire")  # a column of CSV tables: who made the row
 
 
@@ -50,6 +55,9 @@ def _name(name: object) -> str:
         name.encode()
     except UnicodeEncodeError:
         raise InvalidArgument("mechanisms", name, "has no UTF-8 form: rename it") from None
+    if any(category(character) in ("Cc", "Zl", "Zp") for character in name):
+        remedy = "has a line break or another control character: rename the question and its column"
+        raise InvalidArgument("mechanisms", name, remedy)
     return str.__str__(name)
 
 
@@ -64,6 +72,21 @@ def check_columns(questions: tuple[Question, ...]) -> None:
                 remedy = f"the column {column!r} belongs to {owner[column]}: rename the question"
                 raise InvalidArgument("mechanisms", question.name, remedy)
             owner[column] = f"the question {question.name!r}"
+
+
+def check_whole_labels(questions: tuple[Question, ...]) -> None:
+    """Refuse reports that are whole numbers which a column of 64 bits does not hold."""
+    for question in questions:
+        for mechanism in question.mechanisms.values():
+            if not isinstance(mechanism, Enumerated) or cell_type(mechanism) is not int:
+                continue
+            outputs = mechanism.outputs
+            if isinstance(outputs, pd.RangeIndex):
+                continue
+            for label in outputs.tolist():
+                if not -(2**63) <= label < 2**63:
+                    remedy = f"is a whole number beyond 64 bits: make it text, '{label}'"
+                    raise InvalidArgument(f"mechanisms[{question.name!r}]", label, remedy)
 
 
 def checked_ask(ask: object, n_private: int) -> int | None:
@@ -87,6 +110,9 @@ def checked_refused(
         return {}
     if not private:
         raise InvalidArgument("refused", refused, "must be None: no question is private")
+    if not isinstance(refused, Mapping) and not pd.api.types.is_scalar(refused):
+        remedy = "must be a label, or a dict from question to label"
+        raise InvalidArgument("refused", refused, remedy)
     given = refused if isinstance(refused, Mapping) else dict.fromkeys(private, refused)
     found = {}
     for name, label in given.items():
@@ -94,7 +120,11 @@ def checked_refused(
         if not question.private:
             raise InvalidArgument("refused", name, "is not protected: leave its answers missing")
         where = f"refused[{name!r}]" if isinstance(refused, Mapping) else "refused"
-        found[question.name] = question.checked_label(where, label)
+        label = question.checked_label(where, label)
+        if question.sensitive is not None and label not in question.sensitive:
+            remedy = f"is not protected by {question.made_by}: add it to its sensitive categories"
+            raise InvalidArgument(where, label, f"{remedy}, or reports tell who refused")
+        found[question.name] = label
     return {name: found[name] for name in private if name in found}
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
 from ldpstats.mechanisms import PUM
@@ -322,7 +323,8 @@ class Waves(Held):
     def _source(self, name: str) -> tuple[Selected, str]:
         if name not in self.sources:
             shown = ", ".join(map(repr, self.columns))
-            raise InvalidArgument("column", name, f"no such column; the waves have {shown}")
+            hint = did_you_mean(name, self.columns)
+            raise InvalidArgument("column", name, f"no such column; the waves have {shown}{hint}")
         return self.sources[name]
 
 

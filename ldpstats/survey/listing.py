@@ -37,6 +37,8 @@ def _lines(sheet: Any) -> list[tuple[str, str, str, str]]:
 
 def _foot(sheet: Any) -> str:
     """What a whole sheet spends, in words."""
+    if not sheet.private:
+        return f"no question is protected; fingerprint {sheet.fingerprint}"
     asked = ""
     if sheet.ask is not None:
         asked = f", {sheet.ask} of {len(sheet.private)} private questions asked at random"

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.labels import as_series, column_name
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.kept import ALREADY, is_of_reports
 from ldpstats.reports.fingerprints import fingerprint_column
@@ -157,6 +157,10 @@ def _own_categories(
             tag: _own_of(question, f"{where}[{tag!r}]", table, column)
             for tag, column in given.items()
         }
+        stay = {*table.columns} - {*sheet.questions}
+        if any(isinstance(own, pd.Series) and column_name(own) in stay for own in given.values()):
+            remedy = "has the name of a column, which is secret and would stay: pass that name"
+            raise InvalidArgument(where, "Series", remedy)
     asked = [name for name in columns if name in sheet.questions]
     if asked:
         raise InvalidArgument("tags", asked[0], "is the column of a question: name another")

@@ -6,13 +6,13 @@ import json
 import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.clients.budget import Budget
 from ldpstats.clients.instrument import Instrument
 from ldpstats.clients.secrecy import bare, secretive
@@ -27,6 +27,7 @@ from ldpstats.survey.documents import (
     FINGERPRINTS,
     QUESTIONNAIRE,
     check_columns,
+    check_whole_labels,
     checked_ask,
     checked_mechanisms,
     checked_refused,
@@ -67,7 +68,8 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
     ------
     InvalidArgument
         For names that are no text, empty, or clash with the columns of another question; what is no
-        mechanism; more questions to ask than there are; and `refused` that is no category.
+        mechanism; whole numbers beyond 64 bits as labels; more questions to ask than there are; and
+        `refused` that is no category, or none that its mechanism protects.
 
     Notes
     -----
@@ -93,6 +95,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         made = checked_mechanisms(self.mechanisms)
         object.__setattr__(self, "mechanisms", MappingProxyType(made))
         check_columns(self.entries)
+        check_whole_labels(self.entries)
         object.__setattr__(self, "ask", checked_ask(self.ask, len(self.private)))
         refused = checked_refused(self.refused, self.private, self.question)
         object.__setattr__(self, "refused", MappingProxyType(refused))
@@ -124,8 +127,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         text = str.__str__(name) if isinstance(name, str) else ""
         if text in self:
             return next(question for question in self.entries if question.name == text)
-        alike = get_close_matches(text, self.questions, 1)
-        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        hint = did_you_mean(text, self.questions)
         shown = ", ".join(map(repr, self.questions))
         raise InvalidArgument(what, name, f"is no question: they are {shown}{hint}")
 
@@ -161,8 +163,16 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
 
     @property
     def epsilon(self) -> float:
-        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set."""
-        return largest([q.epsilon for q in self.entries if q.private], self.ask)
+        """Privacy of all reports of a sheet together, in nats: of the `ask` largest where set.
+
+        Infinite where no question is protected, as of `Observed` itself.
+        """
+        return largest([q.epsilon for q in self.entries if q.private or not self.private], self.ask)
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether no question is protected: to observe all of them was consent to no privacy."""
+        return not self.private
 
     def audit(self) -> SheetAudit:
         """Audit each question; `questions` of the audit has them by name.
@@ -196,6 +206,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         tags : mapping from question to (mapping from tag to column), optional
             For questions with a `PUM`: the categories of the respondents' own, as names of columns
             of `frame`, which are secret and left out of the result, or as arrays of shape (n,).
+            A Series with the name of a column of `frame` is refused: the column would stay.
 
         Returns
         -------
@@ -354,7 +365,7 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         >>> Questionnaire.from_json(sheet.to_json()) == sheet
         True
         """
-        if isinstance(source, str) and source.lstrip().startswith("{"):
+        if isinstance(source, str) and source.lstrip().startswith(("{", "[")):
             return cls.from_dict(json_text(source))
         document = json_document(source)
         try:
@@ -368,7 +379,9 @@ class Questionnaire(Instrument["SheetClient", "SheetCollector"]):
         return type(self), (dict(self.mechanisms), self.ask, dict(self.refused))
 
     def __str__(self) -> str:
-        names = ", ".join(self.private) or "none private"
+        if not self.private:
+            return f"Questionnaire(nothing protected; observed: {', '.join(self.observed)})"
+        names = ", ".join(self.private)
         asked = "" if self.ask is None else f"; {self.ask} of {len(self.private)} asked"
         observed = f"; observed: {', '.join(self.observed)}" if self.observed else ""
         return f"Questionnaire({names}{asked}; epsilon={self.epsilon:.6g}{observed})"

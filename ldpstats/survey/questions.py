@@ -57,6 +57,11 @@ class Question(ABC):
         """The possible answers; None where any text is one."""
 
     @property
+    def sensitive(self) -> pd.Index[Any] | None:
+        """The answers that are protected; None where all are."""
+        return None
+
+    @property
     @abstractmethod
     def mechanisms(self) -> Mapping[str, Mechanism]:
         """The mechanisms whose reports its columns hold, by column."""
@@ -164,6 +169,10 @@ class MechanismQuestion(Question):
         return None if self.made_by.is_open else self.made_by.labels()
 
     @property
+    def sensitive(self) -> pd.Index[Any] | None:
+        return self.made_by.sensitive
+
+    @property
     def mechanisms(self) -> Mapping[str, Mechanism]:
         return {self.name: self.made_by}
 
@@ -194,6 +203,11 @@ class PersonalQuestion(Question):
     @property
     def labels(self) -> pd.Index[Any]:
         return self.made_by.categories
+
+    @property
+    def sensitive(self) -> pd.Index[Any]:
+        found: pd.Index[Any] = self.made_by.mechanism.sensitive
+        return found
 
     @property
     def mechanisms(self) -> Mapping[str, Mechanism]:

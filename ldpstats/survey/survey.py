@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
+from inspect import signature
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument, NotAvailable, shorten
@@ -326,7 +328,8 @@ class Survey:
         ----------
         name : str
             The question; or a public column of text, booleans or categories, which is tabulated
-            without noise.
+            without noise; with all of its categories if they are ordered, else with those that
+            occur.
         by : str or sequence of str, optional
             Public columns of text, booleans, categories or whole numbers, or `Observed` questions,
             that make the groups. Rows without a group are left out and counted, see
@@ -357,11 +360,15 @@ class Survey:
         >>> survey.frequencies("ill", by="region").nobs
         100
         """
+        _check_options(how, FrequencyModel.fit)
         found = self._answered(name)
         if by is None:
             model = FrequencyModel(found.reports, candidates, incomplete, name)
             return model.fit(method, **how)
-        columns = [by] if isinstance(by, str) else listed("by", by, "must name public columns")
+        remedy = "must be the name of a public column, or a list of names"
+        if isinstance(by, pd.Series | pd.Index | np.ndarray):
+            raise InvalidArgument("by", type(by).__name__, remedy)
+        columns = [by] if isinstance(by, str) else listed("by", by, remedy)
         labels, rows, n_ungrouped = grouped_rows(self.data, columns, name)
         groups = {
             label: found.taken(chosen).reports for label, chosen in zip(labels, rows, strict=True)
@@ -385,6 +392,7 @@ class Survey:
         """
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
+            self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         reports = self._coded(name, "personalized").reports
         return PersonalizedModel(reports, pum, background, exact).fit(method)
@@ -406,6 +414,7 @@ class Survey:
             For questions of another kind: use `frequencies`.
         """
         if not isinstance(self._made_by(name), DictionarySurvey):
+            self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
         return DictionaryModel(self.data.coded(_text("name", name)).reports, keep).fit(**how)
@@ -463,6 +472,7 @@ class Survey:
         >>> survey.association("ill", "region").names
         ('ill', 'region')
         """
+        _check_options(how, AssociationModel.fit)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -554,6 +564,11 @@ class Survey:
         name = _text("name", name)
         return self.questionnaire[name] if name in self.questionnaire else None
 
+    def _check_there(self, name: str) -> None:
+        """Refuse the name of neither a question nor a column."""
+        if name not in self.questionnaire:
+            self.data.unasked(name)
+
     def _coded(self, name: str, what: str) -> Coded:
         """The reports of a question that is not about strings."""
         name = _text("name", name)
@@ -607,6 +622,17 @@ class Survey:
             kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
             for kind, names in kinds.items()
         }
+
+
+def _check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
+    """Refuse keywords that a fit does not have."""
+    known = [name for name in signature(fit).parameters if name != "self"]
+    for name, value in how.items():
+        if name not in known:
+            remedy = f"is no option of the fit, which has {', '.join(known)}"
+            if name == "alpha":
+                remedy += "; pass alpha to summary() or conf_int()"
+            raise InvalidArgument(name, value, remedy)
 
 
 def _text(argument: str, name: object) -> str:

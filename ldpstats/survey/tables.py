@@ -5,12 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.survey.arrow import from_arrow, index_names, kept_notes, to_arrow
 
@@ -123,8 +123,7 @@ class Table(ABC):
                 held = f"the table has {len(self.columns)} columns: check their names"
                 raise InvalidArgument(what, name, f"no such column; {held}")
             shown = ", ".join(map(repr, self.columns[:20])) + ", ..." * (len(self.columns) > 20)
-            alike = get_close_matches(str(name), self.columns, 1)
-            hint = f"; did you mean {alike[0]!r}?" if alike else ""
+            hint = did_you_mean(name, self.columns)
             if len(self.columns) == 1 and set(";\t") & set(self.columns[0]):
                 hint = "; if this is a file, its fields must be separated by commas"
             raise InvalidArgument(what, name, f"no such column; the table has {shown}{hint}")

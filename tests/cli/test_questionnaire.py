@@ -113,6 +113,18 @@ BAD: dict[str, tuple[list[str], str]] = {
     "max epsilon": ([*USE, "--max-epsilon", "6"], "max_epsilon=6.0: is less than"),
     "a mechanism": ([*USE[:4], "job.json"], "is not the specification of a questionnaire"),
     "its own file": (["privatize", "answers.csv", "sheet.json", *USE[3:]], "given twice"),
+    "as --spec": (
+        ["privatize", "answers.csv", "o.csv", "--column", "job", "--spec", "sheet.json"],
+        "is a questionnaire: read it with Questionnaire.from_json, or pass it as --questionnaire",
+    ),
+    "as --survey": (
+        ["privatize", "answers.csv", "o.csv", "--column", "job", "--survey", "sheet.json"],
+        "is a questionnaire: read it with Questionnaire.from_json, or pass it as --questionnaire",
+    ),
+    "kept twice": (
+        [*USE, "--keep", "person", "--keep", "person"],
+        "keep=['person']: must be distinct",
+    ),
     "no column": (["privatize", "answers.csv", "o.csv", "--spec", "job.json"], "--column is"),
 }
 

@@ -45,7 +45,7 @@ def _methods(e: Examples, first: Any, second: Any, third: Any) -> Iterator[Site]
     for method, arguments in simple.items():
         call = getattr(results, method)
         yield Site(f"ChangeResults.{method}", call, taken(call, arguments))
-    drawn = {"kind": "change", "ax": None, "alpha": 0.05, "most": 2, "title": "moves"}
+    drawn = {"kind": "change", "ax": None, "alpha": 0.05, "most": 2, "title": "moves", "sort": True}
     yield Site("ChangeResults.plot", results.plot, drawn, slow=True)
     matrix = ldp.associations({"job": first, "late": second, "ill": third})
     yield Site("AssociationMatrix.summary", matrix.summary, {"max_rows": 2, "details": True})

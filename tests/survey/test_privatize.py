@@ -245,6 +245,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "a dict of them": (_own({SECRET: 1}), r"\(not shown\): must be one category a row"),
     "a frame of them": (_own(pd.DataFrame({SECRET: HOMES})), r"\(not shown\): must be one cat"),
     "bytes for a column": (_own(SECRET.encode()), r"\['home'\]=1: must be 20 categories"),
+    "a column as a Series": (_own(people(20)["home"]), r"='Series': has the name of a column"),
     "too few tags": (_call(tags={"place": {"home": HOMES[:9]}}), "=9: must be 20 categories"),
 }
 

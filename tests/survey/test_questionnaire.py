@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from shared.sheets import MECHANISMS, PUM, STRINGS, every_kind
 
@@ -35,7 +36,7 @@ def test_epsilon_is_the_sum_over_private_questions() -> None:
     own = {"a": ldp.Warner(0.5), "b": KRR, "c": ldp.Warner(2.0), "r": REGION}
     assert ldp.Questionnaire(own).epsilon == 3.5
     assert [ldp.Questionnaire(own, ask=m).epsilon for m in (1, 2, 3)] == [2.0, 3.0, 3.5]
-    assert ldp.Questionnaire({"r": REGION}).epsilon == 0.0
+    assert ldp.Questionnaire({"r": REGION}).epsilon == np.inf
     nothing = ldp.CustomMechanism(np.eye(2))
     assert ldp.Questionnaire({"a": KRR, "b": nothing}, ask=1).epsilon == np.inf
     assert ldp.Questionnaire({"u": STRINGS, "p": PUM}).epsilon == pytest.approx(7.0, abs=1e-12)
@@ -155,6 +156,11 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
         _of({"u_gram_1_fingerprint": ILL, "u": STRINGS}),
         "belongs to the fingerprints of 'u_gram_1'",
     ),
+    "a label beyond 64 bits": (
+        _of({"a": ldp.KRR((1, 2**63), 1.0)}),
+        r"mechanisms\['a'\]=9223372036854775808: is a whole number beyond 64 bits: make it text",
+    ),
+    "an observed one": (_of({"a": ldp.Observed((-(2**63) - 1, 1))}), "beyond 64 bits"),
     "ask=0": (_of({"a": KRR}, ask=0), "ask=0: must be an integer of at least 1"),
     "ask=1.0": (_of({"a": KRR}, ask=1.0), r"ask=1\.0: must be an integer"),
     "ask=True": (_of({"a": KRR}, ask=True), "ask=True: must be an integer"),
@@ -165,6 +171,23 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "refused a list": (_of({"a": KRR}, refused={"a": ["x"]}), r"refused\['a'\]="),
     "refused of nobody": (_of({"aa": KRR}, refused={"a": "x"}), "refused='a'.*did you mean 'aa'"),
     "refused observed": (_of({"a": KRR, "r": REGION}, refused={"r": "north"}), "not protected"),
+    "refused unprotected": (
+        _of({"u": ldp.URR(("a", "b", "x"), {"a"}, 1.0)}, refused="x"),
+        "refused='x': is not protected by URR.*add it to its sensitive",
+    ),
+    "refused unprotected bits": (
+        _of({"u": ldp.URAP(3, {0}, 1.0)}, refused={"u": 2}),
+        r"refused\['u'\]=2: is not protected by URAP",
+    ),
+    "refused unprotected place": (
+        _of({"place": PUM}, refused={"place": "park"}),
+        "='park': is not protected by PUM",
+    ),
+    "refused several": (_of({"a": KRR}, refused=["x"]), "must be a label, or a dict from question"),
+    "a line break": (_of({"a\nb": KRR}), "has a line break or another control"),
+    "a zero": (_of({"a\0b": KRR}), "has a line break or another control"),
+    "another case": (lambda: every_kind()["JOB"], "did you mean 'job'"),
+    "a JSON list": (lambda: ldp.Questionnaire.from_json("[1]"), "specification="),
     "refused in vain": (_of({"r": REGION}, refused="north"), "refused='north': must be None"),
     "refused no string": (_of({"u": STRINGS}, refused="xyz"), "refused='xyz': has characters"),
     "refused a number": (_of({"h": ldp.ORR(8, 4, 1.0)}, refused=3), "refused=3: "),
@@ -185,6 +208,13 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
 }
 
 
+def test_whole_labels_of_64_bits_stay_numbers() -> None:
+    labels = (2**63 - 1, -(2**63))
+    sheet = ldp.Questionnaire({"a": ldp.KRR(labels, 50.0)})
+    made = sheet.privatize(pd.DataFrame({"a": labels}), np.random.default_rng(1))
+    assert made["a"].tolist() == list(labels)
+
+
 @pytest.mark.parametrize("name", BAD)
 def test_bad_input(name: str) -> None:
     call, words = BAD[name]
@@ -201,3 +231,39 @@ def test_a_changed_document_is_refused(tmp_path: Path) -> None:
     path.write_text(json.dumps(KRR.to_dict()))
     with pytest.raises(ldp.InvalidArgument, match="is not the specification of a questionnaire"):
         ldp.Questionnaire.from_json(path)
+
+
+def test_a_sheet_that_protects_nothing_does_not_claim_to() -> None:
+    open_sheet = ldp.Questionnaire({"r": REGION})
+    assert open_sheet.epsilon == np.inf and str(open_sheet) == (
+        "Questionnaire(nothing protected; observed: r)"
+    )
+    assert "no question is protected" in open_sheet._repr_html_()
+    audit = open_sheet.audit()
+    assert audit.agrees and not audit.private and "WARNING: no privacy" in str(audit)
+    assert open_sheet.client().total_epsilon == np.inf  # to observe was consent
+    with pytest.raises(ldp.InvalidArgument, match=r"max_epsilon=5\.0: is less"):
+        open_sheet.client(max_epsilon=5.0)
+
+
+@pytest.mark.parametrize("ask", [None, 1])
+def test_the_audit_declares_what_a_sheet_spends(ask: int | None) -> None:
+    every = ldp.Questionnaire(every_kind().mechanisms, ask=ask)
+    assert every.audit().declared == every.epsilon and every.audit().private
+    nobody = ldp.URR(("a", "b"), sensitive=[], epsilon=1.0)
+    for sheet in (ldp.Questionnaire({"u": nobody}), ldp.Questionnaire({"u": nobody, "a": ILL})):
+        audit = sheet.audit()
+        assert audit.declared == sheet.epsilon == np.inf and not audit.private
+        assert "WARNING: no privacy" in str(audit).split("u: ")[0]
+
+
+def test_a_refusal_may_be_a_sensitive_category() -> None:
+    made: list[Any] = [
+        ldp.URR(("a", "none"), {"none"}, 1.0),
+        ldp.URAP(("none", "a"), {"none"}, 1.0),
+    ]
+    for mechanism in (*made, ldp.PUM(made[0], ("home",))):
+        sheet = ldp.Questionnaire({"u": mechanism}, refused="none")
+        assert sheet.refused["u"] == "none" and sheet == ldp.Questionnaire.from_json(
+            sheet.to_json()
+        )

@@ -99,6 +99,19 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         lambda s: s.frequencies("late", by=["age", "age"]),
         "different public columns",
     ),
+    "by a Series": (
+        lambda s: s.frequencies("late", by=TABLE["age"]),
+        "by='Series': must be the name",
+    ),
+    "strings of no column": (lambda s: s.dictionary("x"), "column='x': no such column"),
+    "tags of no column": (lambda s: s.personalized("x"), "column='x': no such column"),
+    "another case": (lambda s: s.frequencies("LATE"), "did you mean 'late'"),
+    "a level of the fit": (lambda s: s.frequencies("late", alpha=0.1), "alpha=0.1: is no option"),
+    "a level by groups": (lambda s: s.frequencies("late", "age", alpha=0.1), r"pass alpha to sum"),
+    "a level of two": (
+        lambda s: s.association("late", "ill", alpha=0.1),
+        "alpha=0.1: is no option",
+    ),
     "by a number": (lambda s: s.frequencies("late", by=[3]), "different public columns"),
     "by too many": (
         lambda _: ldp.Survey(

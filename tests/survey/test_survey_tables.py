@@ -106,6 +106,25 @@ def test_categories_keep_their_order_in_every_table_that_knows_it(
         assert len(survey.where("region > 's'")) == (collected["region"] == "n").sum()
 
 
+def test_ordered_categories_that_nobody_has_have_an_interval(
+    sheet: ldp.Questionnaire, collected: pd.DataFrame, tmp_path: Path
+) -> None:
+    kind = pd.CategoricalDtype(["s", "n", "w"], ordered=True)
+    frame = collected.assign(region=collected["region"].astype(kind))
+    plain = ldp.Survey(collected, sheet).association("job", "region")
+    for name in ("pandas", "Arrow", "Parquet"):
+        survey = ldp.Survey(TABLES[name](frame, tmp_path), sheet)
+        results = survey.frequencies("region")
+        assert results.params.index.tolist() == ["s", "n", "w"] and results.params["w"] == 0
+        assert 0 < results.conf_int().loc["w", "upper"] < 0.05
+        rows = survey.where("region == 's'").frequencies("region")
+        assert rows.params.tolist() == [1, 0, 0]  # a selection has the same scale
+        joint = survey.association("job", "region").test_independence()
+        assert joint.pvalue == pytest.approx(plain.test_independence().pvalue)
+    loose = frame.assign(region=frame["region"].cat.as_unordered())
+    assert "w" not in ldp.Survey(loose, sheet).frequencies("region").params  # as of a CSV file
+
+
 def test_columns_of_csv_are_what_their_fields_say(tmp_path: Path) -> None:
     path = tmp_path / "typed.csv"
     path.write_text(

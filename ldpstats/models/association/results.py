@@ -720,7 +720,8 @@ class AssociationResults(FittedResults):
     def _two_ways(self) -> None:
         if len(self.sizes) != 2:
             raise NotAvailable(
-                f"this is for two variables; there are {len(self.sizes)}: fit a model of two"
+                f"this is for two variables; there are {len(self.sizes)}: fit a model of two, or "
+                f"take two of these by collapse({list(self.names[:2])})"
             )
 
     def _variable(self, name: str, variable: str) -> int:
@@ -748,6 +749,9 @@ class AssociationResults(FittedResults):
     @property
     def _subject(self) -> str:
         return " x ".join(self.names)
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or self._subject}
 
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:

@@ -17,6 +17,7 @@ from ldpstats.models.shared.forest import (
     interval_name,
     name_rows,
     rows_height,
+    sorts,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +36,7 @@ def plot_change(
     alpha: float,
     most: Any,
     title: str | None,
+    sort: Any = False,
 ) -> Axes:
     """Draw the change of each category with its interval; the largest where there are many."""
     most = positive_integer("most", most)
@@ -42,10 +44,12 @@ def plot_change(
     words = title_text(title, f"{question}from {waves[0]} to {waves[1]}, n = {fit.nobs:,}")
     order = np.argsort(-np.abs(frame["linear"].to_numpy()), kind="stable")
     shown = np.sort(order[:most])
+    if sorts(sort):
+        shown = shown[np.argsort(-frame["params"].to_numpy()[shown], kind="stable")]
     own = ax is None
     ax = axes_of(ax, _WIDTH, rows_height(len(shown) + (len(shown) < len(frame))))
     draw_estimates(ax, frame.iloc[shown], np.arange(len(shown))[::-1], interval_name(alpha))
     name_rows(ax, axis_labels(frame.index[shown], LONGEST_LABEL), len(frame) - len(shown))
     ax.set_xlabel("change of the frequency, in percentage points")
-    finish_rows(ax, words, own)
+    finish_rows(ax, words, own, sign="")
     return ax

@@ -242,6 +242,9 @@ class ChangeResults(FittedResults):
     def _subject(self) -> str:
         return f"change of {self.name}" if self.name else "change"
 
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | {"name": self.name or " to ".join(self.waves)}
+
     @names_alpha
     def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
         """Table of the changes.
@@ -300,6 +303,7 @@ class ChangeResults(FittedResults):
         alpha: float = 0.05,
         most: int = 25,
         title: str | None = None,
+        sort: bool | str = False,
     ) -> Axes:
         """Draw the change of each category, or who moved.
 
@@ -314,6 +318,9 @@ class ChangeResults(FittedResults):
             Categories to draw, those that changed most.
         title : str, optional
             The title to draw; "" for none.
+        sort : bool
+            Whether the largest increase is on top; False (or "none") keeps the order of the
+            categories. Not for flows.
         """
         from ldpstats.models.change.plots import plot_change
 
@@ -321,7 +328,7 @@ class ChangeResults(FittedResults):
         if kind == "flows":
             return self.joint.plot(ax=ax, alpha=alpha, title=title)
         frame = self.summary_frame(level(alpha))
-        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title)
+        return plot_change(self.fit, self.waves, frame, ax, alpha, most, title, sort)
 
     # -- storage -----------------------------------------------------------------------------
 

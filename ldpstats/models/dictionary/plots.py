@@ -24,6 +24,7 @@ from ldpstats.models.shared.forest import (
     rows_height,
     sorts,
 )
+from ldpstats.models.shared.spelling import count_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -120,6 +121,6 @@ def _draw_rows(ax: Axes, rows: pd.DataFrame, interval: str, is_known: bool) -> N
 
 def figure_title(fit: Fit, tested: Tested) -> str:
     """What was found, of whom, and with which privacy."""
-    found = f"{tested.accepted.size} strings found of {tested.n_tested} tested"
+    found = f"{count_of(tested.accepted.size, 'string')} found of {tested.n_tested} tested"
     about = f"{found}; n = {fit.nobs:,}, epsilon = {fit.epsilon:.4g}"
     return "\n".join([*filter(None, [fit.name]), about])

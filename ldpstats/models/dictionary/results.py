@@ -31,7 +31,7 @@ from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
-from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.spelling import count_of, names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained, number_from_json, number_to_json
@@ -145,8 +145,8 @@ class DictionaryResults(FittedResults):
 
     def __repr__(self) -> str:
         return (
-            f"DictionaryResults({self.k} strings of {self.n_tested} tested, alpha={self.alpha:g}, "
-            f"n={self.nobs}; {self.sources[0]})"
+            f"DictionaryResults({count_of(self.k, 'string')} of {self.n_tested} tested, "
+            f"alpha={self.alpha:g}, n={self.nobs}; {self.sources[0]})"
         )
 
     @property

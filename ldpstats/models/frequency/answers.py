@@ -38,6 +38,8 @@ _EDGE = 1e-14  # values of scores in [0, 1] that are as good as its ends
 _NEWTON = 4  # steps from the nearest of them
 _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
+_MANY = 4096  # scores from which on not all tilts are held in memory at once
+_LARGEST_SPREAD = 100  # categories whose covariance is worth to be built entry by entry
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
@@ -63,29 +65,44 @@ class SumLaw:
     nobs: Array
 
     @cached_property
-    def _unit(self) -> Array:
-        """The scores, moved to [0, 1]."""
-        return np.asarray((self.scores - self.scores.min()) / np.ptp(self.scores))
-
-    @cached_property
     def _seen(self) -> Array:
         p = self.p + _UNSEEN
         return np.asarray(p / p.sum())
 
+    @cached_property
+    def _classes(self) -> tuple[Array, Array, Array, Array]:
+        """Distinct scores in [0, 1], their shares and moments, and the class of each category.
+
+        Answers of one score keep their proportions, whatever the value.
+        """
+        scores, of = np.unique(self.scores, return_inverse=True)
+        share = np.bincount(of, weights=self._seen)
+        weighted = (self.moments * self._seen).reshape(-1, of.size)
+        sums = np.array([np.bincount(of, weights=row) for row in weighted])
+        unit = (scores - scores[0]) / (scores[-1] - scores[0])
+        return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1), of
+
     def _tilted(self, tilt: Array) -> Array:
-        """Frequencies, shape (..., k), whose sum falls with `tilt`; those found at zero."""
+        """Shares of the classes, (..., m), whose sum falls with `tilt`; those found at zero."""
+        unit, share = self._classes[:2]
         up = np.maximum(tilt, 0.0)[..., None]
-        weight = np.exp(-up) * (1.0 - self._unit) + np.exp(tilt[..., None] - up) * self._unit
-        found = self._seen / weight
+        found = share / (np.exp(-up) * (1.0 - unit) + np.exp(tilt[..., None] - up) * unit)
         return np.asarray(found / found.sum(axis=-1, keepdims=True))
 
     @cached_property
     def _values(self) -> Array:
-        return np.asarray(self._tilted(_TILTS) @ self._unit)
+        unit = self._classes[0]
+        parts = np.array_split(_TILTS, 1 + unit.size // _MANY)
+        return np.concatenate([self._tilted(part) @ unit for part in parts])
 
     def frequencies(self, value: float) -> Array:
         """The likeliest frequencies, shape (k,), whose sum of scores is `value`."""
-        u, v = self._unit, (value - self.scores.min()) / np.ptp(self.scores)
+        _, share, _, of = self._classes
+        return np.asarray(self._seen * (self._shares(value) / share)[of])
+
+    def _shares(self, value: float) -> Array:
+        u, least = self._classes[0], self.scores.min()
+        v = (value - least) / (self.scores.max() - least)
         if not _EDGE < v < 1.0 - _EDGE:  # all have the least score, or the largest
             return self._tilted(_TILTS[-1] if v < 0.5 else _TILTS[0])
         tilt = float(np.interp(v, self._values[::-1], _TILTS[::-1]))
@@ -101,7 +118,8 @@ class SumLaw:
 
     def at(self, value: Array) -> tuple[Array, Array]:
         """Standard error and skewness, shape (1,), where the sum is `value`, shape (1,)."""
-        first, second, third = np.moveaxis(self.moments @ self.frequencies(float(value[0])), 1, 0)
+        raw = self._classes[2] @ self._shares(float(value[0]))
+        first, second, third = np.moveaxis(raw, 1, 0)
         spread = second - first**2
         spread = np.where(spread > _ROUNDING * second, spread, 0.0)
         cumulant = third - 3.0 * first * second + 2.0 * first**3
@@ -129,13 +147,18 @@ class Answers:
 
     def null_covariance(self, R: Array, value: Array) -> Array:
         """Covariance, shape (q, q), of contrasts R of shape (q, k) where they are `value`."""
-        if len(R) == 1 and np.ptp(R) > 0.0:
+        if len(R) == 1 and R.min() < R.max():
             at = np.clip(value, R.min(), R.max())
             return np.asarray(np.square(self.law(R[0]).at(at)[0])[None])
         return self._covariance(R, self._restricted(R, value))
 
-    def spread(self) -> Array:
-        """Covariance, shape (k, k), of the estimate if all answers are held by somebody."""
+    def spread(self) -> Array | None:
+        """Covariance, shape (k, k), of the estimate if all answers are held by somebody.
+
+        None for very many categories.
+        """
+        if self.p.size > _LARGEST_SPREAD:
+            return None
         return self._covariance(np.eye(self.p.size), self._held)
 
     @cached_property

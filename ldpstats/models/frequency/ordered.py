@@ -33,6 +33,7 @@ __all__ = [
     "mean_score",
     "quantile_bounds",
     "refuse_open",
+    "refuse_unordered",
 ]
 
 Array = npt.NDArray[Any]
@@ -162,6 +163,18 @@ def checked_quantiles(q: Any) -> tuple[list[float], bool]:
     if not isinstance(given, list) or not given or any(isinstance(v, list) for v in given):
         raise InvalidArgument("q", q, "must be a probability, or a list of them")
     return [probability("q", value, zero=False, one=False) for value in given], alone
+
+
+def refuse_unordered(labels: pd.Index[Any]) -> None:
+    """Refuse numbers that do not ascend: cumulative frequencies of them mean nothing."""
+    numeric = isinstance(labels, pd.RangeIndex) or pd.api.types.is_numeric_dtype(labels.dtype)
+    if numeric and not labels.is_monotonic_increasing:
+        raise InvalidArgument(
+            "categories",
+            labels[:5].tolist(),
+            "are numbers that do not ascend, and cumulative frequencies go by their order: list "
+            "the categories of the mechanism from the smallest to the largest",
+        )
 
 
 def refuse_open(linear: Uncertain, is_open: bool) -> None:

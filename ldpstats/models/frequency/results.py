@@ -390,9 +390,9 @@ class FrequencyResults(CategoryResults):
 
     def _testing_covariance(self, estimated: Covariance) -> Covariance:
         unseen = not np.all(estimated.variances() > 0.0)  # that nobody was seen is not certain
-        if unseen and self.law is not None and self.answers is not None:
-            return Covariance.dense(self.answers.spread())
-        return estimated
+        known = self.answers if unseen and self.law is not None else None
+        spread = None if known is None else known.spread()
+        return estimated if spread is None else Covariance.dense(spread)
 
     @names_alpha
     def difference(self, first: Any, second: Any, alpha: float = 0.05) -> pd.Series[float]:
@@ -421,7 +421,11 @@ class FrequencyResults(CategoryResults):
         if i == j:
             raise InvalidArgument("second", second, "is the first category: name two")
         R[0, i], R[0, j] = 1.0, -1.0
-        test = self.t_test(R)
+        try:
+            test = self.t_test(R)
+        except InvalidArgument:  # which names another argument
+            remedy = f"and {first!r} were never reported, of which conf_int() tells more"
+            raise InvalidArgument("second", second, remedy) from None
         lower, upper = test.conf_int(level(alpha))[0]
         values = [test.effect[0], test.sd.ravel()[0], lower, upper, float(np.ravel(test.pvalue)[0])]
         index = ["estimate", "se", "lower", "upper", "pvalue"]
@@ -487,7 +491,7 @@ class FrequencyResults(CategoryResults):
         >>> counts = ldp.KRR(("low", "middle", "high"), epsilon=1.0).counts([420, 330, 250])
         >>> results = ldp.FrequencyModel(counts).fit()
         >>> results.mean({"low": 0, "middle": 1, "high": 2}).round(3).to_dict()
-        {'estimate': 0.533, 'se': 0.07, 'lower': 0.398, 'upper': 0.67}
+        {'estimate': 0.533, 'se': 0.07, 'lower': 0.396, 'upper': 0.67}
         """
         alpha = level(alpha)
         self._refuse_open()
@@ -502,7 +506,8 @@ class FrequencyResults(CategoryResults):
         """Cumulative frequencies in the order of the categories, with score intervals.
 
         The order is the mechanism's: that of the categories it was made with, as of an ordered
-        pandas categorical.
+        pandas categorical. Answers without an order have no cumulative frequencies, whatever order
+        they are listed in; numbers must be listed from the smallest to the largest.
 
         Parameters
         ----------
@@ -532,6 +537,7 @@ class FrequencyResults(CategoryResults):
         """
         alpha = level(alpha)
         self._refuse_open()
+        ordered.refuse_unordered(self.categories)
         sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [[one.estimate, one.se, *one.interval(alpha)] for one in sums]
         columns = ["estimate", "se", "lower", "upper"]
@@ -578,6 +584,7 @@ class FrequencyResults(CategoryResults):
         alpha = level(alpha)
         wanted, alone = ordered.checked_quantiles(q)
         self._refuse_open()
+        ordered.refuse_unordered(self.categories)
         sums = ordered.cumulative_sums(self.linear, self.laws, self.answers)
         rows = [self.categories.take(ordered.quantile_bounds(sums, v, alpha)) for v in wanted]
         columns = ["estimate", "lower", "upper"]

@@ -116,22 +116,29 @@ def _interval_notes(
     notes = [interval_note(alpha, kind, is_cut, source)]
     if source and laws.linear_method == "one step":
         notes.append("Unconstrained estimate: one Newton step of the likelihood of the bits.")
-    notes += _cut_notes(fit, frame, uncut)
+    notes += _cut_notes(fit, frame, uncut, alpha)
     return [*notes, "p-value: of p = 0 against p > 0, not adjusted for the number of categories."]
 
 
-def _cut_notes(fit: Fit, frame: pd.DataFrame, uncut: pd.DataFrame) -> list[str]:
+def _cut_notes(fit: Fit, frame: pd.DataFrame, uncut: pd.DataFrame, alpha: float) -> list[str]:
     notes = []
-    for beyond, where in ((uncut["upper"] <= 0.0, "below 0"), (uncut["lower"] >= 1.0, "above 1")):
+    for beyond, where, end in (
+        (uncut["upper"] <= 0.0, "below 0", "upper"),
+        (uncut["lower"] >= 1.0, "above 1", "lower"),
+    ):
         if beyond.any():
+            one = int(beyond.sum()) == 1
             notes.append(
-                f"NOTE: before the cut the interval of {_named(frame.index[beyond])} lay {where}; "
-                "the one shown has a limit of its own (see conf_int)."
+                f"NOTE: before the cut the {'interval' if one else 'intervals'} of "
+                f"{_named(frame.index[beyond])} lay wholly {where}; the {end} "
+                f"{'limit' if one else 'limits'} shown instead: where the estimate would be "
+                f"{alpha / 2:g} times as likely as at {where[-1]} (see conf_int)."
             )
     missed = (frame["params"] < frame["lower"]) | (frame["params"] > frame["upper"])
     if fit.is_maximum and missed.any():
+        words = "interval of {} does" if missed.sum() == 1 else "intervals of {} do"
         notes.append(
-            f"NOTE: the interval of {_named(frame.index[missed])} does not contain the estimate, "
+            f"NOTE: the {words.format(_named(frame.index[missed]))} not contain the estimate, "
             "which is constrained: intervals belong to the unconstrained one."
         )
     return notes
@@ -139,8 +146,9 @@ def _cut_notes(fit: Fit, frame: pd.DataFrame, uncut: pd.DataFrame) -> list[str]:
 
 def _named(labels: Any) -> str:
     """The first labels, and how many more there are."""
-    shown = ", ".join(one_line(label, LONGEST_LABEL) for label in labels[:3])
-    return shown if len(labels) <= 3 else f"{shown} and {len(labels) - 3} more"
+    shown = [one_line(label, LONGEST_LABEL) for label in labels[:3]]
+    *first, last = [*shown, f"{len(labels) - 3} more"] if len(labels) > 3 else shown
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def _list_notes(fit: Fit, checks: Checks) -> list[str]:

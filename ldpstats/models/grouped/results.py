@@ -265,7 +265,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
             "n_missing": self.n_missing,
             "n_ungrouped": self.n_ungrouped,
             "groups": len(fits),
-            "k": len(fits) * len(self.categories),
+            "k": len(self.categories),
             "df_model": df_model,
             "df_resid": self.nobs - df_model,
             "llf": sum(fit.llf for fit in fits),
@@ -284,7 +284,8 @@ class GroupedResults(FittedGroups, Stored, Presented):
         alpha : float
             One minus the coverage of the intervals.
         max_rows : int
-            Categories to show of each group; the largest estimates where there are more.
+            Categories to show of each group; the largest estimates where there are more. Groups
+            are shown up to 40, or `max_rows` if that is more: those with most reports.
         details : bool
             Whether to show both estimates, and the goodness of fit of every group too.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from ldpstats.inference.tests import TestResult
@@ -39,21 +40,25 @@ from ldpstats.models.shared.tables import (
 __all__ = ["grouped_summary"]
 
 _MOST_SOURCES = 4  # mechanisms that a header names
+_MOST_GROUPS = 40  # groups that are shown and named, unless max_rows is more
 
 
 def grouped_summary(
     results: FittedGroups, alpha: float, max_rows: int, details: bool
 ) -> SummaryTable:
     """A block of rows for each group, under its label and number of reports."""
-    every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in results.fits]
+    places = _shown(results, max_rows)
+    fits = [results.fits[place] for place in places]
+    every = [fit.summary_frame(alpha).iloc[fit.linear.places] for fit in fits]
     frames = [largest(frame, max_rows) for frame in every]
     together = pd.concat(frames)
     digits, both = decimals(together), second_shown(together, details)
     columns = [*estimate_columns(alpha, both), "p-value"]
     stubs: list[str] = []
     body: list[list[str]] = []
-    names = distinct_lines((", ".join(map(str, label)) for label in results.labels), LONGEST_LABEL)
-    for name, fit, frame in zip(names, results.fits, frames, strict=True):
+    labels = (", ".join(map(str, results.labels[place])) for place in places)
+    names = distinct_lines(labels, LONGEST_LABEL)
+    for name, fit, frame in zip(names, fits, frames, strict=True):
         stubs += [f"{name} (n = {fit.nobs})", *_stubs(frame.index)]
         cells = estimate_cells(frame, digits, both)
         pvalues = [pvalue_text(p) for p in frame["presence_pvalue"]]
@@ -73,11 +78,19 @@ def grouped_summary(
                 second_words(together, both, digits),
             ),
             "p-value: of p = 0 against p > 0, not adjusted for the number of categories.",
+            *_groups_note(len(places), len(results.fits)),
             *_rest_notes(max_rows, max(map(len, every))),
             *_equality(results.equal),
-            *_group_notes(results, details),
+            *_group_notes(results, places, details),
         ],
     )
+
+
+def _shown(results: FittedGroups, max_rows: int) -> list[int]:
+    """Places of the groups that are shown: those with most reports, in their order."""
+    sizes = np.array([fit.nobs for fit in results.fits])
+    most = np.argsort(-sizes, kind="stable")[: max(_MOST_GROUPS, max_rows)]
+    return sorted(most.tolist())
 
 
 def _stubs(categories: pd.Index[Any]) -> list[str]:
@@ -108,6 +121,14 @@ def _right(results: FittedGroups) -> list[Pair]:
     ]
 
 
+def _groups_note(n_shown: int, n: int) -> list[str]:
+    """How many groups are shown, where not all are."""
+    if n_shown == n:
+        return []
+    words = f"Shown: the {n_shown} groups with most reports, of {n}"
+    return [f"{words}; summary(max_rows={n}) shows all, summary_frame() has all."]
+
+
 def _rest_notes(n_shown: int, n: int) -> list[str]:
     """How many rows are shown, where not all are."""
     return [f"Shown: the {n_shown} largest of {n} estimates in each group."] if n_shown < n else []
@@ -123,18 +144,25 @@ def _equality(test: TestResult | None) -> list[str]:
     return [*notes, f"NOTE: {test.note}."] if test.note else notes
 
 
-def _group_notes(results: FittedGroups, details: bool) -> list[str]:
+def _group_notes(results: FittedGroups, places: list[int], details: bool) -> list[str]:
     """Who is left out, what epsilon does not protect, and what to doubt in which group."""
     notes: list[str] = []
     if results.empty:
-        names = "; ".join(worded(label, results.by) for label in results.empty)
+        most = max(_MOST_GROUPS, len(places))
+        names = "; ".join(worded(label, results.by) for label in results.empty[:most])
+        names += f"; and {len(results.empty) - most} more" * (len(results.empty) > most)
         notes.append(f"NOTE: without a report, and not fitted: {names}.")
     if results.n_ungrouped:
         notes.append(f"NOTE: {results.n_ungrouped} respondents are in no group.")
     partly = next((fit for fit in results.fits if fit.fit.is_partial), None)
     notes += protection_notes(partly.fit) if partly is not None else []
-    for label, fit in zip(results.labels, results.fits, strict=True):
-        notes += _doubts(worded(label, results.by), fit, details)
+    for place in places:
+        notes += _doubts(worded(results.labels[place], results.by), results.fits[place], details)
+    others = [fit for place, fit in enumerate(results.fits) if place not in set(places)]
+    doubtful = sum(bool(_doubts("", fit, False)) for fit in others)
+    if doubtful:
+        words = f"{doubtful} of the {len(others)} groups that are not shown have warnings"
+        notes.append(f"WARNING: {words}: see the summary of each, such as results[label].summary()")
     return notes
 
 

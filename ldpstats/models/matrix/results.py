@@ -87,7 +87,8 @@ class AssociationMatrix(Stored, Tabulated):
 
     def __repr__(self) -> str:
         some = f", {len(self.failed)} failed" if self.failed else ""
-        return f"AssociationMatrix({', '.join(self.names)}: {len(self.pairs)} pairs{some})"
+        pairs = "1 pair" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs"
+        return f"AssociationMatrix({', '.join(self.names)}: {pairs}{some})"
 
     def __getitem__(self, names: tuple[str, str]) -> AssociationResults:
         """The fit of two variables, in the order in which they were given to `associations`."""

@@ -10,9 +10,9 @@ import pandas as pd
 
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.notes import estimator_text
+from ldpstats.models.shared.spelling import count_of
 from ldpstats.models.shared.tables import (
     SummaryTable,
-    count_of,
     distinct_lines,
     figures,
     interval_columns,
@@ -78,12 +78,22 @@ def _notes(frame: pd.DataFrame, shown: int, alpha: float) -> list[str]:
         notes.append("NOTE: each pair rests on the respondents who have both reports.")
     if rest := len(frame) - shown:
         notes.append(f"{rest} pairs with larger p-values are not shown.")
-    said = zip(frame.index, frame["note"], frame["upper"], strict=True)
-    for (first, second), note, upper in said:
+    said: dict[tuple[str, str], list[tuple[str, str]]] = {}
+    for pair, note, upper in zip(frame.index, frame["note"], frame["upper"], strict=True):
         if note:
             kind = "WARNING" if np.isnan(upper) else "NOTE"
-            notes.append(f"{kind}: {one_line(first, 40)} and {one_line(second, 40)}: {note}.")
-    return notes
+            said.setdefault((kind, note), []).append(pair)
+    return notes + [f"{kind}: {_listed(pairs)}: {note}." for (kind, note), pairs in said.items()]
+
+
+def _listed(pairs: list[tuple[str, str]]) -> str:
+    """Pairs in words: "a and b", and "a with b, c" where all of them have a variable in common."""
+    common = set(pairs[0]).intersection(*pairs)
+    if len(pairs) > 1 and common:
+        (name,) = common
+        others = (b if a == name else a for a, b in pairs)
+        return f"{one_line(name, 40)} with {', '.join(one_line(other, 40) for other in others)}"
+    return ", ".join(f"{one_line(a, 40)} and {one_line(b, 40)}" for a, b in pairs)
 
 
 def _machinery(pair: tuple[str, ...], fit: Fit) -> str:

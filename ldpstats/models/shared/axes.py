@@ -88,10 +88,10 @@ def axis_labels(labels: Iterable[Any], longest: int) -> list[str]:
     return [plain(label) for label in distinct_lines(labels, longest)]
 
 
-def percent_text(value: float) -> str:
+def percent_text(value: float, sign: str = "%") -> str:
     """A frequency in percent without needless digits: 0.025 is "2.5%"."""
     percent = float(f"{100.0 * value:.10g}") + 0.0  # no negative zero
-    return f"{np.format_float_positional(percent, trim='-')}%"
+    return f"{np.format_float_positional(percent, trim='-')}{sign}"
 
 
 def title_text(title: Any, default: str) -> str:
@@ -122,20 +122,20 @@ def text_colours(faces: npt.ArrayLike) -> npt.NDArray[np.str_]:
 
 def luma(faces: npt.ArrayLike) -> npt.NDArray[np.float64]:
     """How light colours (..., 4) are, from 0 to 1."""
-    return np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114])
+    return np.asarray(np.asarray(faces)[..., :3] @ np.array([0.299, 0.587, 0.114]))
 
 
 # -- axes ----------------------------------------------------------------------------------
 
 
-def percent_axis(ax: Axes, room: float | None = None) -> None:
+def percent_axis(ax: Axes, room: float | None = None, sign: str = "%") -> None:
     """Label the horizontal axis in percent, with as many ticks as there is room for, in points."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator
 
     room = 72 * ax.bbox.width / ax.figure.dpi if room is None else room
     ticks = int(np.clip(room / _TICK_ROOM, 2, 8))
     ax.xaxis.set_major_locator(MaxNLocator(ticks, steps=[1, 2, 2.5, 5, 10]))
-    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value)))
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent_text(value, sign)))
 
 
 def legend_below(ax: Axes) -> None:
@@ -199,7 +199,7 @@ def keep_in_cell(ax: Axes, beside: Axes | None = None) -> None:
             wide = old.width - (left + right if part is ax else 0.0)
             place = x, y, wide, old.height - bottom - top
             part.set_position(np.divide(place, np.tile([whole.width, whole.height], 2)))
-            part.set_in_layout(True)  # a layout that the caller asks for later includes them
+            part.set_in_layout(True)  # a layout engine that the caller sets later includes them
 
 
 def lacks_layout(ax: Axes) -> bool:

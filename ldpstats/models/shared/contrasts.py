@@ -14,7 +14,7 @@ from statsmodels.stats.contrast import ContrastResults
 from ldpstats.inference.intervals import inverted
 from ldpstats.inference.tails import two_sided
 from ldpstats.inference.tests import z_test
-from ldpstats.models.shared.tables import one_line
+from ldpstats.models.shared.tables import one_line, pvalue_text
 
 __all__ = ["ContrastLaw", "contrast_names", "contrast_results"]
 
@@ -29,6 +29,17 @@ class _ScoreContrasts(ContrastResults):  # type: ignore[misc]  # statsmodels shi
     def __init__(self, laws: Sequence[ContrastLaw | None], **given: Any) -> None:
         super().__init__(**given)
         self._laws = laws
+
+    def summary(self, xname: Any = None, alpha: float = 0.05, title: Any = None) -> Any:
+        """The table of statsmodels, which says what z is, with small p-values as "<0.001"."""
+        table = super().summary(xname, alpha, title)
+        head, *rows = table
+        at = [cell.data for cell in head].index("P>|z|")
+        for row, p in zip(rows, np.atleast_1d(self.pvalue), strict=True):
+            row[at].data = pvalue_text(float(p))
+        if any(law is not None for law in self._laws):
+            head[at - 1].data = "score z"  # its standard error is the one under the hypothesis
+        return table
 
     def conf_int(self, alpha: float = 0.05) -> Array:
         """Score intervals, shape (q, 2); Wald's for contrasts whose law is not known."""

@@ -153,8 +153,11 @@ def name_rows(ax: Axes, labels: Sequence[str], n_more: int = 0) -> None:
         more.set_fontstyle("italic")
 
 
-def finish_rows(ax: Axes, title: str, own: bool) -> None:
-    """Percentages, title and legend; labels have the room that they need."""
+def finish_rows(ax: Axes, title: str, own: bool, sign: str = "%") -> None:
+    """Percentages, title and legend; labels have the room that they need.
+
+    `sign` stands behind the percentages: none behind percentage points.
+    """
     ax.spines[["top", "right"]].set_visible(False)
     ax.tick_params(axis="y", length=0)
     for _ in range(1 if own else 2):  # labels may leave less room than axes have had
@@ -167,7 +170,7 @@ def finish_rows(ax: Axes, title: str, own: bool) -> None:
         else:
             figure_of(ax).draw_without_rendering()
         shrink_labels(ax)
-    percent_axis(ax)
+    percent_axis(ax, sign=sign)
 
 
 def _widen(ax: Axes) -> None:

@@ -8,7 +8,7 @@ from itertools import zip_longest
 import numpy as np
 
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.fit import WITHOUT_ERRORS, Fit
 from ldpstats.models.shared.tables import LONGEST_LABEL, one_line, pvalue_words
 from ldpstats.problems.problem import ill_conditioned
 
@@ -127,7 +127,7 @@ def protection_notes(fit: Fit) -> list[str]:
 def closing_notes(fit: Fit, condition: float) -> list[str]:
     """Notes on standard errors, convergence and the channel that every fit may need."""
     notes = []
-    if fit.cov_type == "none (constrained)":
+    if fit.cov_type in WITHOUT_ERRORS and not np.isnan(fit.linear.bse()).any():
         notes.append(
             f"NOTE: {fit.without_errors}; those shown belong to the unconstrained estimate."
         )

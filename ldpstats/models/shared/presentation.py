@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import level
+from ldpstats.arguments.checks import boolean, level
+from ldpstats.arguments.markup import latex_text
 from ldpstats.models.shared.spelling import names_alpha
 
 if TYPE_CHECKING:
@@ -58,8 +59,8 @@ class Tabulated(ABC):
         -------
         DataFrame, shape (1, ...)
             "name", "mechanism", "method", "epsilon" (nats), "nobs", "n_missing", "k" (number of
-            estimates), "df_model", "df_resid", "llf", "aic", "bic" (nan where they mean nothing),
-            "converged", and what else a kind of results has.
+            categories, or of cells), "df_model", "df_resid", "llf", "aic", "bic" (nan where they
+            mean nothing), "converged", and what else a kind of results has.
 
         Examples
         --------
@@ -73,13 +74,18 @@ class Tabulated(ABC):
 
     # -- maketables --------------------------------------------------------------------------
 
-    def to_maketables(self) -> TableModel:
+    def to_maketables(self, latex: bool = False) -> TableModel:
         """What the package maketables sets side by side, in HTML, LaTeX and Word.
 
         Results have the same attributes themselves, but version 0.2 of maketables takes whatever
         has `params`, `bse` and `pvalues` for results of statsmodels, whose tables know neither
-        epsilon nor cells of several variables. Labels are passed on as they are; LaTeX needs them
-        without special characters.
+        epsilon nor cells of several variables. So pass ``results.to_maketables()``.
+
+        Parameters
+        ----------
+        latex : bool
+            Whether labels and facts have their special characters escaped, as a table in LaTeX
+            needs them: "50% & more" would not compile. Not for HTML or Word.
 
         Examples
         --------
@@ -95,7 +101,12 @@ class Tabulated(ABC):
         table = frame[_TIDY].set_axis(["b", "se", "ci95l", "ci95u", "p"], axis=1)
         table.insert(2, "t", frame["t"].to_numpy())
         table.index = pd.Index(_as_text(frame.index), name="Coefficient")
-        return TableModel(table, self._facts(), self._subject)
+        facts, subject = self._facts(), self._subject
+        if boolean("latex", latex):
+            table.index = pd.Index(map(latex_text, table.index), name="Coefficient")
+            facts = {k: latex_text(v) if isinstance(v, str) else v for k, v in facts.items()}
+            subject = latex_text(subject)
+        return TableModel(table, facts, subject)
 
     @property
     def endog_names(self) -> str:

@@ -1,4 +1,4 @@
-"""Arguments that other packages call by another name."""
+"""Words: arguments that other packages call by another name, and numbers of things."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import ParamSpec, TypeVar
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["names_alpha"]
+__all__ = ["count_of", "names_alpha"]
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -29,3 +29,8 @@ def names_alpha(method: Callable[P, T]) -> Callable[P, T]:
         return method(*args, **kwargs)
 
     return spelled
+
+
+def count_of(n: int, noun: str) -> str:
+    """A number of things in words: "1 test", "3 tests"."""
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -8,9 +8,9 @@ without either explain the table. They are shown in the order in which they are 
 from __future__ import annotations
 
 import copy
-import html
 import re
 import textwrap
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -23,11 +23,13 @@ from statsmodels.iolib.summary import Summary
 from statsmodels.iolib.table import SimpleTable
 from statsmodels.iolib.tableformatting import fmt_base
 
+from ldpstats.arguments.markup import html_text, latex_text
+
 __all__ = [
     "LONGEST_LABEL",
     "SummaryTable",
-    "count_of",
     "decimals",
+    "display_width",
     "distinct_lines",
     "estimate_cells",
     "estimate_columns",
@@ -47,20 +49,13 @@ Array = npt.NDArray[Any]
 LONGEST_LABEL = 40
 _NARROWEST = 79  # characters of a line of notes
 _PAIRS = (("params", "bse"), ("linear", "linear_se"))
+_FIRST, _FILLER = 0xF0000, "\ue000"  # characters for private use
 _HEADER_TEXT = {
     "data_aligns": "lrlr",
     "colsep": "  ",
     "table_dec_above": "=",
     "table_dec_below": "=",  # Summary drops the last line of every table but one
     "title_align": "c",
-}
-_LATEX = {c: f"\\{c}" for c in "%_&#${}"} | {
-    "\\": r"\textbackslash{}",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
 }
 
 
@@ -92,7 +87,7 @@ class SummaryTable:
         """The header, the table below it of the same width, and the notes."""
         heads, stubs = list(self.columns), list(self.stubs)
         header, body = [[list(row) for row in rows] for rows in (self.header, self.body)]
-        widths = [max(map(len, stubs), default=0), *_widths([heads, *body])]
+        widths = [max(map(display_width, stubs), default=0), *_widths([heads, *body])]
         below, above = [max(10, width) for width in widths], _widths(header)
         # both tables get the width of the wider one
         lack = (sum(above) + 2 * (len(above) - 1)) - (sum(below) + len(below) - 1)
@@ -115,15 +110,22 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
     """
 
     def as_text(self) -> str:
-        tables, gap, notes = str(super().as_text()).partition("\n\n")
+        texts: list[str] = []
+        padded = _transformed(self.tables, lambda text: _placeholder(text, texts))
+        plain = Summary()
+        plain.tables, plain.extra_txt = padded, self.extra_txt
+        tables, gap, notes = str(plain.as_text()).partition("\n\n")
         width = max(_NARROWEST, *map(len, tables.split("\n")))
+        tables = tables.replace(_FILLER, "")
+        for i, text in enumerate(texts):
+            tables = tables.replace(chr(_FIRST + i), text)
         return tables + gap + "\n".join(_wrapped(note, width) for note in notes.split("\n"))
 
     def as_html(self) -> str:
-        return str(self._escaped(html.escape).as_html())
+        return str(self._escaped(html_text).as_html())
 
     def as_latex(self) -> str:
-        escaped = self._escaped(_latex_escape)
+        escaped = self._escaped(latex_text)
         # statsmodels leaves the title in a comment, and the tables side by side
         head, between = "\\begin{center}\n", "\\end{tabular}\n"
         title = f"\\textbf{{{escaped.tables[0].title}}} \\\\\n"
@@ -132,16 +134,45 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
 
     def _escaped(self, escape: Callable[[str], str]) -> Summary:
         plain = Summary()
-        plain.tables = copy.deepcopy(self.tables)
+        plain.tables = _transformed(self.tables, lambda text: escape(text.strip()))
         plain.extra_txt = None if self.extra_txt is None else escape(self.extra_txt)
         for table in plain.tables:
-            table.title = escape(table.title or "")
             # statsmodels escapes some characters of some cells, which would come on top
             table.output_formats["latex"]["replacements"] = {}
-            for row in table:
-                for cell in row:
-                    cell.data = escape(str(cell.data).strip())
         return plain
+
+
+def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
+    """Copies of tables with other texts."""
+    tables = copy.deepcopy(tables)
+    for table in tables:
+        table.title = change(table.title or "")
+        for row in table:
+            for cell in row:
+                cell.data = change(str(cell.data))
+    return tables
+
+
+def display_width(text: str) -> int:
+    """Columns of a terminal that a text takes: two for a wide character, none to combine one."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1
+        for c in text
+    )
+
+
+def _placeholder(text: str, texts: list[str]) -> str:
+    """A text, or as many characters as it takes columns, of which the first stands for it.
+
+    statsmodels pads by the number of characters. No label has a character for private use.
+    """
+    width = display_width(text)
+    if width == len(text):
+        return text
+    texts.append(text)
+    return chr(_FIRST + len(texts) - 1) + _FILLER * (width - 1)
 
 
 def _wrapped(note: str, width: int) -> str:
@@ -153,12 +184,8 @@ def _wrapped(note: str, width: int) -> str:
     return lines.replace("\0", " ")
 
 
-def _latex_escape(text: str) -> str:
-    return "".join(_LATEX.get(character, character) for character in text)
-
-
 def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [max(map(display_width, column)) for column in zip(*rows, strict=True)]
 
 
 # -- words and figures ---------------------------------------------------------------------
@@ -194,11 +221,6 @@ def _alike(shown: list[str]) -> set[int]:
     return {i for i, text in enumerate(shown) if times[text] > 1}
 
 
-def count_of(n: int, noun: str) -> str:
-    """A number of things in words: "1 test", "3 tests"."""
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def figures(values: Iterable[float], digits: int) -> list[str]:
     """Numbers with so many decimals; "-" for what was not computed, and no negative zero."""
     return ["-" if np.isnan(value) else f"{value:z.{digits}f}" for value in values]
@@ -225,10 +247,11 @@ def decimals(frame: pd.DataFrame) -> int:
 
 
 def largest(frame: pd.DataFrame, max_rows: int) -> pd.DataFrame:
-    """The rows to print: all, or the largest unconstrained estimates."""
+    """The rows to print: all, or the largest estimates; of equal ones by the unconstrained."""
     if len(frame) <= max_rows:
         return frame
-    return frame.iloc[np.argsort(-frame["linear"].to_numpy(), kind="stable")[:max_rows]]
+    keys = -frame["linear"].to_numpy(), -frame["params"].to_numpy()
+    return frame.iloc[np.lexsort(keys)[:max_rows]]
 
 
 def interval_columns(alpha: float) -> list[str]:

@@ -299,8 +299,19 @@ def test_summary_and_plots() -> None:
     for words in ("Change of job from 2023 to 2024", "Stuart-Maxwell", "Turnover", "Missing"):
         assert words in text
     ax = results.plot()
+    ax.figure.canvas.draw()
+    assert "percentage points" in ax.get_xlabel()
+    assert results.glance().loc[0, "name"] == "job"
+    unnamed = survey(CLEAR, CLEAR)
+    assert unnamed.glance().loc[0, "name"] == " to ".join(unnamed.waves)
+    assert not any("%" in tick.get_text() for tick in ax.get_xticklabels())
     assert ax.get_title() == "job: from 2023 to 2024, n = 2,000"
     assert [label.get_text() for label in ax.get_yticklabels()] == list(ABC)
+    best = results.params.sort_values(ascending=False).index
+    labels = [label.get_text() for label in results.plot(sort=True).get_yticklabels()]
+    assert labels[: len(best)] == list(best)
+    with pytest.raises(ldp.InvalidArgument, match="sort"):
+        results.plot(sort="up")
     assert results.plot("flows").get_xlabel().startswith("2024")
     assert list(results.summary_frame())[:2] == ["2023", "2024"]
     assert "Shown: the 1 largest of 3" in str(results.summary(max_rows=1))

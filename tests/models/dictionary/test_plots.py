@@ -233,3 +233,12 @@ def test_the_legend_hides_no_string() -> None:
     figure.canvas.draw()
     extent = axes[1].get_tightbbox()
     assert extent.y0 >= -1 and extent.x0 >= axes[0].get_tightbbox().x1
+
+
+def test_one_string_is_found() -> None:
+    survey = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=12.0)
+    reports = survey.privatize(["abca"] * 1000, np.random.default_rng(5))
+    results = ldp.DictionaryModel(reports).fit()
+    assert results.k == 1
+    assert results.plot().get_title().startswith("1 string found of")
+    assert repr(results).startswith("DictionaryResults(1 string of")

@@ -373,3 +373,11 @@ def test_frequencies_have_the_value(name: str) -> None:
             assert p @ row == pytest.approx(value, abs=1e-9)
         start = law.frequencies(float(known.p @ row))
         np.testing.assert_allclose(start, known.p, atol=1e-6)
+
+
+def test_numbers_that_do_not_ascend_have_no_quantiles() -> None:
+    results = ldp.FrequencyModel(ldp.KRR((10, 2, 33), 2.0).counts([50, 60, 70])).fit()
+    for call in (results.cumulative, lambda: results.quantile(0.5)):
+        with pytest.raises(ldp.InvalidArgument, match="numbers that do not ascend"):
+            call()
+    assert results.mean()["estimate"] > 0  # which needs no order

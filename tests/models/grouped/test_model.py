@@ -37,6 +37,28 @@ def test_every_group_is_fitted_on_its_own() -> None:
     assert results.summary_frame().shape == (9, 7)
 
 
+def test_summaries_show_the_largest_of_many_groups() -> None:
+    sure = ldp.KRR(("a", "b"), epsilon=3.0)
+    sizes = np.random.default_rng(5).permutation(np.arange(100, 160))
+    groups = {f"g{i:02d}": sure.counts([n // 2, n - n // 2]) for i, n in enumerate(sizes)}
+    results = ldp.GroupedModel(groups, by="place").fit()
+    text = results.summary().as_text()
+    shown = [line.split()[0] for line in text.splitlines() if "(n = " in line]
+    assert shown == [f"g{i:02d}" for i in np.flatnonzero(sizes >= 120)]
+    assert "Shown: the 40 groups with most reports, of 60" in text
+    whole = results.summary(max_rows=60).as_text()
+    assert whole.count("(n = ") == 60 and "with most reports" not in whole
+
+
+def test_warnings_of_groups_that_are_not_shown_are_counted() -> None:
+    groups = {f"g{i}": KRR.counts([900, 900, 900]) for i in range(40)} | {"x": WEST}
+    misfit = KRR.counts([2600, 50, 49])  # more than the mechanism ever yields
+    with pytest.warns(ldp.MisfitWarning):
+        results = ldp.GroupedModel(groups | {"y": misfit}).fit()
+    text = " ".join(results.summary().as_text().split())
+    assert "1 of the 2 groups that are not shown have warnings" in text
+
+
 def test_one_group_is_a_frequency_model() -> None:
     results = ldp.GroupedModel({"all": NORTH}).fit("em")
     alone = ldp.FrequencyModel(NORTH).fit("em")
@@ -186,6 +208,7 @@ def test_results_are_frames_and_facts() -> None:
     assert list(frame.columns[:4]) == ["region", "job", "estimate", "std_error"]
     assert frame["estimate"].tolist() == results.params.tolist()
     facts, fits = results.glance().iloc[0], results.fits
+    assert f"k={facts['k']}," in repr(results)
     assert facts["llf"] == sum(fit.llf for fit in fits) and facts["df_model"] == 6
     assert facts["aic"] == pytest.approx(12 - 2 * facts["llf"])
     assert facts["bic"] == pytest.approx(np.log(2004) * 6 - 2 * facts["llf"])

@@ -244,3 +244,14 @@ def test_details_say_how_each_pair_was_fitted() -> None:
     assert "u and v: mle, log-likelihood" in full
     two = ldp.associations(survey(d=2))
     assert "adjusted for 1 test (Holm)" in " ".join(str(two.summary()).split())
+
+
+def test_one_cause_is_one_note() -> None:
+    rng = np.random.default_rng(1)
+    krr, rare = ldp.KRR(ABC, 3.0), ldp.KRR(("x", "y", "rare"), 1.5)
+    reports = {name: krr.privatize(rng.choice(ABC, N), rng) for name in "uvw"}
+    answers = rng.choice(["x", "y", "rare"], N, p=[0.5, 0.48, 0.02])
+    matrix = ldp.associations(reports | {"r": rare.privatize(answers, rng)})
+    text = " ".join(str(matrix.summary()).split())
+    assert text.count("P(r = rare)") == 1
+    assert "NOTE: r with u, v, w: bound from merged" in text

@@ -68,8 +68,10 @@ def sizes(setting: Setting, R: int) -> dict[str, float]:
                 assert results.wald_test(value_of).pvalue == pytest.approx(value, rel=1e-6)
                 if len(rows) == 1:
                     found = float(np.ravel(results.t_test(value_of).pvalue)[0])
-                    # its law knows skewness, and that of bits the variance under the null
-                    assert found == pytest.approx(value, rel=0.1, abs=0.01)
+                    # it knows skewness, and of bits the variance under the null: 40 reports where
+                    # 50 are expected are 1.41 standard errors away, by the Wald test 1.58
+                    abs_ = 0.01 if setting.kind == "urr" else 0.05
+                    assert found == pytest.approx(value, rel=0.1, abs=abs_)
         fits = 0
     return {name: size(np.concatenate(found)) for name, found in pvalues.items()}
 

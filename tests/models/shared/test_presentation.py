@@ -260,6 +260,19 @@ def test_cells_that_would_share_a_name_are_quoted() -> None:
     assert list(table.index) == ["'a':'b:c'", "'a':'c'", "'a:b':'b:c'", "'a:b':'c'"]
 
 
+def test_labels_in_latex_are_escaped() -> None:
+    counts = ldp.KRR(("50% & more", "a_b", "$10 to $20"), 1.0).counts([420, 330, 250])
+    results = ldp.FrequencyModel(counts, name="x#1").fit()
+    plain, latex = results.to_maketables(), results.to_maketables(latex=True)
+    assert list(plain.table.index) == ["50% & more", "a_b", "$10 to $20"]
+    assert list(latex.table.index) == [r"50\% \& more", r"a\_b", r"\$10 to \$20"]
+    assert latex.__maketables_depvar__ == r"x\#1"
+    assert latex.__maketables_stat__("N") == plain.__maketables_stat__("N")
+    assert "_" not in latex.__maketables_stat__("method").replace(r"\_", "")
+    with pytest.raises(ldp.InvalidArgument, match="latex"):
+        results.to_maketables(latex="yes")
+
+
 def test_infinite_epsilon_is_a_word() -> None:
     exact = ldp.CustomMechanism(np.eye(2), ("a", "b"))
     model = ldp.FrequencyModel(exact.counts([30, 70])).fit().to_maketables()

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.models.shared.tables import SummaryTable, distinct_lines
+from ldpstats.models.shared.tables import SummaryTable, display_width, distinct_lines
+from ldpstats.problems.estimates import Unexplained
 
 JOBS = ("nurse", "teacher", "driver")
 
@@ -138,3 +139,74 @@ def test_cells_with_long_labels_are_told_apart() -> None:
     rows = ldp.AssociationModel(pairs).fit().summary().tables[1][1:]
     stubs = [row[0].data.strip() for row in rows]
     assert stubs[0] == "Somewhat agree, for religious reasons : a" and len(set(stubs)) == 4
+
+
+def test_contrasts_say_what_z_is() -> None:
+    results = RESULTS["frequency"]
+    text = str(results.t_test("nurse, nurse = driver"))
+    assert "score z" in text and "<0.001" in text and "0.000" not in text
+    weak = str(results.t_test("nurse = 0.5").summary(alpha=0.1))
+    assert "[0.05" in weak and "<0.001" not in weak
+
+
+def test_the_unexplained_share_prints_with_its_interval() -> None:
+    words = "share not among the candidates: 0.07329"
+    assert str(Unexplained(0.07328844, 0.04914654)) == (
+        f"{words} (std err 0.04915), 95% interval [0, 0.1696]"
+    )
+    assert str(Unexplained(0.07328844, np.nan)) == words
+
+
+def test_glances_of_joint_results_have_the_names_of_the_variables() -> None:
+    glance = RESULTS["association"].glance()
+    assert glance.loc[0, "name"] == " x ".join(RESULTS["association"].names)
+
+
+def test_wide_and_combining_characters_are_aligned() -> None:
+    labels = ("日本語のラベル", "e\u0301te\u0301", "plain")
+    counts = ldp.KRR(labels, 1.0).counts([420, 330, 250])
+    text = ldp.FrequencyModel(counts, name="質問").fit().summary().as_text()
+    table = text.split("\n\n")[0].split("\n")[1:]
+    assert len({display_width(line) for line in table}) == 1
+    assert all(label in text for label in labels) and "質問" in text
+    assert not any(0xE000 <= ord(c) <= 0xF8FF or ord(c) >= 0xF0000 for c in text)
+
+
+def test_the_largest_estimates_are_shown() -> None:
+    rng = np.random.default_rng(4)
+    krr, forced = ldp.KRR(5, 1.5), ldp.KRR(("no", "yes"), 1.0)
+    codes = [rng.choice(5, 2000, p=[0.6, 0.2, 0.1, 0.06, 0.04]) for _ in range(2)]
+    yes = np.array(["no", "yes"], dtype=object)[rng.integers(0, 2, 2000)]
+    counts = [krr.privatize(c, rng) for c in codes] + [forced.privatize(yes, rng)]
+    results = ldp.AssociationModel(*counts).fit()
+    rows = results.summary(max_rows=12).tables[1][1:]
+    shown = [float(row[1].data) for row in rows]
+    assert shown == sorted(shown, reverse=True)
+    expected = np.sort(results.params.to_numpy())[::-1][:12]
+    np.testing.assert_allclose(shown, expected, atol=5e-5)
+
+
+def test_a_notebook_sets_no_mathematics_between_dollars() -> None:
+    counts = ldp.KRR(("$10 to $20", "more"), 1.0).counts([420, 330])
+    page = ldp.FrequencyModel(counts).fit()._repr_html_()
+    assert "<span>$</span>10 to <span>$</span>20" in page
+    assert page.replace("<span>$</span>", "").count("$") == 0
+
+
+def test_a_plot_of_three_variables_names_the_remedy() -> None:
+    krr, rng = ldp.KRR(("a", "b"), 2.0), np.random.default_rng(1)
+    counts = [krr.privatize(rng.choice(["a", "b"], 500), rng) for _ in range(3)]
+    results = ldp.AssociationModel(*counts, names=("u", "v", "w")).fit()
+    with pytest.raises(ldp.NotAvailable, match=r"collapse\(\['u', 'v'\]\)"):
+        results.plot()
+    results.collapse(["u", "v"]).plot()
+
+
+def test_a_dash_for_a_standard_error_is_explained() -> None:
+    krr, rng = ldp.KRR(50, epsilon=5.0), np.random.default_rng(1)
+    before = rng.integers(0, 50, 2000)
+    after = np.where(rng.random(2000) < 0.8, before, rng.integers(0, 50, 2000))
+    text = str(ldp.change(krr.privatize(before, rng), krr.privatize(after, rng)).summary())
+    words = "not computed; those shown belong to the unconstrained estimate"
+    assert ("  -  " in text) == (words in " ".join(text.split()))
+    assert words in " ".join(text.split())
