@@ -100,7 +100,7 @@ def test_large_tables_of_one_stratum_keep_their_standard_errors() -> None:
     results = model.fit("inversion")
     assert results.table.shape == (k, k)
     assert not results.linear_bse.isna().any()
-    assert "were not computed" not in str(results.summary())
+    assert "list fewer categories" not in str(results.summary())  # intervals are there
     test = results.test_independence("pearson")
     assert test.pvalue < 1e-12
     again = ldp.AssociationResults.from_json(results.to_json())
