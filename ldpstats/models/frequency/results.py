@@ -74,6 +74,7 @@ _PARTS: dict[str, Any] = {
     "goodness_of_fit": TestResult,
     "unexplained": Unexplained,
 }
+_NOISY = 30.0  # condition of a channel above which zeros of the likeliest frequencies mislead
 _INTERVALS = ("default", "exact", "wilson", "wald", "wald-mle", "profile", "bootstrap")
 
 
@@ -379,7 +380,13 @@ class FrequencyResults(CategoryResults):
 
     @cached_property
     def answers(self) -> Answers | None:
-        """The law of the reports of each answer, for contrasts; None where it is not known."""
+        """The law of the reports of each answer, for contrasts; None where it is not known.
+
+        Nor where noise tells answers apart too badly: the likeliest frequencies then lack answers
+        that are held, and the law of the reports along the covariance of the estimate is right.
+        """
+        if self.condition > _NOISY:
+            return None
         return known_answers(self.linear, self.laws, self.mechanisms)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
