@@ -148,7 +148,7 @@ class _Labels:
         return place
 
     def _alike(self, key: Key) -> Iterator[int]:
-        """Codes of the labels that a value fits which is none of them."""
+        """Codes of the labels that fit a value which is not itself a label."""
         kind, value = key
         if kind == "text":
             text = value.strip()

@@ -71,6 +71,13 @@ class Uncertain:
             found[self.places] = np.sqrt(self.covariance.variances())
         return found
 
+    def every_bse(self) -> Array:
+        """Standard errors, shape (k,); refused, saying why, where some were not computed."""
+        se = self.bse()
+        if np.isnan(se).any():
+            self.known()
+        return se
+
     @property
     def places(self) -> Any:
         """Index of the entries that the covariance is of."""

@@ -51,7 +51,7 @@ def table_of(data: object, na: object = ()) -> Table:
     elif file_format(data) == ".parquet":
         table = _Parquet("data", data)
     else:
-        table = _Csv("data", data, tuple(empty))
+        table = _Csv("data", data, na=tuple(empty))
     if empty and not isinstance(table, _Csv):
         raise InvalidArgument("na", empty, "goes with CSV files: other tables know what is missing")
     check_names("data", list(table.columns))
@@ -70,9 +70,6 @@ class _File(Table):
 @dataclass(frozen=True, eq=False)
 class _Parquet(_File):
     """A Parquet file."""
-
-    name: str
-    frame: FilePath
 
     @cached_property
     def _schema(self) -> tuple[tuple[str, ...], int]:
@@ -114,8 +111,6 @@ class _Csv(_File):
     of spreadsheet_safe= is no part of a field, unless a label has it.
     """
 
-    name: str
-    frame: FilePath
     na: tuple[str, ...] = ()
     empty_is_missing: ClassVar[bool] = True
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
@@ -26,13 +27,14 @@ class _Stream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object: ...
 
 
+@dataclass(frozen=True, eq=False)
 class Table(ABC):
     """A table of any kind; `Table.of` finds which. No error shows what a table holds."""
 
     name: str  # of the argument, for errors
     frame: Any  # as it was given
-    empty_is_missing: ClassVar[bool] = False  # empty text cannot be told from a missing value
     secret: bool = False
+    empty_is_missing: ClassVar[bool] = False  # empty text cannot be told from a missing value
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
@@ -62,7 +64,7 @@ class Table(ABC):
         elif polars == "LazyFrame":
             raise InvalidArgument(name, "LazyFrame", "is not computed yet: pass .collect() of it")
         elif isinstance(data, _Stream) and not isinstance(data, pd.Series) and not polars:
-            table = _Arrow(name, data, _arrow_table(name, data), secret)
+            table = _Arrow(name, data, secret)
         else:
             raise InvalidArgument(name, kind.__name__, f"must be {_KINDS}{_hint(data)}")
         check_names(name, list(table.columns), secret)
@@ -155,10 +157,6 @@ class Table(ABC):
 class _Pandas(Table):
     """A table of pandas."""
 
-    name: str
-    frame: Any
-    secret: bool = False
-
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.frame.columns)
@@ -195,10 +193,6 @@ class _Pandas(Table):
 class _Polars(Table):
     """A table of Polars, which this package never imports."""
 
-    name: str
-    frame: Any
-    secret: bool = False
-
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(self.frame.columns)
@@ -230,10 +224,10 @@ class _Polars(Table):
 class _Arrow(Table):
     """A table of Arrow, or of anything that Arrow reads; the latter becomes a pyarrow.Table."""
 
-    name: str
-    frame: Any
-    table: Any
-    secret: bool = False
+    @cached_property
+    def table(self) -> Any:
+        """What Arrow reads of the frame."""
+        return _arrow_table(self.name, self.frame)
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from shared.tracebacks import shown
 
 import ldpstats as ldp
 
@@ -31,19 +31,6 @@ class Hostile:
 
     def __repr__(self) -> str:
         return ANSWER
-
-
-def shown(error: BaseException) -> str:
-    """What a logger can write: messages, causes, and local variables of the package's frames."""
-    text, chain = [], [error]
-    while chain:
-        link = chain.pop()
-        text += [str(link), repr(link), repr(vars(link))]
-        chain += [e for e in (link.__cause__, link.__context__) if e is not None]
-        for frame, _ in traceback.walk_tb(link.__traceback__):
-            if PACKAGE in Path(frame.f_code.co_filename).parents:
-                text.append(f"{frame.f_code.co_name}: {frame.f_locals!r}")
-    return "\n".join(text)
 
 
 SOURCES: dict[str, Any] = {  # and an answer that each takes

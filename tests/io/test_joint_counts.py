@@ -329,7 +329,7 @@ WRONG: dict[str, tuple[Callable[[Any], Any], str]] = {
     "no such column": (lambda f: read_joint_counts(f, (X, Y), ("x", "z")), "no such column"),
     "counts of reports": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "y"), "count='y'"),
     "counts of no name": (lambda f: read_joint_counts(f, (X, Y), ("x", "y"), 3), "count=3"),
-    "counts that are none": (
+    "counts that are not numbers": (
         lambda f: read_joint_counts(f, (X, Y), ("x", "y"), "who"),
         "row 1='r1': must be a whole number",
     ),

@@ -417,8 +417,8 @@ def test_planned_frequency_is_found_with_the_planned_probability(
     design = GramDesign(s, s.layout(gram), mechanism, "orr")
     row = design.row(GRID)
     found = found_share(design, row["share"], row["found"], runs, seed=gram)
-    # four standard errors, and what closed forms leave out: the search does a little better than
-    # the stage of pairs says, because the grams speak for a string too
+    # four standard errors, and what closed forms leave out: the search finds slightly more strings
+    # than the pairs alone predict, because the grams are evidence for a string as well
     band = 4.0 * np.sqrt(0.8 * 0.2 / runs)
     assert 0.8 - band < found < 0.8 + band + 0.1
     assert found_share(design, row["share"], row["found"] / 2.0, runs // 4, seed=9) < 0.2

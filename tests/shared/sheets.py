@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -66,18 +64,3 @@ def cells(frame: Any) -> dict[str, list[Any]]:
     if type(frame).__module__.startswith("polars"):
         return dict(frame.to_dict(as_series=False))
     return {name: frame.column(name).to_pylist() for name in frame.schema.names}
-
-
-def shown(error: BaseException) -> str:
-    """What a logger can write: messages, causes, and local variables of the package's frames."""
-    package = Path(ldp.__file__).parent
-    text: list[str] = []
-    chain = [error]
-    while chain:
-        link = chain.pop()
-        text += [str(link), repr(link), repr(vars(link))]
-        chain += [e for e in (link.__cause__, link.__context__) if e is not None]
-        for frame, _ in traceback.walk_tb(link.__traceback__):
-            if package in Path(frame.f_code.co_filename).parents:
-                text.append(f"{frame.f_code.co_name}: {frame.f_locals!r}")
-    return "\n".join(text)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -46,12 +43,3 @@ def collected(sheet: ldp.Questionnaire, people: pd.DataFrame) -> pd.DataFrame:
 @pytest.fixture(scope="session")
 def survey(sheet: ldp.Questionnaire, collected: pd.DataFrame) -> ldp.Survey:
     return ldp.Survey(collected, sheet)
-
-
-@pytest.fixture
-def hasty() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
-from shared.sheets import ANSWERS, MECHANISMS, PUM, STRINGS, cells, every_kind, people, shown
+from shared.sheets import ANSWERS, MECHANISMS, PUM, STRINGS, cells, every_kind, people
+from shared.tracebacks import shown
 
 import ldpstats as ldp
 

@@ -15,7 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from shared.races import in_forks, race
-from shared.sheets import ANSWERS, MECHANISMS, PUM, cells, every_kind, people, shown
+from shared.sheets import ANSWERS, MECHANISMS, PUM, cells, every_kind, people
+from shared.tracebacks import shown
 
 import ldpstats as ldp
 

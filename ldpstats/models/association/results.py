@@ -278,9 +278,7 @@ class AssociationResults(FittedResults):
             which = self.fitted
             if self.on_boundary:
                 self._warn_boundary(method)
-        if np.isnan(which.bse()).any():
-            which.known()
-        se = which.bse()
+        se = which.every_bse()
         if method == "default" and self.law is not None:
             bounds = self.law.interval(which.estimate, alpha)
             se = self.law.at(which.estimate)[0]  # beyond [0, 1] that at the nearer end
@@ -303,8 +301,7 @@ class AssociationResults(FittedResults):
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of a frequency of zero, cell by cell."""
-        if np.isnan(self.linear.bse()).any():
-            self.linear.known()
+        self.linear.every_bse()
         return self._series(self._of_zero(True), "pvalues")
 
     def _of_zero(self, two_sided: bool) -> Array:

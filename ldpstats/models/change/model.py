@@ -55,7 +55,8 @@ def change(
     Raises
     ------
     InvalidArgument
-        For reports that are none, are one object, do not match, or are empty.
+        If an argument is not `Reports`, both are the same object, the respondents do not match, or
+        there is no report.
     MechanismMismatch
         For waves over different categories.
 

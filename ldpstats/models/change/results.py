@@ -151,9 +151,7 @@ class ChangeResults(FittedResults):
         """
         alpha, clip = level(alpha), boolean("clip", clip)
         method = one_of("method", method, ("default", "wald"))
-        estimate, se = self.linear.estimate, self.linear.bse()
-        if np.isnan(se).any():
-            self.linear.known()  # says why there are none
+        estimate, se = self.linear.estimate, self.linear.every_bse()
         if method == "default" and self.law is not None:
             bounds = intervals.inverted(estimate, self.law.at, alpha, _SPAN)
         else:
@@ -165,12 +163,10 @@ class ChangeResults(FittedResults):
     @property
     def pvalues(self) -> pd.Series[float]:
         """Two-sided p-values of no change, category by category."""
-        estimate, se = self.linear.estimate, self.linear.bse()
+        estimate = self.linear.estimate
         if self.law is not None:
             return self._series(self.law.pvalues(estimate, np.zeros(self.k)), "pvalues")
-        if np.isnan(se).any():
-            self.linear.known()  # says why there are none
-        return self._series(z_test(estimate, se)[1], "pvalues")
+        return self._series(z_test(estimate, self.linear.every_bse())[1], "pvalues")
 
     def test_homogeneity(self) -> TestResult:
         """Test that both waves have the same distribution.

@@ -97,6 +97,6 @@ def test_an_unknown_hash_needs_a_map() -> None:
     assert "CandidateMap" in bad(lambda: given.privatize(["a"], np.random.default_rng(1)))
     assert "CandidateMap" in bad(lambda: given.client().report("a"))
     cells = np.minimum(RAPPOR.cells(WORDS[:4]), 31)
-    with pytest.warns(ldp.MisfitWarning):  # a cell that is none was taken for the last
+    with pytest.warns(ldp.MisfitWarning):  # a missing cell was taken for the last one
         results = ldp.FrequencyModel(counts, candidates=ldp.CandidateMap(WORDS[:4], cells)).fit()
     assert list(results.detected()) == list(WORDS[:2])

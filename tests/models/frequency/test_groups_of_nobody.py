@@ -1,4 +1,4 @@
-"""Groups of nobody add nothing to a survey."""
+"""Groups without respondents do not change a survey."""
 
 from __future__ import annotations
 
