@@ -37,7 +37,8 @@ def factorized(values: object, labels: pd.Index[Any]) -> tuple[Codes, Objects] |
 def _encoded(values: Any, likely: Objects | None) -> tuple[Codes, Objects] | None:
     if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
         if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
-            return _of_arrow(values.array.__arrow_array__(), likely)
+            array: Any = values.array
+            return _of_arrow(array.__arrow_array__(), likely)
         return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
     if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
         if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:

@@ -25,6 +25,7 @@ __all__ = [
     "labels_from_json",
     "labels_to_json",
     "missing_entries",
+    "place_of",
     "position",
     "preview",
     "sensitive_codes",
@@ -184,6 +185,20 @@ def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
     except (ArithmeticError, TypeError):  # a signalling NaN, bytes without a type
         remedy = "holds a value that is neither a label nor missing"
         raise InvalidArgument(name, series.tolist(), remedy) from None
+
+
+def place_of(value: object, labels: pd.Index[Any]) -> int | None:
+    """The code of one answer, text or a whole number; None where `encode` has to say."""
+    kind = type(value)
+    if isinstance(labels, pd.RangeIndex):
+        return value if kind is int and 0 <= value < len(labels) else None  # type: ignore[operator,return-value]
+    if labels.inferred_type == {str: "string", int: "integer"}.get(kind):
+        try:
+            place: Any = labels.get_loc(value)
+            return int(place)
+        except (KeyError, OverflowError):
+            pass
+    return None
 
 
 def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> int:
