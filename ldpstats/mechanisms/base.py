@@ -143,8 +143,8 @@ class Mechanism(Instrument[Client, Collector]):
         >>> import ldpstats as ldp
         >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
         >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
-        >>> reports.name, reports.y
-        ('job', array([0, 1, 0]))
+        >>> reports.name, reports.y.tolist()
+        ('job', [0, 1, 0])
         """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
