@@ -207,6 +207,8 @@ def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
 
 def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
     """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
+    if holds_bytes(text):
+        raise InvalidArgument(name, "bytes", "have no cohorts: name the column of cohorts")
     found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
     good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():

@@ -14,7 +14,14 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["cohort_beside", "cohort_column", "holds_bytes", "packed_bytes", "tells_cohort"]
+__all__ = [
+    "cohort_beside",
+    "cohort_column",
+    "holds_bytes",
+    "is_of_bytes",
+    "packed_bytes",
+    "tells_cohort",
+]
 
 Packed = npt.NDArray[np.uint8]
 
@@ -43,7 +50,7 @@ def cohort_beside(
 def holds_bytes(column: pd.Series[Any]) -> bool:
     """Whether a column of pandas holds bytes: by its type, or by its first value that is there."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        return _of_bytes(column.dtype.pyarrow_dtype)
+        return is_of_bytes(column.dtype.pyarrow_dtype)
     if column.dtype != object:
         return False
     first = column.first_valid_index()
@@ -54,7 +61,7 @@ def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> 
     """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` of them are used."""
     remedy = f"must be {width} bytes, the {n_bits} bits of a report"
     if isinstance(column.dtype, pd.ArrowDtype):
-        chunks = column.array.__arrow_array__().chunks  # type: ignore[attr-defined]
+        chunks = column.array.__arrow_array__().chunks
         parts, done = [np.empty((0, width), dtype=np.uint8)], 0
         for chunk in chunks:
             parts.append(_chunk(name, chunk, width, done, remedy))
@@ -67,7 +74,7 @@ def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> 
     return np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), width)
 
 
-def _of_bytes(kind: Any) -> bool:
+def is_of_bytes(kind: Any) -> bool:
     """Whether a type of Arrow is of bytes."""
     from pyarrow import types
 
