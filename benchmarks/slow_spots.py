@@ -3,8 +3,8 @@
     python benchmarks/slow_spots.py --before PATH [spot ...]
 
 Each spot runs in interpreters of its own, of the two versions by turns, in one thread. Seconds are
-those of what `spots.py` times, without what it needs beforehand; memory is the largest of the whole
-process. The last column is the largest difference of the results, relative to their scale.
+of CPU, for what `spots.py` times, without what it needs beforehand; memory is the largest of the
+whole process. The last column is the largest difference of the results, relative to their scale.
 """
 
 from __future__ import annotations
