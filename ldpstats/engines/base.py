@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from ldpstats.engines.failures import running
 from ldpstats.errors import NotAvailable
 
-__all__ = ["BATCH_ROWS", "Engine", "Frame", "Partial", "Source", "other_engine"]
+__all__ = ["BATCH_ROWS", "Engine", "Frame", "Partial", "Source", "other_engine", "widened"]
 
 BATCH_ROWS = 1 << 17
 
@@ -29,6 +29,7 @@ class Engine:
     """
 
     title: ClassVar[str] = "another engine"
+    keeps_order: ClassVar[bool] = True  # of rows in files
     in_threads: ClassVar[bool] = True  # whether shares of files are worked on by threads here
 
     def session(self) -> Engine:
@@ -51,6 +52,22 @@ class Engine:
     def scan(self, files: Sequence[str], union: bool) -> Any:
         """Parquet files, one after another; with `union` their columns may differ in width."""
         raise NotAvailable(f"{files[0]} is not read by {self.title} here: read both into memory")
+
+
+def widened(frame: Any, union: bool) -> Any:
+    """Categories as text, for files may have others; with `union` the widest numbers too."""
+    import narwhals
+
+    made = []
+    for name, kind in frame.collect_schema().items():
+        column = narwhals.col(name)
+        if kind == narwhals.Categorical:
+            made.append(column.cast(narwhals.String))
+        elif union and kind.is_integer():
+            made.append(column.cast(narwhals.Int64))
+        elif union and kind.is_float():
+            made.append(column.cast(narwhals.Float64))
+    return frame.with_columns(*made) if made else frame
 
 
 def other_engine(source: Source, session: Engine) -> str:

@@ -84,9 +84,7 @@ def _named(name: str, shown: str, engine: str, error: Exception) -> LDPError:
     text = str(error)
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
-        kind, message = own[-1]
-        found = getattr(errors, kind, LDPError)
-        return LDPError(message) if issubclass(found, InvalidArgument) else found(message)
+        return _again(*own[-1])
     low = text.lower()
     remedy = next((remedy for words, remedy in _REMEDIES if words in low), "")
     if isinstance(error, MemoryError) and not remedy:
@@ -94,6 +92,16 @@ def _named(name: str, shown: str, engine: str, error: Exception) -> LDPError:
     reason = cut(" ".join(text.split()), 300)
     what = f"{engine or 'the system'} stopped ({type(error).__name__}: {reason})"
     return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
+
+
+def _again(kind: str, message: str) -> LDPError:
+    """An error of this package from its name and its message."""
+    found: type[LDPError] = getattr(errors, kind, LDPError)
+    if not issubclass(found, InvalidArgument):
+        return found(message)
+    name, _, rest = message.partition("=")
+    value, _, remedy = rest.partition(": ")
+    return found(name, _Shown(value), remedy)
 
 
 class _Shown:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldpstats.engines.base import Engine
+from ldpstats.engines.base import Engine, widened
 from ldpstats.engines.failures import needed
 
 __all__ = ["Polars"]
@@ -23,20 +23,4 @@ class Polars(Engine):
 
         with needed("polars", "polars"):
             frames = [narwhals.scan_parquet(f, backend="polars", glob=False) for f in files]
-        return narwhals.concat([_widened(frame, union) for frame in frames])
-
-
-def _widened(frame: Any, union: bool) -> Any:
-    """Categories as text, for files may have others; with `union` the widest numbers too."""
-    import narwhals
-
-    made = []
-    for name, kind in frame.collect_schema().items():
-        column = narwhals.col(name)
-        if kind == narwhals.Categorical:
-            made.append(column.cast(narwhals.String))
-        elif union and kind.is_integer():
-            made.append(column.cast(narwhals.Int64))
-        elif union and kind.is_float():
-            made.append(column.cast(narwhals.Float64))
-    return frame.with_columns(*made) if made else frame
+        return narwhals.concat([widened(frame, union) for frame in frames])

@@ -33,7 +33,10 @@ class Files(Source):
     footers: Mapping[str, Footer]
     report: bool
     refused: dict[str, str] = field(default_factory=dict)
-    ordered: bool = True
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return self.engine.keeps_order
 
     @property
     def shown(self) -> str:
