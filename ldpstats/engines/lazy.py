@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldpstats.engines.base import Engine, widened
+from ldpstats.engines.base import Engine, stacked
 from ldpstats.engines.failures import needed
 
 __all__ = ["Polars"]
@@ -18,9 +18,9 @@ class Polars(Engine):
 
     title = "Polars"
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals
 
         with needed("polars", "polars"):
             frames = [narwhals.scan_parquet(f, backend="polars", glob=False) for f in files]
-        return narwhals.concat([widened(frame, union) for frame in frames])
+        return stacked(frames, widths)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ldpstats.engines.base import Engine, Partial, widened
+from ldpstats.engines.base import Engine, Partial, stacked
 from ldpstats.engines.failures import needed
 from ldpstats.io.storage.files import refusal
 
@@ -33,7 +33,7 @@ class Spark(Engine):
             made = frame.to_native().mapInArrow(function, from_arrow_schema(schema))
         yield from made.toArrow().cast(schema).to_batches()
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals
 
         with needed("spark", "ldpstats[spark]"):
@@ -41,9 +41,9 @@ class Spark(Engine):
         session = SparkSession.builder.getOrCreate()
         names = [_literal(file) for file in files]
         read = session.read.parquet
-        if not union:
+        if not widths:
             return narwhals.from_native(read(*names))
-        return narwhals.concat([widened(narwhals.from_native(read(name)), True) for name in names])
+        return stacked([narwhals.from_native(read(name)) for name in names], widths)
 
 
 def _literal(file: str) -> str:
