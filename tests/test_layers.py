@@ -35,6 +35,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "models",
         "privacy planning",
         "io",
+        "engines",
         "survey",
         "ldpstats",
         "cli demo",
