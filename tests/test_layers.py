@@ -61,9 +61,12 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 HEAVY = {
     "cvxpy",
+    "duckdb",
     "matplotlib",
+    "narwhals",
     "numba",
     "pyarrow",
+    "pyspark",
     "scipy.optimize",
     "scipy.stats",
     "statsmodels",

@@ -47,6 +47,10 @@ class ReportFormat(ABC):
     def text(self, y: Array) -> npt.NDArray[Any]:
         """Text of reports y, shape (n,): labels, or strings of bits in category order."""
 
+    def single(self, y: Array) -> Any:
+        """The text of one report."""
+        return self.text(y)[0]
+
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
 
@@ -77,6 +81,9 @@ class LabelFormat(ReportFormat):
 
     def text(self, y: Array) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(y))
+
+    def single(self, y: Array) -> Any:
+        return self.outputs[int(y[0])]
 
 
 @dataclass(frozen=True)
