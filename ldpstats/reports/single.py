@@ -576,15 +576,9 @@ def _bit_sums(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
 ) -> tuple[Array, Array]:
     """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
-    C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
+    C = max(mechanism.n_cohorts, 1)
+    ones = mechanism.format.sum_bits(y, n, cohort, C)
     groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
-    order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
-    ordered, times = y[order], None if n is None else n[order]
-    ends = np.cumsum(np.bincount(groups, minlength=C))
-    ones = np.empty((C, bits), dtype=np.int64)
-    for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
-        part = slice(start, stop)
-        ones[c] = mechanism.format.sum_bits(ordered[part], None if times is None else times[part])
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 
