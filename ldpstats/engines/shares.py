@@ -29,6 +29,8 @@ class _Files(Protocol):
     def files(self) -> list[str]: ...
     @property
     def footers(self) -> Any: ...
+    @property
+    def widths(self) -> dict[str, str]: ...
     def mended(self, file: str) -> bool: ...
 
 
@@ -51,7 +53,7 @@ def shares(
 
     def work(share: _Share) -> list[Any]:
         with running(source.name, share.file):
-            return list(function(_batches(source.engine, share, frame, names)))
+            return list(function(_batches(source, share, frame, names)))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = [
@@ -63,7 +65,7 @@ def shares(
             for file, futures in begun:
                 yield from _of_file(source, file, futures)
                 done += len(futures)
-                tell(done / everything)
+                tell(done / max(1, everything))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -94,11 +96,11 @@ def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:
 
 
 def _batches(
-    engine: Engine, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
+    source: _Files, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
 ) -> Iterator[Any]:
     if share.groups is None:
-        session = engine.session()
-        yield from session.batches(frame(session.scan([share.file], False)), BATCH_ROWS)
+        session = source.engine.session()
+        yield from session.batches(frame(session.scan([share.file], source.widths)), BATCH_ROWS)
         return
     import pyarrow.parquet
 
