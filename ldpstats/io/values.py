@@ -161,12 +161,23 @@ def whole_counts(
         return -1 if value is None else value  # which is refused below, in the original's name
 
     absent = np.zeros(len(column), dtype=bool) if missing is None else missing
+    if (quick := _whole_numbers(column, absent)) is not None:
+        return quick
     values = objects(_plain(where, column))[~absent]
     remedy = "must be a whole number, neither negative nor missing"
     found = np.zeros(len(column), dtype=np.int64)
     with row_named(where, done, values, absent, remedy):
         found[~absent] = counts_vector(where, [number(value) for value in values], (len(values),))
     return found
+
+
+def _whole_numbers(column: pd.Series[Any], missing: Array) -> npt.NDArray[np.int64] | None:
+    """Whole numbers by their type, (n,), 0 if `missing`; None for others and for negative ones."""
+    if not pd.api.types.is_integer_dtype(column.dtype) or column[~missing].hasnans:
+        return None
+    values = column.to_numpy(np.int64, na_value=0) if missing.any() else column.to_numpy(np.int64)
+    found: npt.NDArray[np.int64] = np.where(missing, 0, values)
+    return None if found.size and found.min() < 0 else found
 
 
 @contextmanager
@@ -182,7 +193,8 @@ def row_named(
             raise
         i = int(index[1]) if index[1] else int(index[2]) - 1
         row = row_number(done, missing, i)
-        raise type(error)(f"{where}, row {row}", values[i], remedy or error.remedy) from None
+        value = values[i].item() if isinstance(values[i], np.generic) else values[i]
+        raise type(error)(f"{where}, row {row}", value, remedy or error.remedy) from None
 
 
 def row_number(done: int, missing: Array, i: int) -> int:

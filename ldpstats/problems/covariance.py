@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
 __all__ = [
@@ -209,6 +211,22 @@ class Covariance:
         if self.factors is None:
             return Covariance(self.diagonal[i], self.core[np.ix_(i, i)])
         return Covariance(self.diagonal[i], self.core, self.factors[i])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types: d, C and F, as `ldpstats.arguments.documents` writes arrays."""
+        return {
+            "diagonal": array_to_json(self.diagonal),
+            "core": array_to_json(self.core, symmetric=True),
+            "factors": None if self.factors is None else array_to_json(self.factors),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Covariance:
+        """Inverse of `to_dict`."""
+        diagonal, core = (array_from_json(document[name]) for name in ("diagonal", "core"))
+        r, F = len(core), document["factors"]
+        factors = None if F is None else array_from_json(F).reshape(diagonal.size, r)
+        return cls(diagonal, core.reshape(r, r), factors)
 
 
 def block_diagonal(parts: Sequence[Covariance]) -> Covariance:

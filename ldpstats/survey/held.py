@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.reports.packed import cohort_beside, cohort_column
 from ldpstats.reports.single import Reports
 from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
 from ldpstats.survey.columns import Column, as_column
@@ -97,8 +99,13 @@ class Held(ABC):
         return Selected(self, np.flatnonzero(selected(condition, self)))
 
     @abstractmethod
-    def columns_of(self, name: str) -> tuple[str, ...]:
-        """The columns of a question; a public column is its own."""
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        """The columns of a question, each with that of its cohorts; a public column is its own."""
+
+    def columns_of(self, names: Iterable[str]) -> list[str]:
+        """All columns that these questions and public columns rest on."""
+        parts = [pair for name in names for pair in self.parts_of(name).items()]
+        return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
     @abstractmethod
     def prepare(self, names: Iterable[str]) -> None:
@@ -160,17 +167,37 @@ class Collected(Held):
         for question in sheet.questions:
             for column in sheet.columns(question):
                 self.table.check_column(column, "question")
-        self.table.prepare([*map(fingerprint_column, self._owned()), FINGERPRINTS, *self._owned()])
+        own = self._reports()
+        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
+        self.table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in self._marks().items():
             if column in there:
                 self.table.check_marks(column, made_by)
-        for column, question in self._owned().items():
+        for column, question in own.items():
             self._check_stored(column, sheet[question])
 
-    def _owned(self) -> dict[str, str]:
+    def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""
         sheet = self.questionnaire
         return {column: name for name in sheet.questions for column in sheet.columns(name)}
+
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The column of cohorts beside each column of reports that has one."""
+        found, reports = {}, self._reports()
+        others = {*self.columns} - {*reports}
+        for name in self.questionnaire.questions:
+            for column, mechanism in self.questionnaire.question(name).mechanisms.items():
+                if mechanism.n_cohorts and cohort_column(column) in others:
+                    first = self.table.first(column)
+                    if cohort := cohort_beside(column, mechanism, others, first):
+                        found[column] = cohort
+        return found
+
+    def _owned(self) -> dict[str, str]:
+        """The question that each column of reports, or of their cohorts, belongs to."""
+        reports = self._reports()
+        return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
 
     def _marks(self) -> dict[str, Any]:
         """What made the reports beside each column of fingerprints that there may be."""
@@ -217,11 +244,11 @@ class Collected(Held):
         self.table.check_column(name)
         return as_column(name, self.table.typed(name))
 
-    def columns_of(self, name: str) -> tuple[str, ...]:
-        if name in self.questionnaire:
-            return self.questionnaire.columns(name)
-        self.table.check_column(name)
-        return (name,)
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        if name not in self.questionnaire:
+            self.table.check_column(name)
+            return {name: None}
+        return {c: self._cohorts.get(c) for c in self.questionnaire.columns(name)}
 
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
@@ -231,15 +258,16 @@ class Collected(Held):
 
 def coded_reports(table: Table, held: Held, name: str) -> Coded:
     """The reports of a question in the columns of a table."""
-    made_by, columns = held.questionnaire[name], held.columns_of(name)
-    made = held.questionnaire.question(name).mechanisms
-    own = zip(held.questionnaire.columns(name), columns, strict=True)
-    kinds = {column: made[old] for old, column in own if old in made}
+    sheet, parts = held.questionnaire, held.parts_of(name)
+    made_by, made = sheet[name], sheet.question(name).mechanisms
+    kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
     outputs = {c: m.outputs for c, m in kinds.items() if isinstance(m, Enumerated)}
-    given = [(c, table.reports(c, outputs.get(c))) for c in columns]
+    given = [(c, table.reports(c, outputs.get(c))) for c in parts]
+    cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
     if isinstance(made_by, DictionarySurvey):
-        return as_dictionary(name, made_by, given)
-    return as_reports(name, maker_of(made_by), given[0][1])
+        return as_dictionary(name, made_by, given, cohorts)
+    ((column, reports),) = given
+    return as_reports(name, maker_of(made_by), reports, cohorts.get(column))
 
 
 def maker_of(made_by: Any) -> Any:
@@ -286,8 +314,8 @@ class Selected(Held):
     def owner(self, name: str) -> str | None:
         return self.whole.owner(name)
 
-    def columns_of(self, name: str) -> tuple[str, ...]:
-        return self.whole.columns_of(name)
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
 
     def unasked(self, name: str) -> Column:
         return self.whole.unasked(name).taken(self.rows)
@@ -384,10 +412,10 @@ class Waves(Held):
             found = replace(found, reports=replace(found.reports, name=name))
         return found
 
-    def columns_of(self, name: str) -> tuple[str, ...]:
+    def parts_of(self, name: str) -> dict[str, str | None]:
         wave, old = self._source(name)
-        new = {source: new for new, source in self.sources.items()}
-        return tuple(new[wave, column] for column in wave.columns_of(old))
+        new: dict[Any, str] = {source: new for new, source in self.sources.items()}
+        return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
 
     def _source(self, name: str) -> tuple[Held, str]:
         if name not in self.sources:

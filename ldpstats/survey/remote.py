@@ -62,6 +62,14 @@ class OnEngine(Table):
         except MechanismMismatch as error:  # cells are numbered otherwise than rows
             raise MechanismMismatch(re.sub(r", row \d+: ", ": ", str(error), count=1)) from None
 
+    def first(self, name: str) -> Any:
+        import narwhals
+
+        if self.frame.type(name) != narwhals.String:
+            return None
+        known = self.frame.filtered(~narwhals.col(name).is_null())
+        return next((batch.column(0)[0].as_py() for batch in known.batches([name], 1)), None)
+
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
 
@@ -132,8 +140,8 @@ class Remote(Held):
     def origin(self, name: str) -> str:
         return self.whole.origin(name)
 
-    def columns_of(self, name: str) -> tuple[str, ...]:
-        return self.whole.columns_of(name)
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
 
     def unasked(self, name: str) -> Column:
         return self.read([name]).unasked(name)
@@ -145,17 +153,14 @@ class Remote(Held):
         return replace(self, query=self.query.filtered(expression(condition, self)))
 
     def cells(self, names: Sequence[str]) -> tuple[Held, Array | None]:
-        found = self.query.cells(self._wanted(names))
+        found = self.query.cells(self.columns_of(names))
         n = found.column(found.num_columns - 1).to_numpy()
         return Part(self, Read("data", self.query, read=found), n), n
 
     def read(self, names: Sequence[str]) -> Held:
         if self.ordered:
             return Part(self, OnEngine("data", self.query))
-        return Part(self, Read("data", self.query, read=self.query.rows(self._wanted(names))))
-
-    def _wanted(self, names: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys(c for name in names for c in self.columns_of(name)))
+        return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
 
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
@@ -177,10 +182,9 @@ class Remote(Held):
         """The type of a column of numbers or dates, which the engine compares; None of others."""
         import narwhals
 
-        (column,) = self.columns_of(name) if self.owner(name) is None else (None,)
-        if column is None or self.query.levels(column) is not None:
+        if self.owner(name) is not None or self.query.levels(*self.parts_of(name)) is not None:
             return None
-        dtype = self.query.type(column)
+        dtype = self.query.type(name)
         date = dtype == narwhals.Date or (dtype == narwhals.Datetime and dtype.time_zone is None)
         return dtype if dtype.is_numeric() or date else None
 
@@ -198,7 +202,7 @@ class Remote(Held):
         """The distinct values of a column in the whole table, or the pairs of two in these rows."""
         import pyarrow
 
-        columns = self._wanted(names)
+        columns = self.columns_of(names)
         if len(columns) == 1:
             read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
         else:
@@ -248,11 +252,11 @@ class Part(Held):
     def origin(self, name: str) -> str:
         return self.remote.origin(name)
 
-    def columns_of(self, name: str) -> tuple[str, ...]:
-        return self.remote.columns_of(name)
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.remote.parts_of(name)
 
     def unasked(self, name: str) -> Column:
-        (column,) = self.columns_of(name)
+        (column,) = self.parts_of(name)
         return self.remote.domain(column).coded(self.table.arrow(column))
 
     def reported(self, name: str) -> Coded:
@@ -268,7 +272,7 @@ class Part(Held):
         found = re.fullmatch(r"(.*), row (\d+)", error.name)
         if found is None:
             return error
-        column = found[1] if found[1] in self.columns else self.columns_of(name)[0]
+        column = found[1] if found[1] in self.columns else next(iter(self.parts_of(name)))
         cells = self.table.arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
@@ -321,7 +325,7 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
 
     if wave.owner(id) is not None:
         return None
-    (column,) = wave.columns_of(id)
+    (column,) = wave.parts_of(id)
     dtype, col = wave.query.type(column), narwhals.col(column)
     text = dtype == narwhals.String
     if not (text or dtype.is_integer()):
