@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -98,21 +98,21 @@ class Session(DuckDB):
 
     connection: Any
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals
 
         # DuckDB would take *, ? and [ in a name for patterns
         names = [_literal(file) for file in files]
-        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=union))
+        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=bool(widths)))
 
-    def located(self, files: Sequence[str], union: bool) -> Any:
+    def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """The same, with the columns "filename" and "file_row_number"."""
         import narwhals
 
         names = [_literal(file) for file in files]
         return narwhals.from_native(
             self.connection.read_parquet(
-                names, union_by_name=union, filename=True, file_row_number=True
+                names, union_by_name=bool(widths), filename=True, file_row_number=True
             )
         )
 

@@ -28,6 +28,8 @@ class _Files(Protocol):
     def files(self) -> list[str]: ...
     @property
     def footers(self) -> Any: ...
+    @property
+    def widths(self) -> dict[str, str]: ...
     def mended(self, file: str) -> bool: ...
 
 
@@ -50,7 +52,7 @@ def shares(
 
     def work(share: _Share) -> list[Any]:
         with running(source.name, share.file):
-            return list(function(_batches(source.engine, share, frame, names)))
+            return list(function(_batches(source, share, frame, names)))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = [
@@ -90,11 +92,11 @@ def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:
 
 
 def _batches(
-    engine: Engine, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
+    source: _Files, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
 ) -> Iterator[Any]:
     if share.groups is None:
-        session = engine.session()
-        yield from session.batches(frame(session.scan([share.file], False)), BATCH_ROWS)
+        session = source.engine.session()
+        yield from session.batches(frame(session.scan([share.file], source.widths)), BATCH_ROWS)
         return
     import pyarrow.parquet
 
