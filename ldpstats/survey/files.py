@@ -28,7 +28,7 @@ _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf"
 _TRUTH = {"true": True, "false": False}
 
 
-def table_of(data: object, na: object = ()) -> Table:
+def table_of(data: object, na: object = (), name: str = "data") -> Table:
     """A table in memory of any kind: a frame, or CSV files, one after another.
 
     `na` is text that means an empty field, for CSV only.
@@ -44,14 +44,16 @@ def table_of(data: object, na: object = ()) -> Table:
         files = found_files(data).files
         for file in files:
             file_format(file)
-        table = Csv("data", files, na=tuple(empty))
+        table = Csv(name, files, na=tuple(empty))
     elif isinstance(data, pd.DataFrame):
-        table = Table.of(data.copy(deep=False))  # what is done to the caller's later is not seen
+        table = Table.of(
+            data.copy(deep=False), name
+        )  # what is done to the caller's later is not seen
     else:
-        table = Table.of(data)
+        table = Table.of(data, name)
     if empty and not isinstance(table, Csv):
         raise InvalidArgument("na", empty, ONLY_CSV)
-    check_names("data", list(table.columns))
+    check_names(name, list(table.columns))
     return table
 
 
@@ -66,7 +68,6 @@ class Csv(Table):
 
     frame: tuple[Path, ...]
     na: tuple[str, ...] = ()
-
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property

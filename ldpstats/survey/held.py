@@ -13,8 +13,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
+from ldpstats.io.values import whole_counts
 from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
@@ -83,12 +84,19 @@ class Held(ABC):
         """Whether rows stay in one order, however often they are read."""
         return True
 
-    def cells(self, names: Sequence[str]) -> tuple[Held, Array | None]:
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
         """Rows for what these questions and columns hold together, and how many respondents each.
 
-        In memory the rows themselves, and None: one each. On an engine their distinct combinations.
+        In memory the rows themselves, which are one each (None), or as many as the column `count`
+        says. On an engine their distinct combinations.
         """
-        return self, None
+        return self, None if count is None else self.times(count)
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        """How many respondents each row stands for, from a column of counts."""
+        raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
 
     def read(self, names: Sequence[str]) -> Held:
         """All rows in memory, as far as these questions and columns need them."""
@@ -160,6 +168,7 @@ class Collected(Held):
 
     table: Table
     questionnaire: Questionnaire
+    cohorts: Mapping[str, str] = field(default_factory=dict)  # columns that are called otherwise
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -184,11 +193,12 @@ class Collected(Held):
     @cached_property
     def _cohorts(self) -> dict[str, str]:
         """The column of cohorts beside each column of reports that has one."""
-        found, reports = {}, self._reports()
+        found, reports = dict(self.cohorts), self._reports()
         others = {*self.columns} - {*reports}
         for name in self.questionnaire.questions:
             for column, mechanism in self.questionnaire.question(name).mechanisms.items():
-                if mechanism.n_cohorts and cohort_column(column) in others:
+                beside = mechanism.n_cohorts and cohort_column(column) in others
+                if beside and column not in found:
                     first = self.table.first(column)
                     if cohort := cohort_beside(column, mechanism, others, first):
                         found[column] = cohort
@@ -243,6 +253,9 @@ class Collected(Held):
     def unasked(self, name: str) -> Column:
         self.table.check_column(name)
         return as_column(name, self.table.typed(name))
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
 
     def parts_of(self, name: str) -> dict[str, str | None]:
         if name not in self.questionnaire:
@@ -322,6 +335,9 @@ class Selected(Held):
 
     def reported(self, name: str) -> Coded:
         return self.whole.reported(name).taken(self.rows)
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return self.whole.times(count)[self.rows]
 
 
 @dataclass(frozen=True, eq=False)

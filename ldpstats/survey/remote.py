@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -104,9 +104,11 @@ class Remote(Held):
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(cls, query: Query, questionnaire: Questionnaire) -> Remote:
+    def of(
+        cls, query: Query, questionnaire: Questionnaire, cohorts: Mapping[str, str] | None = None
+    ) -> Remote:
         """All rows of a query, after the checks of a collected table."""
-        return cls(query, Collected(OnEngine("data", query), questionnaire), query)
+        return cls(query, Collected(OnEngine("data", query), questionnaire, cohorts or {}), query)
 
     @property
     def questionnaire(self) -> Questionnaire:  # type: ignore[override]
@@ -152,8 +154,10 @@ class Remote(Held):
     def where(self, condition: Condition) -> Remote:
         return replace(self, query=self.query.filtered(expression(condition, self)))
 
-    def cells(self, names: Sequence[str]) -> tuple[Held, Array | None]:
-        found = self.query.cells(self.columns_of(names))
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
+        found = self.query.cells(self.columns_of(names), count)
         n = found.column(found.num_columns - 1).to_numpy()
         return Part(self, Read("data", self.query, read=found), n), n
 

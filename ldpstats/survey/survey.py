@@ -34,11 +34,18 @@ from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.held import Held, Selected, identifiers
 from ldpstats.survey.masks import masked
-from ldpstats.survey.opening import held_of
+from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import matched
 from ldpstats.survey.selecting import columns_in
-from ldpstats.survey.tallying import grouped, joint, pairs, tally
+from ldpstats.survey.tallying import (
+    grouped,
+    joint,
+    pairs,
+    refuse_unanswered,
+    sums_suffice,
+    tally,
+)
 
 __all__ = ["Survey"]
 
@@ -135,9 +142,9 @@ class Survey:
                 remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
-        held = held_of(self.data, sheet, self.na, self.table, self.engine, self.on_error)
+        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", held)
+        object.__setattr__(self, "data", held_on(rows, sheet))
 
     # -- the table -----------------------------------------------------------------------------
 
@@ -377,14 +384,18 @@ class Survey:
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
         self._refuse_dictionary(name, "frequencies")
+        constraints = how.get("constraints")
+        sums = sums_suffice(self._made_by(name), candidates, method, constraints)
         if by is None:
-            model = FrequencyModel(tally(self.data, name), candidates, incomplete, name)
-            return model.fit(method, **how)
+            data = tally(self.data, name, sums)
+            refuse_unanswered(name, [data], len(self))
+            return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
         remedy = "must be the name of a public column, or a list of names"
         if isinstance(by, pd.Series | pd.Index | np.ndarray):
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else listed("by", by, remedy)
-        groups, ungrouped = grouped(self.data, name, columns)
+        groups, ungrouped = grouped(self.data, name, columns, sums)
+        refuse_unanswered(name, groups.values(), len(self))
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
         return several.fit(method, **how)
 
@@ -406,7 +417,8 @@ class Survey:
         if not isinstance(pum, PUM):
             self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
-        return PersonalizedModel(tally(self.data, name), pum, background, exact).fit(method)
+        data = tally(self.data, name)
+        return PersonalizedModel(data, pum, background, exact).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.
