@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import FilePath, reading, refusal
 from ldpstats.io.tables import (
+    coded,
     column_metadata,
     csv_lines,
     file_format,
@@ -145,13 +147,13 @@ class _Csv(_File):
         wanted = [name for name in wanted if name in self.columns]
         if not wanted:
             return
-        texts: dict[str, list[Any]] = {name: [] for name in wanted}
+        texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
         empty = missing_texts(self.frame, self.na)
-        known: dict[str | None, str | None] = dict.fromkeys(empty)  # equal texts are held once
-        for chunk in table_chunks(self.frame, wanted):
+        for chunk in table_chunks(self.frame, wanted, codes=wanted):
             for name in wanted:
-                texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
-        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in texts.items()})
+                texts[name].append(_cells(chunk[name], empty))
+        made = {name: np.concatenate(cells) for name, cells in texts.items()}
+        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
             raise refusal(self.frame, "changed while it was in use: make the survey anew")
 
@@ -166,6 +168,16 @@ class _Csv(_File):
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
             return _unguarded(self.column(name), set())
         return _unguarded(self.column(name), set(map(str, labels)))
+
+
+def _cells(column: pd.Series[Any], empty: Sequence[str]) -> npt.NDArray[np.object_]:
+    """The fields of a column of text, None where missing; equal texts are one object."""
+    text = coded(column)
+    assert text is not None
+    codes, distinct = text
+    cells = [None if cell in empty else cell for cell in distinct.tolist()]
+    found: npt.NDArray[np.object_] = np.array([*cells, None], dtype=object)[codes]
+    return found
 
 
 def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
