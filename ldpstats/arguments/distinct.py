@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["factorized"]
+__all__ = ["arrow_text", "factorized"]
 
 Codes = npt.NDArray[np.int32]
 Objects = npt.NDArray[np.object_]
@@ -38,7 +38,7 @@ def _encoded(values: Any, likely: Objects | None) -> tuple[Codes, Objects] | Non
     if isinstance(values, pd.Series | pd.Index) and not isinstance(values, pd.MultiIndex):
         if isinstance(values.dtype, pd.StringDtype | pd.ArrowDtype):
             array: Any = values.array
-            return _of_arrow(array.__arrow_array__(), likely)
+            return arrow_text(array.__arrow_array__(), likely)
         return _of_objects(values.to_numpy(), likely) if values.dtype == object else None
     if type(values) is np.ndarray and values.ndim == 1:  # not a masked one
         if values.dtype.kind == "U" and values.dtype.isnative and values.itemsize:
@@ -46,18 +46,18 @@ def _encoded(values: Any, likely: Objects | None) -> tuple[Codes, Objects] | Non
         return _of_objects(values, likely) if values.dtype == object else None
     kind = type(values).__module__.partition(".")[0]
     if kind == "polars" and type(values).__name__ == "Series":
-        return _of_arrow(values.to_arrow(), likely) if str(values.dtype) in _POLARS else None
+        return arrow_text(values.to_arrow(), likely) if str(values.dtype) in _POLARS else None
     arrow: Any = sys.modules.get("pyarrow")
     if arrow is not None and isinstance(values, arrow.Array | arrow.ChunkedArray):
-        return _of_arrow(values, likely)
+        return arrow_text(values, likely)
     return None
 
 
 _POLARS = ("String", "Categorical")
 
 
-def _of_arrow(column: Any, likely: Objects | None) -> tuple[Codes, Objects] | None:
-    """Text, or a dictionary of it; None for other types of Arrow."""
+def arrow_text(column: Any, likely: Objects | None = None) -> tuple[Codes, Objects] | None:
+    """Codes and values of a column of Arrow that is text, or a dictionary of it; else None."""
     import pyarrow
     from pyarrow import types
 
@@ -67,7 +67,7 @@ def _of_arrow(column: Any, likely: Objects | None) -> tuple[Codes, Objects] | No
         if likely is not None:
             codes = _among(column, pyarrow.array(likely, column.type))
             if codes is not None:
-                return codes.fill_null(-1).to_numpy(), likely
+                return _numbers(codes), likely
         column = column.dictionary_encode()
     elif not _is_text(column.type.value_type):
         return None
@@ -119,7 +119,7 @@ def _of_objects(values: Objects, likely: Objects | None) -> tuple[Codes, Objects
     addresses = np.frombuffer(np.ascontiguousarray(values), dtype=np.intp)
     if len(np.unique(addresses[:MANY])) > MANY // 2:
         text = pyarrow.array(values, from_pandas=True)
-        return _of_arrow(text, likely)
+        return arrow_text(text, likely)
     column = pyarrow.array(addresses).dictionary_encode()
     codes = column.indices.to_numpy()
     place = np.empty(len(column.dictionary), dtype=np.intp)
@@ -127,9 +127,15 @@ def _of_objects(values: Objects, likely: Objects | None) -> tuple[Codes, Objects
     return _merged(column.indices, values[place])
 
 
+def _numbers(indices: Any) -> Codes:
+    """Codes of Arrow, -1 where null."""
+    found: Codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy()
+    return found
+
+
 def _merged(indices: Any, distinct: Objects) -> tuple[Codes, Objects]:
     """The codes, -1 where the index is null or its value is missing."""
-    codes = indices.fill_null(-1).to_numpy()
+    codes = _numbers(indices)
     absent = pd.isna(pd.Series(distinct, dtype=object)).to_numpy()
     if absent.any():
         codes = np.append(np.where(absent, -1, np.arange(absent.size)), -1)[codes]

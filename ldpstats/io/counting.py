@@ -107,7 +107,7 @@ def read_counts(
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0
     optional = reports.optional
-    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional):
+    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional, codes=columns):
         found, absent = reports.read(frame, done)
         n = counts_of(path, count, frame, done)
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])

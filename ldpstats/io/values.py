@@ -15,7 +15,7 @@ from ldpstats.arguments.checks import counts_vector
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import RISKY, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import RISKY, coded, file_format, guarded, objects, unguarded
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [
@@ -114,19 +114,22 @@ def present(
     secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The values present, texts turned into labels, and a mask of missing ones."""
-    column = _plain(where, column, secret)
-    missing = column.isna().to_numpy(dtype=bool)
-    if column.dtype != object:
+    text = coded(column)
+    if text is None:
+        column = _plain(where, column, secret)
+        missing = column.isna().to_numpy(dtype=bool)
         return column[~missing].to_numpy(), missing
+    codes, distinct = text
     if na:
-        missing = missing | column.isin(list(na)).to_numpy(dtype=bool)
-    values = column[~missing].to_numpy()
+        gone = pd.Index(distinct, dtype=object).isin(list(na))
+        codes = np.where(np.append(gone, True)[codes], -1, codes)
+    missing = codes < 0
+    values = distinct
     if to_label is not None:
         # assigned to a slice, so that numpy does not guess a common type of the labels
-        labels = np.empty(values.size, dtype=object)
-        labels[:] = [to_label(text) for text in values]
-        values = labels
-    return values, missing
+        values = np.empty(distinct.size, dtype=object)
+        values[:] = [to_label(text) for text in distinct]
+    return values[codes[~missing]] if missing.any() else values[codes], missing
 
 
 def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Series[Any]:
