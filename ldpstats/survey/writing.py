@@ -224,7 +224,7 @@ class _Sheets:
         values, absent = present(where, column, to_label, absent_as, True)
         if labels is None:
             refuse_guarded(source, values, answers_in(where, done, absent))
-        return filled(values.tolist(), absent)
+        return filled(values, absent)
 
 
 def _cells(column: pd.Series[Any]) -> pd.Series[Any]:
