@@ -9,7 +9,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.sampling import samplers
 from ldpstats.sampling.samplers import I64, U8
 
-__all__ = ["cell_sums", "column_sums", "unpack"]
+__all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
 _TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
