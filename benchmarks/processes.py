@@ -15,6 +15,7 @@ from pathlib import Path
 __all__ = ["HERE", "Job", "Ran", "best"]
 
 HERE = Path(__file__).parents[1]  # this version of the package
+_BYTE_CODE = str(Path(tempfile.gettempdir(), "ldpstats-benchmarks"))  # kept from run to run
 _THREADS = tuple(f"{name}_NUM_THREADS" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA", "RAYON"))
 
 
@@ -47,6 +48,7 @@ class Job:
         how = ["-c", self.code] if self.code else ["-m", "ldpstats.cli"]
         env = {name: value for name, value in os.environ.items() if name not in _THREADS}
         env |= {"PYTHONPATH": str(self.root), "PYTHONWARNINGS": "ignore"}
+        env |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _BYTE_CODE}
         if self.cores == 1:
             env |= dict.fromkeys(_THREADS, "1")
         if not self.cold:

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, TypeVar
 from ldpstats.engines.failures import running
 from ldpstats.errors import NotAvailable
 
-__all__ = ["BATCH_ROWS", "Engine", "Frame", "Partial", "Source", "other_engine"]
+__all__ = ["BATCH_ROWS", "Engine", "Frame", "Partial", "Source", "other_engine", "stacked"]
 
 BATCH_ROWS = 1 << 17
 
@@ -29,6 +29,7 @@ class Engine:
     """
 
     title: ClassVar[str] = "another engine"
+    keeps_order: ClassVar[bool] = True  # of rows in files
     in_threads: ClassVar[bool] = True  # whether shares of files are worked on by threads here
 
     def session(self) -> Engine:
@@ -48,9 +49,34 @@ class Engine:
         """What `function` makes of the rows, where they are; record batches of the schema."""
         yield from function(self.batches(frame, BATCH_ROWS))
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
-        """Parquet files, one after another; with `union` their columns may differ in width."""
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+        """Parquet files, one after another; columns with `widths` differ in type."""
         raise NotAvailable(f"{files[0]} is not read by {self.title} here: read both into memory")
+
+
+def stacked(frames: Sequence[Any], widths: Mapping[str, str]) -> Any:
+    """Frames one after another, which may have the columns in another order or type.
+
+    Categories become text: files may have others.
+    """
+    import narwhals
+
+    types: dict[str, Any] = {
+        "whole numbers": narwhals.Int64,
+        "numbers": narwhals.Float64,
+        "text": narwhals.String,
+        "bytes": narwhals.Binary,
+        "bool": narwhals.Boolean,
+        "date32[day]": narwhals.Date,
+    }
+    wanted = {name: types[kind] for name, kind in widths.items() if kind in types}
+    made = []
+    for frame in frames:
+        schema = frame.collect_schema()
+        texts = {name: types["text"] for name in schema if schema[name] == narwhals.Categorical}
+        casts = {name: narwhals.col(name).cast(kind) for name, kind in (texts | wanted).items()}
+        made.append(frame.select(*(casts.get(n, narwhals.col(n)) for n in frames[0].columns)))
+    return narwhals.concat(made)
 
 
 def other_engine(source: Source, session: Engine) -> str:

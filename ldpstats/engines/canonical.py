@@ -12,8 +12,8 @@ __all__ = ["plain", "sorted_cells"]
 def plain(table: Any) -> Any:
     """A table of Arrow with one type for each kind of value.
 
-    Whole numbers become int64 (unsigned ones beyond it stay uint64), others double; text string,
-    bytes binary, dictionaries their values, moments timestamps in microseconds.
+    Whole numbers become int64 (columns with larger ones stay as they are), others double; text
+    string, bytes binary, dictionaries their values, moments timestamps in microseconds.
     """
     import pyarrow
 
@@ -33,6 +33,11 @@ def _plain(column: Any) -> Any:
         if (pc.max(column).as_py() or 0) >= 1 << 63:
             return column
     target = None
+    if types.is_decimal(kind) and kind.scale == 0:
+        try:
+            return column.cast(pyarrow.int64())
+        except pyarrow.ArrowInvalid:  # beyond it
+            return column
     if types.is_integer(kind):
         target = pyarrow.int64()
     elif types.is_floating(kind):

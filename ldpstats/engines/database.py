@@ -6,7 +6,7 @@ import hashlib
 import shutil
 import tempfile
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 from ldpstats.engines.base import Engine, Source, other_engine
 from ldpstats.engines.failures import running
+from ldpstats.engines.watch import polled
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import reading
 
@@ -98,21 +99,25 @@ class Session(DuckDB):
 
     connection: Any
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
+    def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        with polled(self.connection):
+            return super().table(frame, most_bytes)
+
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals
 
         # DuckDB would take *, ? and [ in a name for patterns
         names = [_literal(file) for file in files]
-        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=union))
+        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=bool(widths)))
 
-    def located(self, files: Sequence[str], union: bool) -> Any:
+    def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """The same, with the columns "filename" and "file_row_number"."""
         import narwhals
 
         names = [_literal(file) for file in files]
         return narwhals.from_native(
             self.connection.read_parquet(
-                names, union_by_name=union, filename=True, file_row_number=True
+                names, union_by_name=bool(widths), filename=True, file_row_number=True
             )
         )
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from ldpstats import errors
 from ldpstats.errors import InvalidArgument, LDPError, cut
 
-__all__ = ["EngineFailure", "engine_of", "needed", "running"]
+__all__ = ["EngineFailure", "engine_of", "needed", "of_engine", "reason", "running"]
 
 _ENGINES = {
     "_duckdb": "DuckDB",
@@ -50,6 +50,17 @@ def engine_of(thing: object) -> str:
     return _ENGINES.get(type(thing).__module__.partition(".")[0], "")
 
 
+def of_engine(error: Exception) -> bool:
+    """Whether an engine or the system raised it, rather than this package."""
+    return bool(engine_of(error)) or isinstance(error, OSError | MemoryError | EOFError)
+
+
+def reason(error: Exception) -> str:
+    """What an engine says, on one line."""
+    text = " ".join(str(error).split())
+    return cut("".join(sign if sign.isprintable() else "?" for sign in text), 300)
+
+
 @contextmanager
 def running(name: str, shown: str) -> Iterator[None]:
     """Turn errors of engines into one that shows the argument `name` as `shown`.
@@ -62,7 +73,7 @@ def running(name: str, shown: str) -> Iterator[None]:
         raise
     except Exception as error:
         engine = engine_of(error)
-        if not engine and not isinstance(error, OSError | MemoryError | EOFError):
+        if not of_engine(error):
             raise
         raise _named(name, shown, engine, error) from None
 
@@ -84,16 +95,23 @@ def _named(name: str, shown: str, engine: str, error: Exception) -> LDPError:
     text = str(error)
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
-        kind, message = own[-1]
-        found = getattr(errors, kind, LDPError)
-        return LDPError(message) if issubclass(found, InvalidArgument) else found(message)
+        return _again(*own[-1])
     low = text.lower()
     remedy = next((remedy for words, remedy in _REMEDIES if words in low), "")
     if isinstance(error, MemoryError) and not remedy:
         remedy = "out of memory: ask for fewer columns at a time"
-    reason = cut(" ".join(text.split()), 300)
-    what = f"{engine or 'the system'} stopped ({type(error).__name__}: {reason})"
+    what = f"{engine or 'the system'} stopped ({type(error).__name__}: {reason(error)})"
     return EngineFailure(name, _Shown(shown), f"{what}: {remedy or 'see its message'}")
+
+
+def _again(kind: str, message: str) -> LDPError:
+    """An error of this package from its name and its message."""
+    found: type[LDPError] = getattr(errors, kind, LDPError)
+    if not issubclass(found, InvalidArgument):
+        return found(message)
+    name, _, rest = message.partition("=")
+    value, _, remedy = rest.partition(": ")
+    return found(name, _Shown(value), remedy)
 
 
 class _Shown:

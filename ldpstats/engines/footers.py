@@ -10,7 +10,7 @@ from typing import Any
 
 from ldpstats.io.storage.files import reading, refusal
 
-__all__ = ["Footer", "combined", "difference", "footer", "levels"]
+__all__ = ["Footer", "combined", "difference", "footer", "levels", "widths"]
 
 _OWN = b"ldpstats."  # fingerprints, which must agree between files
 
@@ -28,12 +28,6 @@ class Footer:
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
         return tuple(self.schema.names)
-
-    @property
-    def types(self) -> tuple[str, ...]:
-        """Types as they are held, in the order of the names."""
-        fields = [self.schema.field(name) for name in sorted(self.columns)]
-        return tuple(str(_value_type(field.type)) for field in fields)
 
     def stored(self, name: str) -> dict[bytes, bytes]:
         """The keys and values beside a column."""
@@ -120,6 +114,16 @@ def difference(first: Footer, path: str, other: Footer) -> str:
                     "fingerprints differ; count the files apart"
                 )
     return ""
+
+
+def widths(footers: Sequence[Footer]) -> dict[str, str]:
+    """The columns that files hold in several types, with the kind of their values."""
+    found = {}
+    for name in footers[0].columns:
+        kinds = {_value_type(footer.schema.field(name).type) for footer in footers}
+        if len(kinds) > 1:
+            found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
+    return found
 
 
 def combined(notes: Sequence[Mapping[bytes, bytes]]) -> dict[bytes, bytes]:

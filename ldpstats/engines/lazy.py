@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ldpstats.engines.base import Engine
+from ldpstats.engines.base import Engine, stacked
 from ldpstats.engines.failures import needed
 
 __all__ = ["Polars"]
@@ -18,25 +18,9 @@ class Polars(Engine):
 
     title = "Polars"
 
-    def scan(self, files: Sequence[str], union: bool) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals
 
         with needed("polars", "polars"):
             frames = [narwhals.scan_parquet(f, backend="polars", glob=False) for f in files]
-        return narwhals.concat([_widened(frame, union) for frame in frames])
-
-
-def _widened(frame: Any, union: bool) -> Any:
-    """Categories as text, for files may have others; with `union` the widest numbers too."""
-    import narwhals
-
-    made = []
-    for name, kind in frame.collect_schema().items():
-        column = narwhals.col(name)
-        if kind == narwhals.Categorical:
-            made.append(column.cast(narwhals.String))
-        elif union and kind.is_integer():
-            made.append(column.cast(narwhals.Int64))
-        elif union and kind.is_float():
-            made.append(column.cast(narwhals.Float64))
-    return frame.with_columns(*made) if made else frame
+        return stacked(frames, widths)

@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ldpstats.engines.base import Engine, Partial, Source
+from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
 from ldpstats.engines.database import Embedded
-from ldpstats.engines.failures import EngineFailure, running
-from ldpstats.engines.footers import Footer, combined, difference, footer, levels
+from ldpstats.engines.failures import EngineFailure, of_engine, reason, running
+from ldpstats.engines.footers import Footer, combined, difference, footer, levels, widths
 from ldpstats.engines.listing import Found
 from ldpstats.engines.shares import shares
 from ldpstats.errors import InvalidArgument, LDPWarning
@@ -32,8 +32,12 @@ class Files(Source):
     engine: Engine
     footers: Mapping[str, Footer]
     report: bool
-    refused: dict[str, str] = field(default_factory=dict)
-    ordered: bool = True
+    refused: tuple[tuple[str, str], ...] = ()  # when they were opened
+    damaged: dict[str, str] = field(default_factory=dict)  # found since
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return self.engine.keeps_order
 
     @property
     def shown(self) -> str:
@@ -41,7 +45,7 @@ class Files(Source):
 
     @property
     def left_out(self) -> tuple[tuple[str, str], ...]:
-        return tuple(self.refused.items())
+        return (*self.refused, *self.damaged.items())
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -50,15 +54,15 @@ class Files(Source):
     @property
     def files(self) -> list[str]:
         """Those that are counted."""
-        return [file for file in self.footers if file not in self.refused]
+        return [file for file in self.footers if file not in self.damaged]
 
     @property
-    def union(self) -> bool:
-        """Whether files hold a column in several widths."""
-        return len({footer.types for footer in self.footers.values()}) > 1
+    def widths(self) -> dict[str, str]:
+        """The columns that files hold in several types, with what they hold in all."""
+        return widths(list(self.footers.values()))
 
     def root(self, session: Engine) -> Any:
-        return session.scan(self.files, self.union)
+        return session.scan(self.files, self.widths)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return combined([footer.stored(name) for footer in self._good()])
@@ -99,17 +103,18 @@ class Files(Source):
         """Leave a file out, or refuse it."""
         if not self.report:
             raise refusal(file, reason)
-        leave_out(self.refused, file, reason)
+        self.damaged[file] = reason
+        _warn(file, reason)
         if not self.files:
             raise refusal(file, f"{reason}; no other file is left")
 
     def _check_unchanged(self) -> bool:
         """Refuse files that are not those that were opened; return whether there are any."""
-        left = len(self.refused)
+        left = len(self.damaged)
         for file in self.files:
             if not self.footers[file].unchanged(file):
                 self._refuse(file, "changed while it was in use: make the survey anew")
-        return len(self.refused) > left
+        return len(self.damaged) > left
 
     def _mended(self) -> bool:
         """Read each file alone; refuse those that fail, and return whether there are any."""
@@ -129,14 +134,15 @@ class Files(Source):
         checker = self.engine if isinstance(self.engine, Embedded) else Embedded()
         session = checker.session()
         try:
-            with running("path", file):
-                for _ in session.batches(session.scan([file], False), 1 << 17):
+            for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
+                pass
+            with pyarrow.parquet.ParquetFile(file) as opened:
+                for _ in opened.iter_batches():
                     pass
-                with pyarrow.parquet.ParquetFile(file) as opened:
-                    for _ in opened.iter_batches():
-                        pass
-        except EngineFailure as error:
-            return f"cannot be read ({error.remedy}): it may be damaged or cut off"
+        except Exception as error:
+            if not of_engine(error):
+                raise
+            return f"cannot be read ({reason(error)}): it may be damaged or cut off"
         return ""
 
     # -- parts ---------------------------------------------------------------------------------
@@ -169,7 +175,7 @@ class Files(Source):
 
         def run() -> Any:
             session = checker.session()
-            rows = found(session.located(self.files, self.union)).select(*sorted(places))
+            rows = found(session.located(self.files, self.widths)).select(*sorted(places))
             least = rows.group_by("filename").agg(_least("file_row_number"))
             return session.table(least)
 
@@ -184,17 +190,15 @@ def _least(name: str) -> Any:
     return narwhals.col(name).min()
 
 
-def leave_out(refused: dict[str, str], file: str, reason: str) -> None:
-    """Note that a file is not counted, and warn."""
-    refused[file] = reason
+def _warn(file: str, reason: str) -> None:
+    """Say that a file is not counted."""
     warnings.warn(f"{file}: {reason}; this file is left out", LDPWarning, stacklevel=2)
 
 
 def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
     """Open Parquet files: read what they say of their columns, and compare it."""
     footers: dict[str, Footer] = {}
-    refused: dict[str, str] = {}
-    problems = dict(found.refused)
+    problems = list(found.refused)
     for path in found.files:
         file = str(path)
         try:
@@ -202,19 +206,19 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
         except InvalidArgument as error:
             if not report:
                 raise
-            problems[file] = error.remedy
+            problems.append((file, error.remedy))
             continue
         first = next(iter(footers.values()), None)
         reason = difference(first, next(iter(footers), ""), opened) if first else ""
         if reason and not report:
             raise refusal(file, reason)
         if reason:
-            problems[file] = reason
+            problems.append((file, reason))
         else:
             footers[file] = opened
-    for file, reason in problems.items():
-        leave_out(refused, file, reason)
     if not footers:
-        file, reason = next(iter(problems.items()))
+        file, reason = problems[0]
         raise refusal(file, f"{reason}; no other file is left")
-    return Files(name, engine, footers, report, refused)
+    for file, reason in problems:
+        _warn(file, reason)
+    return Files(name, engine, footers, report, tuple(problems))

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial
 from ldpstats.engines.failures import EngineFailure, running
 from ldpstats.engines.footers import Footer
+from ldpstats.engines.watch import tell
 
 __all__ = ["shares"]
 
@@ -28,6 +29,8 @@ class _Files(Protocol):
     def files(self) -> list[str]: ...
     @property
     def footers(self) -> Any: ...
+    @property
+    def widths(self) -> dict[str, str]: ...
     def mended(self, file: str) -> bool: ...
 
 
@@ -50,16 +53,19 @@ def shares(
 
     def work(share: _Share) -> list[Any]:
         with running(source.name, share.file):
-            return list(function(_batches(source.engine, share, frame, names)))
+            return list(function(_batches(source, share, frame, names)))
 
     with ThreadPoolExecutor(os.cpu_count() or 1) as pool:
         begun = [
             (file, [pool.submit(work, share) for share in _cut(file, source.footers[file], whole)])
             for file in source.files
         ]
+        done, everything = 0, sum(len(futures) for _, futures in begun)
         try:
             for file, futures in begun:
                 yield from _of_file(source, file, futures)
+                done += len(futures)
+                tell(done / max(1, everything))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 
@@ -90,11 +96,11 @@ def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:
 
 
 def _batches(
-    engine: Engine, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
+    source: _Files, share: _Share, frame: Callable[[Any], Any], names: Sequence[str]
 ) -> Iterator[Any]:
     if share.groups is None:
-        session = engine.session()
-        yield from session.batches(frame(session.scan([share.file], False)), BATCH_ROWS)
+        session = source.engine.session()
+        yield from session.batches(frame(session.scan([share.file], source.widths)), BATCH_ROWS)
         return
     import pyarrow.parquet
 

@@ -106,13 +106,11 @@ def cohorts_in(
 ) -> npt.NDArray[np.int64]:
     """The cohorts of the rows that are not `absent`, (n,), from a column of cohorts."""
     groups = whole_counts(where, column, done, absent)
-    outside = groups >= mechanism.n_cohorts
-    if outside.any():
-        i = int(np.argmax(outside))
+    if groups.size and groups.max() >= mechanism.n_cohorts:
+        i = int(np.argmax(groups >= mechanism.n_cohorts))
         remedy = f"is not a cohort: cohorts are numbered from 0 to {mechanism.n_cohorts - 1}"
         raise InvalidArgument(f"{where}, row {done + i + 1}", int(groups[i]), remedy)
-    there: npt.NDArray[np.int64] = groups[~absent]
-    return there
+    return groups[~absent] if absent.any() else groups
 
 
 # -- writing ---------------------------------------------------------------------------------------

@@ -176,10 +176,15 @@ def whole_counts(
 
 def _whole_numbers(column: pd.Series[Any], missing: Array) -> npt.NDArray[np.int64] | None:
     """Whole numbers by their type, (n,), 0 if `missing`; None for others and for negative ones."""
-    if not pd.api.types.is_integer_dtype(column.dtype) or column[~missing].hasnans:
+    if not pd.api.types.is_integer_dtype(column.dtype):
         return None
-    values = column.to_numpy(np.int64, na_value=0) if missing.any() else column.to_numpy(np.int64)
-    found: npt.NDArray[np.int64] = np.where(missing, 0, values)
+    there = ~missing if missing.any() else None
+    if (column if there is None else column[there]).hasnans:
+        return None
+    if there is None:
+        found: npt.NDArray[np.int64] = column.to_numpy(np.int64)
+    else:
+        found = np.where(there, column.to_numpy(np.int64, na_value=0), 0)
     return None if found.size and found.min() < 0 else found
 
 

@@ -16,20 +16,24 @@ __all__ = ["add_bits"]
 
 
 @partial(compiled, nogil=True)
-def add_bits(packed: Any, cell: Any, spread: Any, lanes: Any, filled: Any, total: Any) -> None:
-    """Add the bits of report i to the sums of its cell, total[cell[i]], (C, 8 w).
+def add_bits(words: Any, cell: Any, lanes: Any, seen: Any, total: Any) -> None:
+    """Add the bits of report i to the sums of its cell, cell[i], and count it in `seen`, (C,).
 
-    `packed` has the n reports of w bytes one after another. `spread` lays the eight bits of a byte
-    into the eight bytes of a word, so that `lanes`, (C, w), sums eight bits at a time. A byte holds
-    255 at most: then, after `filled`, (C,), reports of a cell, its lanes are emptied into `total`.
+    `words` has the n reports of w 64-bit words one after another. Lane j of a word, of the eight in
+    `lanes`, (C, 8 w), sums bit j of its eight bytes at once, each in a byte. A byte holds 255 at
+    most: after 128 reports of a cell its lanes are emptied into `total`, (C, 64 w), in their order.
     """
-    each, sums, width = lanes.view(np.uint8), lanes.reshape(-1), lanes.shape[1]
+    each, sums, width = lanes.view(np.uint8), lanes.reshape(-1), lanes.shape[1] // 8
+    lowest = np.uint64(0x0101010101010101)
     for i in range(cell.shape[0]):
         c = np.int64(cell[i])
-        report, own = i * width, c * width
         for b in range(width):
-            sums[own + b] += spread[packed[report + b]]
-        filled[c] += 1
-        if filled[c] == 255:
-            total[c] += each[c]
-            lanes[c], filled[c] = 0, 0
+            word, own = words[i * width + b], 8 * (c * width + b)
+            for j in range(8):  # runs on vectors
+                sums[own + j] += (word >> np.uint64(j)) & lowest
+        seen[c] += 1
+        if seen[c] & 127 == 0:
+            for j in range(total.shape[1]):  # array expressions would take ten times to compile
+                total[c, j] += each[c, j]
+            for j in range(lanes.shape[1]):
+                lanes[c, j] = 0

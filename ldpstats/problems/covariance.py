@@ -134,12 +134,17 @@ class Covariance:
 
     def transform(self, R: npt.ArrayLike) -> Array:
         """R V R', shape (q, q), for R of shape (q, k), in O(q k r + q^2 k)."""
-        rows = finite_array("R", R, 2)
-        if rows.shape[1] != self.size:
-            raise InvalidArgument("R", rows.shape, f"must have {self.size} columns")
+        rows = self._contrasts(R)
         loaded = rows if self.factors is None else rows @ self.factors
         out = (rows * self.diagonal) @ rows.T + loaded @ self.core @ loaded.T
         return np.asarray((out + out.T) / 2, dtype=np.float64)
+
+    def forms(self, R: npt.ArrayLike) -> Array:
+        """Diagonal of R V R', shape (q,), for R of shape (q, k), in O(q k r)."""
+        rows = self._contrasts(R)
+        found = _forms(rows if self.factors is None else rows @ self.factors, self.core)
+        found += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
+        return found
 
     def times(self, x: npt.ArrayLike) -> Array:
         """V x, shape (k,), for x of shape (k,), in O(k r)."""
@@ -147,6 +152,12 @@ class Covariance:
         low = v if self.factors is None else v @ self.factors
         low = self.core @ low
         return np.asarray(self.diagonal * v + (low if self.factors is None else self.factors @ low))
+
+    def _contrasts(self, R: npt.ArrayLike) -> Array:
+        rows = finite_array("R", R, 2)
+        if rows.shape[1] != self.size:
+            raise InvalidArgument("R", rows.shape, f"must have {self.size} columns")
+        return rows
 
     def scaled(self, c: float) -> Covariance:
         """c V for a finite c >= 0."""

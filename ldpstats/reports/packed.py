@@ -15,15 +15,19 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument
 
 __all__ = [
+    "arrow_bytes",
     "cohort_beside",
     "cohort_column",
     "holds_bytes",
     "is_of_bytes",
     "packed_bytes",
     "tells_cohort",
+    "without_views",
 ]
 
 Packed = npt.NDArray[np.uint8]
+
+_WIDTH = "must be {} bytes, the {} bits of a report"
 
 
 def cohort_column(reports: str) -> str:
@@ -58,19 +62,13 @@ def holds_bytes(column: pd.Series[Any]) -> bool:
 
 
 def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> Packed:
-    """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` of them are used."""
-    remedy = f"must be {width} bytes, the {n_bits} bits of a report"
+    """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` bits are used."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        chunks = column.array.__arrow_array__().chunks
-        parts, done = [np.empty((0, width), dtype=np.uint8)], 0
-        for chunk in chunks:
-            parts.append(_chunk(name, chunk, width, done, remedy))
-            done += len(chunk)
-        return parts[1] if len(parts) == 2 else np.concatenate(parts)
+        return arrow_bytes(name, column.array.__arrow_array__(), width, n_bits)
     values = column.tolist()
     for i, value in enumerate(values):
         if not isinstance(value, bytes | bytearray) or len(value) != width:
-            raise InvalidArgument(f"{name}[{i}]", value, remedy)
+            raise InvalidArgument(f"{name}[{i}]", value, _WIDTH.format(width, n_bits))
     return np.frombuffer(b"".join(values), dtype=np.uint8).reshape(len(values), width)
 
 
@@ -82,18 +80,34 @@ def is_of_bytes(kind: Any) -> bool:
     return any(test(kind) for test in (*tests, types.is_binary_view))
 
 
-def _chunk(name: str, array: Any, width: int, done: int, remedy: str) -> Packed:
+def without_views(array: Any) -> Any:
+    """An Arrow array of bytes in a type that Arrow's functions take."""
+    import pyarrow
+
+    views = pyarrow.types.is_binary_view(array.type)
+    return array.cast(pyarrow.large_binary()) if views else array
+
+
+def arrow_bytes(name: str, array: Any, width: int, n_bits: int) -> Packed:
+    """An Arrow array of bytes, whole or in chunks, as `packed_bytes`: a view where it is whole."""
+    remedy, done = _WIDTH.format(width, n_bits), 0
+    parts = [np.empty((0, width), dtype=np.uint8)]
+    for chunk in getattr(array, "chunks", [array]):
+        if len(chunk):
+            parts.append(_whole(name, chunk, width, done, remedy))
+        done += len(chunk)
+    return parts[1] if len(parts) == 2 else np.concatenate(parts)
+
+
+def _whole(name: str, array: Any, width: int, done: int, remedy: str) -> Packed:
     """An Arrow array of bytes as a view of its memory; errors count from `done`."""
     import pyarrow
 
     if array.null_count:
         at = done + int(np.argmax(array.is_null().to_numpy(zero_copy_only=False)))
         raise InvalidArgument(f"{name}[{at}]", None, "is missing: leave such rows out")
-    if not len(array):
-        return np.empty((0, width), dtype=np.uint8)
     if pyarrow.types.is_fixed_size_binary(array.type):
-        own = array.type.byte_width
-        if own != width:
+        if array.type.byte_width != width:
             raise InvalidArgument(f"{name}[{done}]", array[0].as_py(), remedy)
         first, memory = array.offset * width, array.buffers()[1]
     else:

@@ -12,9 +12,9 @@ from ldpstats.sampling.samplers import I64, U8
 __all__ = ["cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
-_TURNS = 4  # cells that take turns where there is one: an addition need not wait for the last
+_TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
 
-_SPREAD = np.unpackbits(np.arange(256, dtype=np.uint8), bitorder="little").view(np.uint64)
+_TURNING = np.arange(_ROWS, dtype=np.int32) % _TURNS
 
 
 def column_sums(packed: U8, n_bits: int) -> I64:
@@ -27,42 +27,90 @@ def cell_sums(packed: U8, n_bits: int, cell: npt.NDArray[np.integer] | None, n_c
 
     `cell` has the cell of each report, (n,), all below `n_cells`; None where there is one.
     """
-    _check_packed(packed, n_bits)
-    if packed.size >= 8 * samplers.LARGE:
-        return _compiled_sums(packed, cell, n_cells)[:, :n_bits]
-    total = np.zeros((n_cells, 8 * packed.shape[1]), dtype=np.int64)
-    if cell is None:
-        _add(packed, total[0])
-    else:
-        order = np.argsort(cell, kind="stable")
-        ends = np.cumsum(np.bincount(cell, minlength=n_cells))
-        for c, part in enumerate(np.split(packed[order], ends[:-1])):
-            _add(part, total[c])
-    return total[:, :n_bits]
+    sums = CellSums(n_bits, n_cells)
+    sums.add(packed, cell)
+    return sums.total()
+
+
+class CellSums:
+    """Running sums of the bits of each cell, over packed reports that come in parts."""
+
+    def __init__(self, n_bits: int, n_cells: int) -> None:
+        self.n_bits, self.n_cells = n_bits, n_cells
+        self._rows = n_cells if n_cells > 1 else _TURNS
+        self._seen = np.zeros(self._rows, dtype=np.int64)
+        self._few = np.zeros((self._rows, 8 * -(-n_bits // 8)), dtype=np.int64)
+        self._many: _Many | None = None  # where there are many reports
+
+    def add(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
+        """Add reports and the cell of each, (n,); None where there is one cell."""
+        _check_packed(packed, self.n_bits)
+        cell = cell if self.n_cells > 1 else None
+        if (len(packed) + self._seen.sum()) * packed.shape[1] >= 8 * samplers.LARGE:
+            self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
+            self._many.add(packed, cell)
+        elif cell is None:
+            _add(packed, self._few[0])
+            self._seen[0] += len(packed)
+        else:
+            order = np.argsort(cell, kind="stable")
+            cells, starts, n = np.unique(cell[order], return_index=True, return_counts=True)
+            for c, part in zip(cells, np.split(packed[order], starts[1:]), strict=False):
+                _add(part, self._few[c])
+            self._seen[cells] += n
+
+    def reports(self) -> I64:
+        """The number of reports that were added, of each cell, shape (n_cells,)."""
+        return self._seen if self.n_cells > 1 else self._seen.sum(keepdims=True)
+
+    def total(self) -> I64:
+        """The sums of all that was added, shape (n_cells, n_bits)."""
+        total = self._few[:, : self.n_bits]
+        if self._many is not None:
+            total = total + self._many.total()[:, : self.n_bits]
+        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)
+
+
+class _Many:
+    """Compiled sums of reports of so many 64-bit words; `seen`, (n_cells,), counts them."""
+
+    def __init__(self, n_cells: int, n_words: int, seen: I64) -> None:
+        self.lanes = np.zeros((n_cells, 8 * n_words), dtype=np.uint64)
+        self.sums = np.zeros((n_cells, 64 * n_words), dtype=np.int64)
+        self.seen = seen
+
+    def add(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
+        from ldpstats.kernels.sums import add_bits
+
+        for start in range(0, len(packed), _ROWS):
+            words = _words(packed[start : start + _ROWS])
+            own = _TURNING[: len(words)]
+            if cell is not None:
+                own = cell[start : start + _ROWS].astype(np.int32, copy=False)
+                own = np.ascontiguousarray(own)
+            words = words.reshape(-1)
+            for array in (words, own):  # as the memory of Arrow is: one type, compiled once
+                array.flags.writeable = False
+            add_bits(words, own, self.lanes, self.seen, self.sums)
+
+    def total(self) -> I64:
+        """The sums, (n_cells, bits), in the order of the bits: bit j of byte b in lane (j, b)."""
+        lanes = self.sums + self.lanes.view(np.uint8)
+        each = lanes.reshape(len(lanes), -1, 8, 8).swapaxes(2, 3)
+        return np.ascontiguousarray(each).reshape(lanes.shape)
+
+
+def _words(packed: U8) -> npt.NDArray[np.uint64]:
+    """Packed reports as whole words, aligned: a view where they are that."""
+    spare = -packed.shape[1] % 8
+    padded = np.pad(packed, ((0, 0), (0, spare))) if spare else np.ascontiguousarray(packed)
+    return np.require(padded.view(np.uint64), requirements="A")
 
 
 def _add(packed: U8, total: I64) -> None:
     for start in range(0, len(packed), 255):  # a sum of 255 bits fits a byte
         bits = np.unpackbits(packed[start : start + 255], axis=1, bitorder="little")
         total += bits.sum(axis=0, dtype=np.uint8)
-
-
-def _compiled_sums(packed: U8, cell: npt.NDArray[np.integer] | None, n_cells: int) -> I64:
-    from ldpstats.kernels.sums import add_bits
-
-    C, n_bytes = n_cells if cell is not None else _TURNS, packed.shape[1]
-    lanes, filled = np.zeros((C, n_bytes), dtype=np.uint64), np.zeros(C, dtype=np.int64)
-    total = np.zeros((C, 8 * n_bytes), dtype=np.int64)
-    turns = np.arange(_ROWS, dtype=np.int32) % _TURNS
-    for start in range(0, len(packed), _ROWS):
-        part = np.ascontiguousarray(packed[start : start + _ROWS]).reshape(-1)
-        part.flags.writeable = False  # as the memory of Arrow is: one type, compiled once
-        own = turns if cell is None else cell[start : start + _ROWS].astype(np.int32, copy=False)
-        own = np.ascontiguousarray(own[: part.size // n_bytes])
-        own.flags.writeable = False
-        add_bits(part, own, _SPREAD, lanes, filled, total)
-    total += lanes.view(np.uint8)
-    return total if cell is not None else total.sum(axis=0, keepdims=True)
 
 
 def unpack(packed: U8, n_bits: int) -> npt.NDArray[np.bool_]:

@@ -242,16 +242,30 @@ def test_cell_sums(path, n_cells):
     assert not packing.cell_sums(packed[:0], 13, cell[:0], n_cells).any()
 
 
+def test_cell_sums_in_parts(path):
+    """Parts of any size add up, also where the compiled sums begin after some."""
+    rng = np.random.default_rng(5)
+    packed, cell = rng.integers(0, 256, (90_000, 9), dtype=np.uint8), rng.integers(0, 3, 90_000)
+    packed[:, -1] &= 15
+    running = packing.CellSums(68, 3)
+    for part in np.split(np.arange(90_000), [0, 1, 300, 20_000]):
+        running.add(packed[part], cell[part])
+    assert np.array_equal(running.reports(), np.bincount(cell))
+    assert np.array_equal(running.total(), packing.cell_sums(packed, 68, cell, 3))
+    bits = packing.unpack(packed, 68)
+    assert np.array_equal(running.total(), [bits[cell == c].sum(axis=0) for c in range(3)])
+
+
 def test_cell_sums_kernel_interpreted():
-    packed = np.full((600, 2), 255, dtype=np.uint8)  # lanes of a byte are emptied in time
+    packed = np.full((600, 8), 255, dtype=np.uint8)  # lanes of a byte are emptied in time
     packed[::2, 1] = 5
-    lanes, filled = np.zeros((2, 2), dtype=np.uint64), np.zeros(2, dtype=np.int64)
-    total, cell = np.ones((2, 16), dtype=np.int64), np.repeat([0, 1], [597, 3])
-    sums.add_bits.py_func(packed.reshape(-1), cell, packing._SPREAD, lanes, filled, total)
-    assert filled.tolist() == [597 - 510, 3]
-    total += lanes.view(np.uint8)
-    assert total[0].tolist() == [598] * 8 + [598, 299, 598] + [299] * 5
-    assert total[1].tolist() == [4] * 8 + [4, 3, 4] + [3] * 5
+    many = packing._Many(2, 1, np.zeros(2, dtype=np.int64))
+    cell = np.repeat([0, 1], [597, 3])
+    sums.add_bits.py_func(packed.view(np.uint64)[:, 0], cell, many.lanes, many.seen, many.sums)
+    assert many.seen.tolist() == [597, 3]
+    first, second = many.total().tolist()
+    assert first == [597] * 8 + [597, 298, 597] + [298] * 5 + [597] * 48
+    assert second == [3] * 8 + [3, 2, 3] + [2] * 5 + [3] * 48
 
 
 @pytest.mark.parametrize("packed", [np.zeros((3, 2), np.uint8), np.zeros((3, 1), bool)])

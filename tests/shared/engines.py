@@ -80,6 +80,14 @@ def _polars_files(made: pa.Table, folder: Path) -> Any:
     return {"data": parts(made, folder), "engine": "polars"}
 
 
+def _spark(made: pa.Table, folder: Path) -> Any:
+    from pyspark.sql import SparkSession
+
+    session = SparkSession.getActiveSession()
+    parts(made, folder)
+    return {"data": session.read.parquet(folder.as_uri())}
+
+
 PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
     "file": _file,
     "files": lambda made, folder: {"data": parts(made, folder)},
@@ -88,4 +96,9 @@ PLACES: dict[str, Callable[[pa.Table, Path], Any]] = {
     "database": _database,
     "polars": _polars,
     "polars reads files": _polars_files,
+    "spark": _spark,
+    "spark reads files": lambda made, folder: {"data": parts(made, folder), "engine": "spark"},
 }
+EVERYWHERE = [
+    pytest.param(place, marks=pytest.mark.spark) if "spark" in place else place for place in PLACES
+]
