@@ -6,16 +6,19 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.sampling.samplers import I64, LARGE, U8
+from ldpstats.kernels import repaid
+from ldpstats.sampling.samplers import I64, U8
 
 __all__ = ["column_sums", "unpack"]
+
+_SECONDS = 1e-8  # that numpy needs for the bits of a byte
 
 
 def column_sums(packed: U8, n_bits: int) -> I64:
     """Count, for each bit, the reports in which it is 1."""
     _check_packed(packed, n_bits)
     total = np.zeros(8 * packed.shape[1], dtype=np.int64)
-    if packed.size >= 8 * LARGE:
+    if repaid("words", packed.size * _SECONDS):
         from ldpstats.kernels.words import add_columns
 
         spread = np.unpackbits(np.arange(256, dtype=np.uint8), bitorder="little")
