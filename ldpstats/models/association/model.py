@@ -377,7 +377,7 @@ def _by_moments(
     """An estimate from moments, its covariance and what that is."""
     solution = estimator.solve(problem)
     plain = None if linear.covariance is None else estimates.covariance_of(problem)
-    if plain is None:
+    if plain is None or plain.factors is not None:
         return solution, None, "none (too large)"
     V = estimator.covariance(problem, solution, plain)
     return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
