@@ -35,6 +35,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "models",
         "privacy planning",
         "io",
+        "engines",
         "survey",
         "ldpstats",
         "cli demo",
@@ -60,9 +61,12 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 HEAVY = {
     "cvxpy",
+    "duckdb",
     "matplotlib",
+    "narwhals",
     "numba",
     "pyarrow",
+    "pyspark",
     "scipy.optimize",
     "scipy.stats",
     "statsmodels",

@@ -16,8 +16,9 @@ from ldpstats.io.kept import KeptColumns, constant
 from ldpstats.io.report_columns import ARROW_TYPES, cell_type, stored_fingerprint
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, taken, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.single import Reports
 
@@ -196,11 +197,23 @@ class _Columns:
 
     def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
-        found = {self.name: filled(self.mechanism.report_labels(reports).tolist(), absent)}
+        found = {self.name: self._cells(reports, absent)}
         if file_format(self.path) != ".parquet":
             digits = constant(self.mechanism.fingerprint, absent.size)
             found[fingerprint_column(self.name)] = digits
         return found
+
+    def _cells(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> pd.Series[Any]:
+        """The column of reports; text of Parquet from its codes, not from Python's objects."""
+        mechanism = reports.mechanism
+        if file_format(self.path) != ".parquet" or cell_type(mechanism) is not str:
+            return filled(mechanism.report_labels(reports), absent)
+        if not isinstance(mechanism, Enumerated):
+            return filled(mechanism.report_labels(reports), absent)
+        codes = np.full(absent.size, -1, dtype=np.int64)
+        codes[~absent] = reports.y
+        column = taken(codes, mechanism.outputs.tolist())
+        return pd.Series(column, dtype=pd.ArrowDtype(column.type))
 
     def write(
         self,

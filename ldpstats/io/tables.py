@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, listed, positive_integer
+from ldpstats.arguments.distinct import arrow_text, factorized
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.commits import replacing_all
 from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
@@ -26,6 +27,7 @@ __all__ = [
     "RISKY",
     "Advance",
     "check_spreadsheet_safe",
+    "coded",
     "column_metadata",
     "csv_lines",
     "csv_writer",
@@ -36,14 +38,17 @@ __all__ = [
     "read_column",
     "read_columns",
     "table_chunks",
+    "taken",
     "unguarded",
     "write_table",
 ]
 
+Array = npt.NDArray[Any]
+
 Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
 
-CHUNK_ROWS = 1 << 17
+CHUNK_ROWS = 1 << 18
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -130,8 +135,11 @@ def table_chunks(
     *,
     optional: Sequence[str] = (),
     secret: bool = False,
+    codes: Sequence[str] = (),
 ) -> Iterator[pd.DataFrame]:
     """Read several columns, and the `optional` ones that exist, in chunks.
+
+    Text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads.
 
     For a `secret` table, of true answers, no error shows what it holds, the first line included: it
     may be an answer if the header is missing.
@@ -140,7 +148,7 @@ def table_chunks(
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
-    wanted = _Wanted(path, names("columns", columns), list(optional), secret)
+    wanted = _Wanted(path, names("columns", columns), list(optional), secret, codes)
     for frame, fraction in chunks(wanted, chunk_rows):
         yield frame
         if advance is not None:
@@ -155,6 +163,7 @@ class _Wanted:
     columns: list[str]
     optional: list[str]
     secret: bool
+    codes: Sequence[str]
 
     def places(self, header: list[str]) -> dict[str, int]:
         """Positions of the wanted columns that exist."""
@@ -221,7 +230,7 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
 
     path = wanted.path
     safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
-    with safely, pyarrow.parquet.ParquetFile(path) as file:
+    with safely, _opened_parquet(wanted) as file:
         header = file.schema_arrow.names
         stored = {header[i]: name for name, i in wanted.places(header).items()}
         done = 0
@@ -230,6 +239,20 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
             plain = batch.replace_schema_metadata(None)  # pandas's is not used, and may be damaged
             frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
             yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
+
+
+def _opened_parquet(wanted: _Wanted) -> Any:
+    """A Parquet file whose text comes as dictionaries, where it is wanted so."""
+    import pyarrow.parquet
+    from pyarrow import types
+
+    file = pyarrow.parquet.ParquetFile(wanted.path)
+    if not wanted.codes:
+        return file
+    with file:
+        text = [field.name for field in file.schema_arrow if types.is_string(field.type)]
+        chosen = [name for name in text if name in wanted.codes]
+        return pyarrow.parquet.ParquetFile(wanted.path, read_dictionary=chosen)
 
 
 def _spelling(header: list[str], column: str) -> str:
@@ -248,17 +271,40 @@ def _position(path: FilePath, header: list[str], column: str, secret: bool) -> i
 
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
-    if not isinstance(column.dtype, pd.ArrowDtype):
-        values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
-        return values
+    text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
+    values: npt.NDArray[np.object_]
+    if text is None:
+        values = column.to_numpy(dtype=object, na_value=None)
+    else:  # equal texts are one object
+        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
+    return values
+
+
+def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:
+    """Codes of a column of text, (n,), -1 where missing, and its distinct texts; None of others."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        import pyarrow
+
+        try:
+            return arrow_text(column.array.__arrow_array__())
+        except (pyarrow.ArrowException, UnicodeDecodeError):
+            remedy = "holds text that is not UTF-8: write it as UTF-8"
+            raise InvalidArgument("column", column.name, remedy) from None
+    if column.dtype != object:
+        return None
+    found = factorized(column, pd.RangeIndex(0))
+    if found is None:
+        codes, distinct = pd.factorize(column)
+        found = codes, np.asarray(distinct, dtype=object)
+    return found
+
+
+def taken(codes: Array, texts: Sequence[str]) -> Any:
+    """A column of Arrow with the text of each code, (n,); null where that is negative."""
     import pyarrow
 
-    try:
-        values = column.to_numpy(dtype=object, na_value=None)
-    except (pyarrow.ArrowException, UnicodeDecodeError):
-        remedy = "holds text that is not UTF-8: write it as UTF-8"
-        raise InvalidArgument("column", column.name, remedy) from None
-    return values
+    labels = pyarrow.array(texts, pyarrow.string())
+    return labels.take(pyarrow.array(codes, mask=codes < 0 if (codes < 0).any() else None))
 
 
 def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mapping[bytes, bytes]:
@@ -368,12 +414,14 @@ def _write_parquet(
 
     def convert(name: str, column: pd.Series[Any]) -> Any:
         if isinstance(column.dtype, pd.ArrowDtype):
-            return pyarrow.array(column)
+            array: Any = column.array
+            return array.__arrow_array__()
         kind = types.get(name, "string")
-        values = column.tolist()
-        if kind == "string":
-            values = [None if value is None else str(value) for value in values]
-        return pyarrow.array(values, kind)
+        if kind != "string":
+            return pyarrow.array(column, kind, from_pandas=True)
+        text = coded(column)
+        assert text is not None  # whatever else was written has its type
+        return taken(text[0], [str(value) for value in text[1]])
 
     writer = None
     try:

@@ -20,7 +20,6 @@ __all__ = [
     "LANES",
     "STEPS",
     "CompiledStreams",
-    "add_columns",
     "coins",
     "krr",
     "krr_block",
@@ -40,12 +39,15 @@ U64 = npt.NDArray[np.uint64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled(function: F) -> F:
-    """Compile `function`, keeping the machine code on disk where there is a place for it."""
+def compiled(function: F, **how: Any) -> F:
+    """Compile `function`, keeping the machine code on disk where there is a place for it.
+
+    With ``nogil=True`` other threads run meanwhile: only for what shares no array with them.
+    """
     try:
-        return cast(F, numba.njit(cache=True)(function))
+        return cast(F, numba.njit(cache=True, **how)(function))
     except RuntimeError:  # neither the package's directory nor the user's cache can be written
-        return cast(F, numba.njit(function))
+        return cast(F, numba.njit(**how)(function))
 
 
 @compiled
@@ -248,17 +250,3 @@ def coins(state: U64, count: np.uint64, flips: U64, out: U64) -> Any:
             row[j] = result[j] ^ (tied[j] & flips[-1])
     _put(a, b, c, state)
     return rows
-
-
-@compiled
-def add_columns(packed: npt.NDArray[np.uint8], spread: U64, total: npt.NDArray[np.int64]) -> None:
-    """Add the bits of each column of `packed` to `total`."""
-    counters = np.empty(packed.shape[1], dtype=np.uint64)
-    for start in range(0, packed.shape[0], 255):
-        counters[:] = 0
-        for row in packed[start : start + 255]:
-            for j in range(row.shape[0]):
-                counters[j] += spread[row[j]]
-        sums = counters.view(np.uint8)
-        for j in range(total.shape[0]):
-            total[j] += sums[j]

@@ -18,6 +18,7 @@ from ldpstats.arguments.labels import (
     encode,
     labels_from_json,
     labels_to_json,
+    place_of,
     sensitive_codes,
 )
 from ldpstats.arguments.markup import html_table
@@ -142,8 +143,8 @@ class Mechanism(Instrument[Client, Collector]):
         >>> import ldpstats as ldp
         >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
         >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
-        >>> reports.name, reports.y
-        ('job', array([0, 1, 0]))
+        >>> reports.name, reports.y.tolist()
+        ('job', [0, 1, 0])
         """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
@@ -229,7 +230,7 @@ class Mechanism(Instrument[Client, Collector]):
     @property
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent)
+        return Procedure(self._report, self._message, self._spent, self._single)
 
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
@@ -244,6 +245,13 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _client(self, words: Words, budget: Budget) -> Client:
         return Client(self, words, budget)
+
+    def _single(self, value: object, words: Words) -> Any:
+        """What a device sends for one answer."""
+        code = None if self.n_cohorts else place_of(value, self.categories)
+        if code is None:  # of another type, or no answer, which the error says
+            return self._message(self._report([value], words, "raise"))
+        return plain(self.format.single(self.sample(np.array([code]), words)))
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""

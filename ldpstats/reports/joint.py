@@ -469,7 +469,7 @@ def _possible(mechanism: Source) -> int:
 def _codes(part: Reports) -> Array:
     """A number for each report, the cohort in front; for patterns of up to 62 bits."""
     bits = part.mechanism.format.packed_bits
-    code: Array = part.y
+    code: Array = part.y if bits else part.y.astype(np.int64)
     if bits:
         words = np.zeros((len(part.y), 8), dtype=np.uint8)
         width = min(part.y.shape[1], 8)

@@ -74,8 +74,9 @@ class Reports:
     Parameters
     ----------
     y : array
-        Output codes, int64 of shape (n,); or packed bits, uint8 of shape (n, ceil(n_bits / 8)),
-        bit j in byte j // 8 at position j % 8.
+        Output codes, shape (n,), in the smallest of uint8, uint16 and uint32 that holds
+        `n_outputs` (cast them before you add or multiply); or packed bits, uint8 of shape
+        (n, ceil(n_bits / 8)), bit j in byte j // 8 at position j % 8.
     mechanism : Mechanism
         The mechanism that made the reports.
     n_missing : int
@@ -179,7 +180,7 @@ class Counts:
     Parameters
     ----------
     y : array
-        Distinct reports, in the form of `Reports.y`.
+        Distinct reports, in the form of `Reports.y`; codes are int64.
     n : array of int64, shape (u,)
         How often each was seen.
     mechanism : Mechanism
@@ -529,7 +530,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _check_reports(data: Reports | Counts) -> None:
-    """Check `y` and `cohort`; lists become arrays, and integers of any width int64."""
+    """Check `y` and `cohort`; lists become arrays, and integers the type that holds them."""
     _check_source(data)
     mechanism: Source = data.mechanism
     y = _array("y", data.y)
@@ -545,7 +546,12 @@ def _check_reports(data: Reports | Counts) -> None:
         what += "; mechanism.parse(name, column) reads reports as they are written"
     if not good:
         raise InvalidArgument("y", data.y, f"must be {what}")
-    object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))
+    if not mechanism.n_bits:
+        kind = np.dtype(np.int64)
+        if isinstance(data, Reports) and mechanism.n_outputs < 1 << 32:
+            kind = np.min_scalar_type(mechanism.n_outputs)
+        y = y.astype(kind, copy=False)
+    object.__setattr__(data, "y", y)
     if not mechanism.n_cohorts:
         if data.cohort is not None:
             remedy = f"must be None: {mechanism} has no cohorts"
@@ -563,22 +569,16 @@ def _check_reports(data: Reports | Counts) -> None:
 
 def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
     """One number for each label of each cohort, cohort by cohort."""
-    return y if cohort is None else cohort * np.int64(n_outputs) + y
+    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
 
 
 def _bit_sums(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
 ) -> tuple[Array, Array]:
     """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
-    C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
+    C = max(mechanism.n_cohorts, 1)
+    ones = mechanism.format.sum_bits(y, n, cohort, C)
     groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
-    order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
-    ordered, times = y[order], None if n is None else n[order]
-    ends = np.cumsum(np.bincount(groups, minlength=C))
-    ones = np.empty((C, bits), dtype=np.int64)
-    for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
-        part = slice(start, stop)
-        ones[c] = mechanism.format.sum_bits(ordered[part], None if times is None else times[part])
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 

@@ -74,6 +74,8 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     streams = None
     if true.size >= LARGE and isinstance(words, SimulationWords):
         streams = words.streams(3 * true.size)  # numpy takes so long for the rest
+    elif true.size == 1 and 0 <= true[0] < k:
+        return np.array([_single_krr(int(true[0]), k, keep, words)])
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
@@ -90,6 +92,16 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
             _check_range("codes", true[where], k)
             report[where] = _settle_krr(source[where], random, k, keep, words)
     return out
+
+
+def _single_krr(code: int, k: int, keep: int, words: Words) -> int:
+    """The report of one user, from the same words as among many."""
+    high, low = divmod(int(words(1)[0]), 1 << 32)
+    kept = high < keep >> 32 or (high == keep >> 32 and int(words(1)[0]) >> 32 < keep & LOW)
+    product = low * k
+    while not kept and product & LOW < (1 << 32) % k:
+        product = (int(words(1)[0]) & LOW) * k
+    return (product >> 32, code)[kept]
 
 
 def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words) -> U64:
@@ -271,17 +283,21 @@ def integer_rows(Q: npt.ArrayLike) -> IntegerRows:
         raise InvalidArgument("Q", Q, f"must have rows that sum to one; row {x} does not")
     outputs = tuple(np.flatnonzero(row) for row in matrix)
     return IntegerRows(
-        outputs, tuple(_upper(row[y]) for row, y in zip(matrix, outputs, strict=True))
+        outputs, tuple(_upper(row)[y] for row, y in zip(matrix, outputs, strict=True))
     )
 
 
 def _upper(row: npt.NDArray[np.float64]) -> U64:
-    """Return the inclusive cumulative weights of a row of positive probabilities."""
+    """Return the inclusive cumulative weights of a row of probabilities, zeros included.
+
+    The work is that of the whole row: its time does not tell how many outputs a true value has.
+    """
     largest = int(np.argmax(row))
+    made = row > 0
     row = row.copy()
     row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
     weights = np.floor(np.ldexp(row, 64)).astype(np.uint64)
-    weights = np.maximum(weights, np.uint64(1))
+    weights = np.maximum(weights, made.astype(np.uint64))
     weights[largest] = 0
     weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
     return np.cumsum(weights, dtype=np.uint64) - np.uint64(1)

@@ -98,6 +98,13 @@ class _Parquet(_File):
             raise refusal(self.frame, "changed while it was in use: make the survey anew")
         return Table.of(read).column(name)
 
+    def first(self, name: str) -> Any:
+        for frame in table_chunks(self.frame, [name], 1024):
+            found = Table.of(frame).first(name)
+            if found is not None:
+                return found
+        return None
+
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return column_metadata(self.frame, name)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.packed import cohort_beside, cohort_column
 from ldpstats.reports.single import Reports
 from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
 from ldpstats.survey.columns import Column, as_column
@@ -119,18 +121,38 @@ class Collected(Held):
         for question in sheet.questions:
             for column in sheet.columns(question):
                 self.table.check_column(column, "question")
-        self.table.prepare([*map(fingerprint_column, self._owned()), FINGERPRINTS, *self._owned()])
+        own = self._reports()
+        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
+        self.table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in self._marks().items():
             if column in there:
                 where, digits = f"column {column!r}", self.table.column(column)
                 check_fingerprints(where, column, digits, made_by)
-        for column, question in self._owned().items():
+        for column, question in own.items():
             self._check_stored(column, sheet[question])
 
-    def _owned(self) -> dict[str, str]:
+    def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""
         sheet = self.questionnaire
         return {column: name for name in sheet.questions for column in sheet.columns(name)}
+
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The column of cohorts beside each column of reports that has one."""
+        found, reports = {}, self._reports()
+        others = {*self.columns} - {*reports}
+        for name in self.questionnaire.questions:
+            for column, mechanism in self.questionnaire.question(name).mechanisms.items():
+                if mechanism.n_cohorts and cohort_column(column) in others:
+                    first = self.table.first(column)
+                    if cohort := cohort_beside(column, mechanism, others, first):
+                        found[column] = cohort
+        return found
+
+    def _owned(self) -> dict[str, str]:
+        """The question that each column of reports, or of their cohorts, belongs to."""
+        reports = self._reports()
+        return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
 
     def _marks(self) -> dict[str, Any]:
         """What made the reports beside each column of fingerprints that there may be."""
@@ -183,10 +205,13 @@ class Collected(Held):
             made = self.questionnaire.question(name).mechanisms
             outputs = {c: m.outputs for c, m in made.items() if isinstance(m, Enumerated)}
             given = [(c, self.table.reports(c, outputs.get(c))) for c in columns]
+            beside = {c: self._cohorts[c] for c in columns if c in self._cohorts}
+            cohorts = {c: self.table.column(cohort) for c, cohort in beside.items()}
             if isinstance(made_by, DictionarySurvey):
-                self.parsed[name] = as_dictionary(name, made_by, given)
+                self.parsed[name] = as_dictionary(name, made_by, given, cohorts)
             else:
-                self.parsed[name] = as_reports(name, _maker(made_by), given[0][1])
+                made_by, cohort = _maker(made_by), cohorts.get(columns[0])
+                self.parsed[name] = as_reports(name, made_by, given[0][1], cohort)
         return self.parsed[name]
 
 

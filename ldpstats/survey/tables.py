@@ -105,6 +105,12 @@ class Table(ABC):
         """A column of reports, which are among some labels if those are given."""
         return self.column(name)
 
+    def first(self, name: str) -> Any:
+        """The first report of a column that is not missing; None if all are."""
+        column = self.reports(name, None)
+        found = column.first_valid_index()
+        return None if found is None else column.loc[found]
+
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
         return ()

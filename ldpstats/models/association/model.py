@@ -377,9 +377,11 @@ def _by_moments(
     """An estimate from moments, its covariance and what that is."""
     solution = estimator.solve(problem)
     plain = None if linear.covariance is None else estimates.covariance_of(problem)
-    if plain is None or plain.factors is not None:
+    if plain is None:
         return solution, None, "none (too large)"
     V = estimator.covariance(problem, solution, plain)
+    if V.factors is not None:
+        return solution, V, "linear"
     return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
 
 

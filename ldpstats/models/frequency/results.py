@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import (
     BoundaryWarning,
@@ -28,16 +29,19 @@ from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Fit, Part, is_partial
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
+from ldpstats.models.shared.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+    record,
+)
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import (
     ExactForm,
     ReportLaw,
     Tallies,
-    Uncertain,
     Unexplained,
-    number_from_json,
-    number_to_json,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +70,6 @@ _PLAIN = (
 )
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion")
 _PARTS: dict[str, Any] = {
-    "fitted": Uncertain,
-    "linear": Uncertain,
     "exact": ExactForm,
     "tally": Tallies,
     "law": ReportLaw,
@@ -674,6 +676,7 @@ class FrequencyResults(CategoryResults):
         numbers = (*_NUMBERS, "condition")
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
+        document |= estimates_to_dict(self.fitted, self.linear)
         document["categories"] = labels_to_json(self.categories)
         document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
         return document | {name: list(getattr(self, name)) for name in _LISTS}
@@ -684,6 +687,7 @@ class FrequencyResults(CategoryResults):
         d |= {name: number_from_json(document[name]) for name in _NUMBERS}
         d["condition"] = number_from_json(document.get("condition", 1.0))  # 0.1.0 wrote none
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
+        d |= estimates_from_dict(document)
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
         d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next
