@@ -27,6 +27,7 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
+from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
@@ -420,12 +421,15 @@ class FrequencyModel:
         p0 = distribution("p0", p0, len(self.categories), partial=self.evidence.inference.is_open)
         return one_sample_test(self.evidence, p0)
 
-    def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
+    def profile_intervals(
+        self, results: FrequencyResults, alpha: float, progress: bool = False
+    ) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
         self._made(results)
         if "constrained" in results.settings:
             raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
-        return profiles(self.evidence.likelihood, alpha)
+        progress = boolean("progress", progress)
+        return profiles(self.evidence.likelihood, results.linear.bse(), alpha, progress)
 
     def bootstrap_intervals(
         self,
@@ -434,6 +438,7 @@ class FrequencyModel:
         rng: np.random.Generator | None = None,
         n_boot: int = 999,
         estimator: Estimator[Any] | None = None,
+        progress: bool = False,
     ) -> Array:
         """Parametric bootstrap percentile intervals, shape (k, 2).
 
@@ -444,7 +449,8 @@ class FrequencyModel:
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-        n_boot = replicates("n_boot", n_boot, 2)
+        n_boot = replicates("n_boot", n_boot, fewest_draws(alpha))
+        progress = boolean("progress", progress)
         self._made(results)
         if results.unexplained is not None and not results.assumes_complete:
             raise NotAvailable(
@@ -462,7 +468,7 @@ class FrequencyModel:
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
             p = self.moments().plug_in()
-        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot)
+        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot, progress)
 
     def _made(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""

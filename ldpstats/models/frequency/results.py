@@ -209,8 +209,9 @@ class FrequencyResults(CategoryResults):
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
             "profile": likelihood ratio (needs ``model=``). "bootstrap": percentiles of refits of
-            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). The
-            last three lean on asymptotics that fail on the boundary, and warn there.
+            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). Both fit
+            again and again: ``progress=True`` shows a bar. The last three lean on asymptotics that
+            fail on the boundary, and warn there.
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, at
             which the estimate is alpha/2 times as likely as at the edge: never one of width zero.
@@ -253,9 +254,9 @@ class FrequencyResults(CategoryResults):
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
-        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot", "estimator"}}.get(
-            method, set()
-        )
+        refits = {"model", "progress"}
+        more = {"profile": refits, "bootstrap": refits | {"rng", "n_boot", "estimator"}}
+        allowed = more.get(method, set())
         for name, value in how.items():
             if name not in allowed:
                 raise InvalidArgument(name, value, f"is no option of method={method!r}")
