@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.engines.listing import found_files, is_files
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import FilePath, refusal
-from ldpstats.io.tables import csv_lines, file_format, names, table_chunks, unguarded
+from ldpstats.io.tables import coded, csv_lines, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import missing_texts
 from ldpstats.survey.tables import Table, check_names
 
@@ -96,14 +97,14 @@ class Csv(Table):
         wanted = [name for name in wanted if name in self.columns]
         if not wanted:
             return
-        texts: dict[str, list[Any]] = {name: [] for name in wanted}
+        texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
         empty = missing_texts(self.frame[0], self.na)
-        known: dict[str | None, str | None] = dict.fromkeys(empty)  # equal texts are held once
         for file in self.frame:
-            for chunk in table_chunks(file, wanted):
+            for chunk in table_chunks(file, wanted, codes=wanted):
                 for name in wanted:
-                    texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
-        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in texts.items()})
+                    texts[name].append(_cells(chunk[name], empty))
+        made = {name: np.concatenate(cells) for name, cells in texts.items()}
+        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
             raise refusal(self.frame[0], "changed while it was in use: make the survey anew")
 
@@ -129,6 +130,16 @@ def _header(file: FilePath) -> tuple[str, ...]:
     if not header:
         raise refusal(file, "is empty: the first line must name the columns")
     return tuple(map(unguarded, header))
+
+
+def _cells(column: pd.Series[Any], empty: Sequence[str]) -> npt.NDArray[np.object_]:
+    """The fields of a column of text, None where missing; equal texts are one object."""
+    text = coded(column)
+    assert text is not None
+    codes, distinct = text
+    cells = [None if cell in empty else cell for cell in distinct.tolist()]
+    found: npt.NDArray[np.object_] = np.array([*cells, None], dtype=object)[codes]
+    return found
 
 
 def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:
