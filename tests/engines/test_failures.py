@@ -30,9 +30,7 @@ def test_a_closed_connection_is_named() -> None:
     query = opened(connection.from_arrow(TABLE), name="source")
     assert query is not None and len(query) == 3
     connection.close()
-    with pytest.raises(
-        InvalidArgument, match=r"^source=DuckDBPyRelation: DuckDB stopped .*: keep "
-    ):
+    with pytest.raises(InvalidArgument, match=r"^source=DuckDBPyRelation: DuckDB .*: keep "):
         query.cells(["job"])
 
 
@@ -42,7 +40,7 @@ def test_a_dropped_table_is_named() -> None:
     query = opened(connection.table("answers"))
     assert query is not None
     connection.execute("DROP TABLE answers")
-    with pytest.raises(InvalidArgument, match="answers does not exist.*keep the table"):
+    with pytest.raises(InvalidArgument, match=r"answers does not exist.*keep the table"):
         query.cells(["job"])
 
 
@@ -104,13 +102,13 @@ def test_a_database_that_is_written_to_is_named(
 
 def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     path = tmp_path / "x.duckdb"
-    with pytest.raises(InvalidArgument, match="x.duckdb': no such file"):
+    with pytest.raises(InvalidArgument, match=r"x\.duckdb': no such file"):
         opened(path)
     path.write_bytes(b"no database" * 500)
     with pytest.raises(InvalidArgument, match="not a valid DuckDB database"):
         opened(path)
     path.write_bytes(b"")
-    with pytest.raises(InvalidArgument, match="holds no table|not a valid"):
+    with pytest.raises(InvalidArgument, match=r"holds no table|not a valid"):
         opened(path)
 
 
