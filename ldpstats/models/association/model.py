@@ -336,7 +336,8 @@ class AssociationModel:
         method : str
             As in `AssociationResults.test_independence`.
         **how
-            ``rng``, ``n_permutations`` and ``n_boot``, for tests that permute or redraw reports.
+            ``rng``, ``n_permutations``, ``n_boot`` and ``progress``, for tests that permute or
+            redraw reports.
 
         Examples
         --------
