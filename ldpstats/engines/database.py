@@ -14,6 +14,7 @@ from typing import Any
 
 from ldpstats.engines.base import Engine, Source, other_engine
 from ldpstats.engines.failures import running
+from ldpstats.engines.watch import polled
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import reading
 
@@ -97,6 +98,10 @@ class Session(DuckDB):
     """One query of an embedded database."""
 
     connection: Any
+
+    def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        with polled(self.connection):
+            return super().table(frame, most_bytes)
 
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals

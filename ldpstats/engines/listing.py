@@ -11,6 +11,7 @@ from pathlib import Path
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import checked_path, refusal
+from ldpstats.io.tables import file_format
 
 __all__ = ["Found", "found_files", "is_files"]
 
@@ -71,6 +72,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
         if not shown:
             yield path, f"the folder holds no table: {', '.join(_KINDS)}"
     elif path.exists() or not glob.has_magic(str(path)):
+        file_format(path)
         yield path, "" if path.exists() else "no such file: check the name"
     else:
         matches = sorted(glob.glob(str(path), recursive=True))

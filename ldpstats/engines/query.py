@@ -175,6 +175,23 @@ class Query:
         both.check()
         return Query(both)
 
+    def commonest(self, name: str) -> tuple[Any, int]:
+        """The value that most rows hold, and how many do; (None, 0) where no row has one."""
+        import narwhals
+
+        self._check([name])
+        made = _unused("n", [name])
+
+        def grouped(frame: Any) -> Any:
+            there = frame.filter(~narwhals.col(name).is_null())
+            sizes = there.group_by(name).agg(narwhals.len().alias(made))
+            return sizes.sort(made, name, descending=[True, False]).head(1)
+
+        table = plain(self._collected(grouped))
+        if not table.num_rows:
+            return None, 0
+        return table.column(name)[0].as_py(), int(table.column(made)[0].as_py())
+
     def first(self, name: str, value: object) -> str | None:
         """Where a value is met first, such as "a.parquet, row 3"; None where rows have no place."""
         import narwhals

@@ -11,6 +11,7 @@ from typing import Any, Protocol
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial
 from ldpstats.engines.failures import EngineFailure, running
 from ldpstats.engines.footers import Footer
+from ldpstats.engines.watch import tell
 
 __all__ = ["shares"]
 
@@ -59,9 +60,12 @@ def shares(
             (file, [pool.submit(work, share) for share in _cut(file, source.footers[file], whole)])
             for file in source.files
         ]
+        done, everything = 0, sum(len(futures) for _, futures in begun)
         try:
             for file, futures in begun:
                 yield from _of_file(source, file, futures)
+                done += len(futures)
+                tell(done / max(1, everything))
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

@@ -193,10 +193,10 @@ def any_answers_fit(
     if not cells.size:
         return 1.0
     ends = min(absent, present), max(absent, present)
-    each = np.broadcast_to(n[:, None], cells.shape)
+    extremes = cells.min(axis=1), cells.max(axis=1)  # the smallest tails of each cohort
     found = [
-        float(binomial_excess(cells, each, end, sign).min())
-        for end, sign in zip(ends, (-1.0, 1.0), strict=True)
+        float(binomial_excess(extreme, n, end, sign).min())
+        for extreme, end, sign in zip(extremes, ends, (-1.0, 1.0), strict=True)
     ]
     tests = 2 * cells.size
     if most is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,7 +20,7 @@ from ldpstats.io.report_columns import (
     stored_text,
 )
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import coded, column_metadata, file_format, guarded, objects, unguarded
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
 
 __all__ = ["ALREADY", "STORED_FINGERPRINT", "KeptColumns", "constant", "is_of_reports"]
@@ -147,10 +147,10 @@ class KeptColumns:
         """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
         if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
             return
-        changed = [field is not None and unguarded(field) != field for field in column]
-        if any(changed):
+        row = _first(column, lambda field: unguarded(field) != field)
+        if row is not None:
             raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + changed.index(True) + 1}",
+                f"{self.source}, column {name!r}, row {done + row + 1}",
                 HIDDEN,
                 "begins with an apostrophe and one of =, +, - and @, as written with "
                 "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
@@ -159,15 +159,24 @@ class KeptColumns:
 
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
         """Refuse to copy, unasked, a column named like fingerprints that holds something else."""
-        fields = objects(column)
-        bad = [field not in (None, "") and not is_fingerprint(field) for field in fields]
-        if any(bad):
+        row = _first(column, lambda field: field != "" and not is_fingerprint(field))
+        if row is not None:
             raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + bad.index(True) + 1}",
+                f"{self.source}, column {name!r}, row {done + row + 1}",
                 HIDDEN,
                 "is not a fingerprint, but the column is named like the fingerprints of a kept "
                 "column: rename it",
             )
+
+
+def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
+    """The first row with a field that is bad; each distinct text is looked at once."""
+    text = coded(column)
+    if text is None:
+        fields = objects(column).tolist()
+        return next((i for i, v in enumerate(fields) if v is not None and bad(v)), None)
+    wrong = np.array([*map(bad, text[1].tolist()), False], dtype=bool)[text[0]]
+    return int(np.argmax(wrong)) if wrong.any() else None
 
 
 def constant(text: str, n: int) -> pd.Series[Any]:

@@ -20,6 +20,7 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, listed, positive_integer
 from ldpstats.arguments.distinct import arrow_text, factorized
 from ldpstats.errors import InvalidArgument
+from ldpstats.io import plain_csv
 from ldpstats.io.storage.commits import replacing_all
 from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
 
@@ -175,13 +176,51 @@ class _Wanted:
 @contextmanager
 def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
-    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
+    with _csv_bytes(path, secret) as (stream, raw):
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield csv.reader(text, strict=True), raw
 
 
+@contextmanager
+def _csv_bytes(path: FilePath, secret: bool) -> Iterator[tuple[Any, Any]]:
+    """A CSV file as it is read, decompressed, and the open file under it."""
+    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
+        yield gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw, raw
+
+
 def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Chunks by Arrow as far as the file is plain, then by the strict reader, from the start."""
+    done = 0
+    with _csv_bytes(wanted.path, wanted.secret) as (stream, raw):
+        size = os.fstat(raw.fileno()).st_size
+        header = plain_csv.header_of(stream.readline(csv.field_size_limit()))
+        at = wanted.places(header) if header else {}
+        if header and at:
+            for block in plain_csv.blocks(stream, chunk_rows):
+                columns = plain_csv.parsed(block, len(header), at.values())
+                if columns is None:
+                    break
+                frame = _of_columns({name: columns[i] for name, i in at.items()}, wanted.codes)
+                done += len(frame)
+                yield frame, raw.tell() / size
+            else:
+                return
+    yield from _strict_chunks(wanted, chunk_rows, done)
+
+
+def _of_columns(columns: Mapping[str, Any], codes: Sequence[str]) -> pd.DataFrame:
+    """Columns of Arrow as a frame: those of `codes` as they are, others as objects."""
+    found: dict[str, pd.Series[Any]] = {}
+    for name, column in columns.items():
+        text = pd.Series(column, dtype=pd.ArrowDtype(column.type))
+        found[name] = text if name in codes else pd.Series(objects(text), dtype=object)
+    return pd.DataFrame(found)
+
+
+def _strict_chunks(
+    wanted: _Wanted, chunk_rows: int, done: int
+) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Chunks after `done` rows; errors name what is wrong, and the row."""
     path = wanted.path
     with csv_lines(path, wanted.secret) as (lines, raw):
         size = os.fstat(raw.fileno()).st_size
@@ -190,6 +229,8 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
             raise refusal(path, "is empty: the first line must name the columns")
         at = wanted.places(header)
         rows = _whole_rows(path, lines, len(header))
+        for _ in islice(rows, done):
+            pass
         while texts := _by_column(rows, chunk_rows, at):
             yield pd.DataFrame(texts, dtype=object), raw.tell() / size
 

@@ -12,7 +12,20 @@ import numpy as np
 
 from ldpstats.kernels.words import compiled, copied
 
-__all__ = ["bloom_mix", "bloom_sums", "buckets", "gather", "normal", "pair_sums", "scatter"]
+__all__ = [
+    "bloom_mix",
+    "bloom_sums",
+    "buckets",
+    "gather",
+    "normal",
+    "pair_forms",
+    "pair_gram",
+    "pair_sums",
+    "scatter",
+]
+
+
+_COHORTS = 8  # that are added to a block of a matrix at a time, while it is in a near cache
 
 
 @compiled
@@ -114,6 +127,119 @@ def pair_sums(cells: Any, start: Any, members: Any, w: Any, step: int, out: Any)
                             if z >= x:
                                 break
                             row[z] += weight[y]
+
+
+@compiled
+def _partners(
+    own: Any, first: Any, owners: Any, p: Any, begin: Any, others: Any, values: Any
+) -> None:
+    """List, for each cell k of a cohort, the other cells and the frequency of all its owners."""
+    h, m, found = own.shape[1], first.size - 2, 0
+    for k in range(m):
+        begin[k] = found
+        for a in range(first[k], first[k + 1]):
+            u = owners[a]
+            if p[u] != 0.0:
+                for i in range(h):
+                    if own[u, i] != m and own[u, i] != k:
+                        others[found], values[found] = own[u, i], p[u]
+                        found += 1
+    begin[m] = begin[m + 1] = found
+
+
+@compiled
+def pair_gram(
+    cells: Any,
+    start: Any,
+    members: Any,
+    diagonal: Any,
+    scale: Any,
+    p: Any,
+    blocks: Any,
+    reach: Any,
+) -> None:
+    """Add scale[c] p[u] to entry (x, z), z <= x, where u owns a cell of x and another, of z.
+
+    For each cohort c, pair of such cells and candidate u; and diagonal[c, j] where x and z own cell
+    j. blocks[b], (S, width), are columns b width, ... of the result. `reach`, (S,), is what column
+    z would add up to if each cell had one owner. What cell j adds to some columns, `table[j]`, is
+    added for each owner of j.
+    """
+    C, S, h = cells.shape
+    m, width = start.shape[1] - 2, blocks.shape[2]
+    table, begin = np.empty((m + 1, width)), np.empty((_COHORTS, m + 2), dtype=np.int64)
+    others = np.empty((_COHORTS, S * h * h), dtype=cells.dtype)
+    values = np.empty((_COHORTS, S * h * h))
+    for group in range(0, C, _COHORTS):
+        for c in range(group, min(group + _COHORTS, C)):
+            g = c - group
+            _partners(cells[c], start[c], members[c], p, begin[g], others[g], values[g])
+        for low in range(0, S, width):
+            block = blocks[low // width]
+            for c in range(group, min(group + _COHORTS, C)):
+                if scale[c] == 0.0:
+                    continue
+                own, ends = cells[c], begin[c - group]
+                at, value = others[c - group], values[c - group]
+                table[:] = 0.0
+                for z in range(min(width, S - low)):
+                    total = 0.0
+                    for i in range(h):
+                        k = own[low + z, i]
+                        if k != m:
+                            table[k, z] += diagonal[c, k]
+                            total += diagonal[c, k]
+                        for a in range(ends[k], ends[k + 1]):
+                            more = scale[c] * value[a]
+                            table[at[a], z] += more
+                            total += more
+                    reach[low + z] += total
+                for x in range(low, S):
+                    row = block[x]
+                    for i in range(h - 1, 0, -2):
+                        one, other = table[own[x, i]], table[own[x, i - 1]]
+                        for z in range(width):
+                            row[z] += one[z] + other[z]
+                    if h % 2:
+                        one = table[own[x, 0]]
+                        for z in range(width):
+                            row[z] += one[z]
+
+
+@compiled
+def pair_forms(cells: Any, start: Any, members: Any, rows: Any, p: Any, out: Any) -> None:
+    """Set out, shape (q + 1, C), to the forms of `HashDesign.pair_forms`, rows of (q, C, m)."""
+    C, S, h = cells.shape
+    q, m = rows.shape[0], rows.shape[2]
+    shared = np.zeros(S, dtype=np.int64)
+    for c in range(C):
+        first, owners, own = start[c], members[c], cells[c]
+        for u in range(S):
+            if p[u] == 0.0:
+                continue
+            for r in range(q):
+                total, squares = 0.0, 0.0
+                for i in range(h):
+                    if own[u, i] < m:
+                        value = rows[r, c, own[u, i]]
+                        total += value
+                        squares += value * value
+                out[r, c] += p[u] * (total * total - squares)
+            meetings = 0.0  # candidates with s cells in common meet in s (s - 1) of the pairs
+            for i in range(h):
+                j = own[u, i]
+                if j < m:
+                    for a in range(first[j], first[j + 1]):
+                        z = owners[a]
+                        if shared[z]:
+                            meetings += p[z] * shared[z]
+                        shared[z] += 1
+            out[q, c] += 2.0 * p[u] * meetings
+            for i in range(h):
+                j = own[u, i]
+                if j < m:
+                    for a in range(first[j], first[j + 1]):
+                        shared[owners[a]] = 0
 
 
 @compiled

@@ -31,8 +31,9 @@ _LARGE = 1 << 18  # cells from which compiled loops repay the import of numba
 _BLOCK = 1 << 22  # entries of dense rows at a time in a Gram matrix (32 MB)
 _DENSE = 1 << 30  # multiplications up to which a dense Gram matrix is fast enough
 _PAIR = 32.0  # multiplications of a dense product in the time that one pair of owners takes
+_ADDED = 4.0  # multiplications of a dense product in the time that an addition of rows takes
 _FEW = 8.0  # owners that share a candidate's cell, below which they are too few to fill a cache
-_ROWS = 128  # rows of a Gram matrix that are filled at a time, where they are many
+_ROWS = 128  # rows, or columns, of a Gram matrix that are filled at a time, where they are many
 _APART = 1e-6  # difference by which an entry of the probe counts as not determined
 
 
@@ -165,12 +166,7 @@ class HashDesign:
 
     def gram(self, w: Array) -> Array:
         """A' diag(w) A, shape (S, S), for w of shape (C m,)."""
-        out, r = self.shared(w), self.background
-        mean = r * (self.owners(w) - 0.5 * r * np.sum(w))
-        for row, value in zip(out, mean, strict=True):
-            row -= mean + value
-            row *= self.slope**2
-        return out
+        return self._centred(self.shared(w), self.owners(w), float(np.sum(w)))
 
     def shared(self, w: Array) -> Array:
         """H' diag(w) H, shape (S, S): the sum of w over the cells that two candidates share."""
@@ -188,15 +184,12 @@ class HashDesign:
         return mirrored(out)
 
     def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
-        from ldpstats.kernels.cells import buckets, pair_sums
+        from ldpstats.kernels.cells import pair_sums
 
-        C, S, h = self.cells.shape
-        start = np.empty((C, self.n_cells + 2), dtype=np.int32)
-        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
-        buckets(self.cells, self.n_cells, start, members)
+        S = self.shape[1]
         out = np.zeros((S, S))
         step = S if pairs < _FEW * self.cells.size else _ROWS
-        pair_sums(self.cells, start, members, w, step, out)
+        pair_sums(self.cells, *self._buckets, w, step, out)
         np.fill_diagonal(out, self.owners(w))
         return mirrored(out)
 
@@ -207,16 +200,70 @@ class HashDesign:
         out[self.cells[c], np.arange(S)[:, None]] = 1.0
         return out[:-1]
 
-    def owned_together(self, p: Array, cohorts: Array) -> Array:
-        """H_c diag(p) H_c', shape (c, m, m): the sum of p over the owners of two cells at once."""
-        size = self.n_cells + 1
-        held = np.flatnonzero(p)
-        own = self.cells[cohorts][:, held].astype(np.int64)
-        own += size * np.arange(len(cohorts))[:, None, None]
-        pairs = own[:, :, :, None] * size + own[:, :, None, :] % size
-        values = np.broadcast_to(np.asarray(p)[held, None, None], pairs.shape)
-        out = np.bincount(pairs.reshape(-1), values.reshape(-1), len(cohorts) * size**2)
-        return np.asarray(out.reshape(len(cohorts), size, size)[:, :-1, :-1])
+    def gram_of_pairs(self, diagonal: Array, scale: Array, p: Array) -> Array:
+        """The sum over the cohorts of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, shape (S, S).
+
+        `diagonal` is d, shape (C, m), zero where `scale`, (C,), is. B_c, (m, m), is the sum of p
+        over the owners of two different cells j and k of cohort c; its diagonal is zero.
+        """
+        C, S, h = self.cells.shape
+        if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
+            total = self.gram(diagonal.reshape(-1))
+            for c in np.flatnonzero(scale):
+                A = self.block(int(c))
+                total += scale[c] * (A.T @ (self._pairs_of(p, int(c)) @ A))
+            return total
+        from ldpstats.kernels.cells import pair_gram
+
+        blocks, reach = np.zeros((-(-S // _ROWS), S, _ROWS)), np.zeros(S)
+        pair_gram(self.cells, *self._buckets, diagonal, scale, p, blocks, reach)
+        out = np.concatenate(list(blocks), axis=1)[:, :S]
+        several = (self.cells < self.n_cells).sum(axis=2)
+        every = float(scale @ ((several * (several - 1)) @ p)) + float(diagonal.sum())
+        return self._centred(mirrored(out), reach, every)
+
+    def _centred(self, shared: Array, reach: Array, every: float) -> Array:
+        """A' X A from H' X H, its sums `reach` with X 1 and `every`, 1' X 1; in place."""
+        mean = self.background * (reach - 0.5 * self.background * every)
+        for row, value in zip(shared, mean, strict=True):
+            row -= mean + value
+            row *= self.slope**2
+        return shared
+
+    def pair_forms(self, p: Array, rows: Array) -> Array:
+        """Forms of the B_c of `gram_of_pairs`, shape (q + 1, C).
+
+        The sums of B_jk v_j v_k over the cells of a cohort, for q rows v of shape (C, m) each; the
+        last are the sums of B_jk^2.
+        """
+        q, C = len(rows), self.n_cohorts
+        out = np.zeros((q + 1, C))
+        if self.cells.size < _LARGE:
+            for c in range(C):
+                B, v = self._pairs_of(p, c), rows[:, c]
+                out[:q, c], out[q, c] = np.einsum("qi,qi->q", v @ B, v), np.vdot(B, B)
+            return out
+        from ldpstats.kernels.cells import pair_forms
+
+        pair_forms(self.cells, *self._buckets, rows, p, out)
+        return out
+
+    def _pairs_of(self, p: Array, c: int) -> Array:
+        H = self.incidence(c)
+        B = (H * p) @ H.T
+        np.fill_diagonal(B, 0.0)
+        return np.asarray(B)
+
+    @property
+    def _buckets(self) -> tuple[Array, Array]:
+        """The owners of each cell; see `ldpstats.kernels.cells.buckets`."""
+        from ldpstats.kernels.cells import buckets
+
+        C, S, h = self.cells.shape
+        start = np.empty((C, self.n_cells + 2), dtype=np.int32)
+        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
+        buckets(self.cells, self.n_cells, start, members)
+        return start, members
 
     def block(self, c: int) -> Array:
         """A_c, shape (m, S): the rows of A that belong to cohort c."""

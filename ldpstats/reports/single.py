@@ -28,7 +28,7 @@ from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.display import held
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
 
-__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism"]
+__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism", "tallied"]
 
 Array = npt.NDArray[Any]
 
@@ -166,7 +166,7 @@ class Reports:
         """
         mechanism: Source = self.mechanism
         if not boolean("bits", bits):
-            return _counted(self.y, None, self.cohort, mechanism, self.n_missing)
+            return tallied(self)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
         ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
@@ -476,6 +476,12 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
         return sums.ones, sums.reports
     ones = counts.vector()
     return ones, ones.sum(axis=1)
+
+
+def tallied(reports: Reports, n: npt.NDArray[np.int64] | None = None) -> Counts:
+    """The counts of reports, n respondents each (None: one), equal ones merged."""
+    parts = reports.cohort, reports.mechanism, reports.n_missing
+    return _counted(reports.y, n, *parts)
 
 
 def check_mechanism(name: str, mechanism: object) -> None:

@@ -223,4 +223,4 @@ class _Sheets:
         values, absent = present(where, column, to_label, absent_as, True)
         if labels is None:
             refuse_guarded(source, values, answers_in(where, done, absent))
-        return filled(values.tolist(), absent)
+        return filled(values, absent)

@@ -68,6 +68,31 @@ def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(design.gram(w), (A.T * w) @ A, rtol=1e-12, atol=1e-11)
 
 
+@pytest.mark.parametrize(("C", "m", "S", "h"), [(9, 12, 150, 3), (3, 8, 1, 2), (2, 5, 40, 4)])
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_pairs_of_cells_with_a_common_owner(
+    C: int, m: int, S: int, h: int, is_compiled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if is_compiled:
+        for name, value in (("_DENSE", 0), ("_ADDED", 0.0), ("_LARGE", 0)):
+            monkeypatch.setattr(designs, name, value)
+    design = HashDesign(hashed(C, m, S, h), m, slope=0.7, background=0.2)
+    A = design.matrix()
+    rng = np.random.default_rng(2)
+    p, scale = rng.random(S) * (rng.random(S) < 0.6), rng.random(C) * (np.arange(C) != 1)
+    rows, diagonal = rng.normal(size=(2, C, m)), rng.normal(size=(C, m)) * (scale > 0)[:, None]
+    total, forms = np.zeros((S, S)), np.zeros((3, C))
+    for c in range(C):
+        B = (design.incidence(c) * p) @ design.incidence(c).T
+        np.fill_diagonal(B, 0.0)
+        block = A[c * m : (c + 1) * m]
+        total += block.T @ (np.diag(diagonal[c]) + scale[c] * B) @ block
+        forms[:, c] = [*(v @ B @ v for v in rows[:, c]), (B**2).sum()]
+    found = design.gram_of_pairs(diagonal, scale, p)
+    np.testing.assert_allclose(found, total, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(design.pair_forms(p, rows), forms, rtol=1e-12, atol=1e-12)
+
+
 def test_large_products_are_compiled() -> None:
     design = HashDesign(hashed(64, 100, 5000, 1), 100, background=0.01)
     assert design.cells.size > designs._LARGE

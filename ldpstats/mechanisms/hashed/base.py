@@ -301,6 +301,11 @@ class Hashed(Mechanism):
                 f"{S} candidates{extra} cannot be told apart: {used} cohorts with reports, of {m} "
                 f"labels each, determine at most {bound}: {help_}"
             )
+        if S > used * m:
+            return (
+                f"{S} candidates cannot be told apart: {used} cohorts with reports, of {m} bits "
+                f"each, determine at most {used * m}: {help_}"
+            )
         design = HashDesign(cells, m, background=self.cell_law.shared if self.is_open else 0.0)
         alike = undetermined(design, np.repeat(reports.astype(np.float64), m))
         shown = ", ".join(repr(labels[i]) for i in alike[:8]) + (", ..." if alike.size > 8 else "")

@@ -36,7 +36,6 @@ __all__ = ["BitNoise", "CohortSource", "LabelNoise", "Noise"]
 
 Array = npt.NDArray[Any]
 
-_BLOCK = 1 << 20  # entries of covariances of cells that are formed at a time (8 MB)
 _NEVER = 1e-14  # probability of a label that rounding cannot tell from zero
 
 
@@ -237,25 +236,29 @@ class BitNoise(Noise):
 
     shared: float
 
-    def _covariance(self, source: CohortSource, p: Array, c: int, m: Array) -> Array:
-        """Covariance of the m bits of one report in cohort c, shape (m, m)."""
-        design = source.design
-        rest = max(1.0 - float(p.sum()), 0.0)
-        owned = design.incidence(c)
-        both = (owned * p) @ owned.T + rest * self.shared
-        own = _shares(source, m)
-        V = design.slope**2 * (both - np.outer(own, own))
-        np.fill_diagonal(V, m * (1.0 - m))
-        return np.asarray(V)
+    def _rest(self, p: Array) -> float:
+        """The probability that an answer that is not listed is held and owns two given cells."""
+        return max(1.0 - float(p.sum()), 0.0) * self.shared
 
     def spread(self, source: CohortSource, p: Array) -> Array:
+        """`Noise.spread`: of one report, two bits j and k of a cohort have the covariance
+
+        ``slope^2 (P(both owned) - P(j owned) P(k owned))``. Its parts are added up over the cohorts
+        one by one, as pairs of bits that some candidate owns are few.
+        """
         design, means = source.design, source.cell_means(p)
         if design.cells.shape[2] == 1:
             return _spread(source, *_single_bits(source, means))
-        total = np.zeros((design.shape[1],) * 2)
-        for c in np.flatnonzero(source.reports):
-            A, V = design.block(int(c)), self._covariance(source, p, int(c), means[c])
-            total += float(source.noise_weights[c]) * (A.T @ (V @ A))
+        gain, rest, scale = design.slope**2, self._rest(p), source.noise_weights
+        own = _shares(source, means)
+        diagonal = means * (1.0 - means) + gain * (own**2 - rest)
+        total = design.gram_of_pairs(scale[:, None] * diagonal, gain * scale, p)
+        roots = np.sqrt(gain * scale)[:, None]
+        shares = design.by_cohort(own.reshape(-1)) * roots
+        total -= shares.T @ shares
+        if rest > 0.0:
+            every = design.by_cohort(np.ones(own.size)) * np.sqrt(rest) * roots
+            total += every.T @ every
         return total
 
     def gradient_variances(self, source: CohortSource) -> Array:
@@ -268,28 +271,27 @@ class BitNoise(Noise):
         means = source.cell_means(p)
         if source.design.cells.shape[2] == 1:
             return _misfit(source, means, *_single_bits(source, means))
-        used = np.flatnonzero(source.reports)
-        step = max(1, _BLOCK // source.design.n_cells**2)
-        parts = (used[i : i + step] for i in range(0, used.size, step))
-        moments = [self._cohort_misfits(source, p, means[part], part) for part in parts]
-        return tuple(np.sum(moments, axis=0).tolist()) if moments else (0.0, 0.0)
+        return self._pair_misfit(source, p, means)
 
-    def _cohort_misfits(self, source: CohortSource, p: Array, m: Array, part: Array) -> Array:
-        """Sums over some cohorts of the mean and of the variance of the weighted squares, (2,).
+    def _pair_misfit(self, source: CohortSource, p: Array, m: Array) -> tuple[float, float]:
+        """`misfit` of bits of which an answer owns several, for the means m, (C, m), of the cells.
 
         With V the covariance of one report's bits and u = 1 - 2 m, the squared residuals of n
-        reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3.
+        reports have the mean tr V / n and the variance (u'V u + 2 (n - 1) |V|^2) / n^3. V has the
+        entries slope^2 (B_jk + rest - own_j own_k) off its diagonal, with B those of
+        `HashDesign.pair_forms`; all sums over pairs that B has no part in are products.
         """
-        design, n = source.design, source.reports[part].astype(np.float64)
-        own = _shares(source, m)
-        both = design.owned_together(p, part) + max(1.0 - float(p.sum()), 0.0) * self.shared
-        V = design.slope**2 * (both - own[:, :, None] * own[:, None, :])
-        diagonal, tilt = np.arange(design.n_cells), 1.0 - 2.0 * m
-        V[:, diagonal, diagonal] = m * (1.0 - m)
-        weight = source.cohort_weights[part] / n
-        single = np.einsum("ci,cij,cj->c", tilt, V, tilt, optimize=True)
-        pairs = n * single + 2.0 * n * (n - 1.0) * np.einsum("cij,cij->c", V, V)
-        return np.array([weight @ (m * (1.0 - m)).sum(axis=1), (weight / n) ** 2 @ pairs])
+        design, rest = source.design, self._rest(p)
+        own, tilt, variances = _shares(source, m), 1.0 - 2.0 * m, m * (1.0 - m)
+        every = np.ones_like(own)
+        held, owned, tilted, squares = design.pair_forms(p, np.array([every, own, tilt]))
+        single = tilted + rest * _pairs(tilt) - _pairs(tilt * own)
+        square = squares + 2.0 * (rest * held - owned) + rest**2 * _pairs(every)
+        square += _pairs(own**2) - 2.0 * rest * _pairs(own)
+        gain = design.slope**2
+        single = (variances * tilt**2).sum(axis=1) + gain * single
+        square = (variances**2).sum(axis=1) + gain**2 * square
+        return _moments(source, variances, single, square)
 
 
 def _shares(source: CohortSource, m: Array) -> Array:
@@ -319,12 +321,28 @@ def _misfit(
     source: CohortSource, means: Array, diagonal: Array, loading: Array
 ) -> tuple[float, float]:
     """`Noise.misfit` where one report's cells have the covariance diag(d) - l l'; see `_spread`."""
-    n, square, tilt = source.reports.astype(np.float64), loading**2, 1.0 - 2.0 * means
+    square, tilt = loading**2, 1.0 - 2.0 * means
     variances = diagonal - square
     # Z = |N - n m|^2 is a sum over pairs of reports: its first two moments are exact
     single = (diagonal * tilt**2).sum(axis=1) - (loading * tilt).sum(axis=1) ** 2
-    pairs = square.sum(axis=1) ** 2 - (square**2).sum(axis=1) + (variances**2).sum(axis=1)
+    pairs = _pairs(square) + (variances**2).sum(axis=1)
+    return _moments(source, variances, single, pairs)
+
+
+def _moments(
+    source: CohortSource, variances: Array, single: Array, pairs: Array
+) -> tuple[float, float]:
+    """`Noise.misfit` from the variances of one report's cells, (C, m), and two forms, (C,), of
+
+    their covariance V: u'V u with u = 1 - 2 m, and the sum of its squared entries.
+    """
+    n = source.reports.astype(np.float64)
     variance = n * single + 2.0 * n * (n - 1.0) * pairs
     ratio = np.divide(source.cohort_weights, n, out=np.zeros_like(n), where=n > 0)
     square = np.divide(ratio, n, out=np.zeros_like(n), where=n > 0) ** 2
     return float(ratio @ variances.sum(axis=1)), float(square @ variance)
+
+
+def _pairs(x: Array) -> Array:
+    """Sum over different cells j, k of a cohort of x_j x_k, for x of shape (C, m); shape (C,)."""
+    return np.asarray(x.sum(axis=1) ** 2 - (x**2).sum(axis=1))

@@ -139,6 +139,8 @@ class CohortMoments(Moments):
             )
         if not self.k:  # nothing was selected
             return np.empty((0, 0))
+        if self.k > self.n_equations:
+            raise NotIdentified(self.describe())
         M = sum(source.design.gram(source.weights) for source in self.sources)
         diagonal = np.diag(M).copy()
         if not diagonal.min() > 0.0:
@@ -162,7 +164,7 @@ class CohortMoments(Moments):
             _ = self.inverse
             return
         source = self.single("inversion")
-        if not is_identified(source.design, source.weights):
+        if self.k > self.n_equations or not is_identified(source.design, source.weights):
             raise NotIdentified(self.describe())
 
     @cached_property
@@ -216,11 +218,18 @@ class CohortMoments(Moments):
         return [source.moved - source.design.times(p) for source in self.sources]
 
     @cached_property
+    def _noise_moments(self) -> tuple[float, float]:
+        """Mean and variance, by noise, of the weighted squares before fitting, at the plug-in."""
+        p = self.plug_in()
+        mean, variance = np.sum([s.noise.misfit(s, p) for s in self.sources], axis=0)
+        return float(mean), float(variance)
+
+    @cached_property
     def _noise_squares(self) -> tuple[float, float, float]:
         """Weighted residual sum of squares, and its mean by noise before and after fitting."""
         pairs = zip(self.sources, self._residuals, strict=True)
         statistic = sum(float(source.weights @ residual**2) for source, residual in pairs)
-        full = sum(source.noise.misfit(source, self.plug_in())[0] for source in self.sources)
+        full = self._noise_moments[0]
         # least squares takes up the part of the noise that the candidates can follow
         return statistic, full, full - float(np.vdot(self.inverse, self._plug_in_noise))
 
@@ -233,9 +242,7 @@ class CohortMoments(Moments):
         if not self.has_errors or not (self.k or self.is_open):
             return None
         statistic, full, mean = self._noise_squares
-        plug_in = self.plug_in()
-        variances = [source.noise.misfit(source, plug_in)[1] for source in self.sources]
-        variance = sum(variances) * mean / full if full > 0.0 else 0.0
+        variance = self._noise_moments[1] * mean / full if full > 0.0 else 0.0
         if mean < _SATURATED * full or variance <= 1e-12 * mean**2:  # or too few reports to tell
             return None
         per_answer = sum(map(_collisions, self.sources)) * mean / full

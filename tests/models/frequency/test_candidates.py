@@ -209,3 +209,11 @@ def test_an_empty_cohort_gives_no_equation() -> None:
     results = ldp.FrequencyModel(ORR.counts(table), candidates=WORDS[:5]).fit()
     assert np.abs((results.params - law(5)) / results.bse).max() < 4.0
     assert np.isfinite(results.bse).all()
+
+
+def test_more_candidates_than_bits_are_refused_at_once() -> None:
+    words = tuple(f"w{i}" for i in range(40))
+    rappor = ldp.RAPPOR(n_bits=8, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
+    counts = rappor.privatize(words * 5, np.random.default_rng(0)).tally(bits=True)
+    with pytest.raises(ldp.NotIdentified, match="4 cohorts with reports, of 8 bits each"):
+        ldp.FrequencyModel(counts, candidates=words).fit("inversion")
