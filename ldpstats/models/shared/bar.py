@@ -32,7 +32,7 @@ def progress_bar(what: str) -> Iterator[Callable[..., None]]:
 def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
     """`progress_bar` if it is to be shown, else what takes the same and shows nothing."""
     if not show:
-        yield lambda *_: None
+        yield lambda *_, **__: None
         return
     with progress_bar(what) as advance:
         yield advance

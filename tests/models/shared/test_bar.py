@@ -64,7 +64,7 @@ def test_progress_is_told_from_beginning_to_end(what, told):
 def test_replicates_are_counted_before_they_are_drawn(monkeypatch):
     model = ldp.FrequencyModel(KRR.counts([40, 30, 20]))
     monkeypatch.setattr(ldp.KRR, "draw", lambda *_: pytest.fail("drawn"))
-    with pytest.raises(ldp.InvalidArgument, match="n_boot=38: .*39"):
+    with pytest.raises(ldp.InvalidArgument, match=r"n_boot=38: .*39"):
         model.fit().conf_int(
             method="bootstrap", model=model, rng=np.random.default_rng(1), n_boot=38
         )
