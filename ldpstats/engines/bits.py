@@ -149,18 +149,28 @@ class _Sums:
     def _reports(self, batch: Any) -> tuple[Array, Array | None, npt.NDArray[np.bool_]]:
         """The bits of text, packed, and the cohorts of reports; and which rows have none."""
         what, column = self.what, batch.column(self.what.column)
-        cohort = None if what.cohort is None else _series(batch.column(what.cohort))
+        beside = None if what.cohort is None else batch.column(what.cohort)
         form: Any = what.mechanism.format
-        if not is_of_bytes(column.type) or (cohort is None) != (not what.mechanism.n_cohorts):
+        if not is_of_bytes(column.type) or (beside is None) != (not what.mechanism.n_cohorts):
+            cohort = None if beside is None else _series(beside)
             found, absent = reports_in(what.where, what.mechanism, _series(column), cohort)
             return form.to_table(found.y), found.cohort, absent
         absent, bits = _nulls(column), what.mechanism.n_bits
         there = without_views(column).drop_null() if column.null_count else column
         packed = arrow_bytes(what.where, there, -(-bits // 8), bits)
         form.from_table(what.where, packed)  # which refuses what is no report
-        if cohort is None:
-            return packed, None, absent
-        return packed, cohorts_in(f"{what.where}, cohort", what.mechanism, cohort, absent), absent
+        return packed, None if beside is None else self._cohorts(beside, absent), absent
+
+    def _cohorts(self, column: Any, absent: npt.NDArray[np.bool_]) -> Array:
+        """The cohorts of the rows that are not `absent`; in place where all rows have one."""
+        import pyarrow
+
+        mechanism = self.what.mechanism
+        if pyarrow.types.is_integer(column.type) and not column.null_count and not absent.any():
+            values = column.to_numpy()
+            if values.size and values.min() >= 0 and values.max() < mechanism.n_cohorts:
+                return np.asarray(values)
+        return cohorts_in(f"{self.what.where}, cohort", mechanism, _series(column), absent)
 
     def _groups(self, batch: Any) -> npt.NDArray[np.int64]:
         """The group of each row."""

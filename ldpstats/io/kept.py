@@ -22,6 +22,7 @@ from ldpstats.io.report_columns import (
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import coded, column_metadata, file_format, guarded, objects, unguarded
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
+from ldpstats.reports.packed import cohort_column, holds_bytes
 
 __all__ = ["ALREADY", "STORED_FINGERPRINT", "KeptColumns", "constant", "is_of_reports"]
 
@@ -66,9 +67,9 @@ class KeptColumns:
             remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
             wrong = twice or [name for name in self.names if name in self.own]
             raise InvalidArgument("keep", list(dict.fromkeys(wrong)), remedy)
-        taken = sorted({*self.own} & {*self._fingerprints.values()})
+        taken = sorted({*self.own} & {*self._fingerprints.values(), *self._cohorts.values()})
         if taken:
-            remedy = "is the name of a new column and of the fingerprints of a kept column"
+            remedy = "is the name of a new column and of the fingerprints or cohorts of a kept one"
             raise InvalidArgument("keep", taken[0], f"{remedy}: give the new one another name")
         every = [*self.names, *self.own]
         if self.spreadsheet_safe and len(set(map(guarded, every))) < len(every):
@@ -81,10 +82,15 @@ class KeptColumns:
         found = {name: fingerprint_column(name) for name in self.names}
         return found | ({"": SURVEY_FINGERPRINTS} if set(SURVEY_COLUMNS) & set(self.names) else {})
 
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The name of the column of cohorts of each kept column of reports in a Parquet file."""
+        return {name: cohort_column(name) for name in self.names if self.stored[name]}
+
     @property
     def optional(self) -> list[str]:
         """Columns to read if they exist."""
-        every = [*self._fingerprints.values(), *self.marks]
+        every = [*self._fingerprints.values(), *self._cohorts.values(), *self.marks]
         return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
 
     def refuse_reports(self, frame: pd.DataFrame) -> None:
@@ -117,7 +123,11 @@ class KeptColumns:
         columns: dict[str, pd.Series[Any]] = {}
         for name in self.names:
             self._refuse_guarded(frame[name], name, done)
+            self._refuse_bytes(frame[name], name)
             columns[name] = frame[name]
+            cohort = self._cohorts.get(name, name)
+            if cohort in frame and cohort not in self.names:
+                columns[cohort] = frame[cohort]
             self._add(columns, frame, done, fingerprint_column(name), name, OF_MECHANISM)
         for name in self.names:
             if name in SURVEY_COLUMNS:
@@ -156,6 +166,12 @@ class KeptColumns:
                 "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
                 "a CSV file, or make the table without it",
             )
+
+    def _refuse_bytes(self, column: pd.Series[Any], name: str) -> None:
+        """Refuse to copy bytes into CSV, which has none."""
+        if file_format(self.target) != ".parquet" and holds_bytes(column):
+            remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
+            raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
 
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
         """Refuse to copy, unasked, a column named like fingerprints that holds something else."""

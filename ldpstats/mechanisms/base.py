@@ -115,7 +115,8 @@ class Mechanism(Instrument[Client, Collector]):
 
         Labels are matched as people write them: surrounding blanks are ignored, text stands for the
         number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
-        fits no label, or several, is refused; case matters. Bits are text such as "0110".
+        fits no label, or several, is refused; case matters. Bits are text such as "0110", or bytes
+        (`io.layout`).
 
         Parameters
         ----------
@@ -372,7 +373,7 @@ class Mechanism(Instrument[Client, Collector]):
         if not isinstance(counts, Counts | BitCounts):
             remedy = "must be Counts or BitCounts, as reports.tally() makes"
             raise InvalidArgument("counts", counts, remedy)
-        if counts.mechanism.fingerprint != self.fingerprint:
+        if counts.mechanism != self:
             raise InvalidArgument(
                 "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
             )

@@ -94,7 +94,7 @@ class NumberFormat(ReportFormat):
 
     def parse(self, name: str, labels: object) -> Array:
         series: pd.Series[Any] = pd.Series(labels)
-        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
+        if not pd.api.types.is_numeric_dtype(series.dtype):  # text of any kind
             series = series.map(whole).infer_objects()
         return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
@@ -215,7 +215,8 @@ def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
 def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
     """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
     if holds_bytes(text):
-        raise InvalidArgument(name, "bytes", "have no cohorts: name the column of cohorts")
+        remedy = "is bytes, which have no cohort before them: name the column of cohorts"
+        raise InvalidArgument(f"{name}[0]", text.iloc[0], remedy)
     found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
     good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():

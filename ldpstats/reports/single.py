@@ -27,6 +27,7 @@ from ldpstats.arguments.labels import as_series, check_column, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.display import held
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.packed import cohort_beside
 
 __all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism", "tallied"]
 
@@ -307,15 +308,16 @@ class Counts:
         mechanism : Mechanism
             The mechanism that made the reports.
         report : str
-            Column of output labels; bit reports are strings such as "0110", in category order. If
-            the mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+            Column of output labels; bit reports are strings such as "0110", in category order, or
+            bytes (`io.layout`).
         count : str, optional
             Column of whole counts.
         missing : {"raise", "count"}
             Refuse rows without a report, or leave them out and add them (or their `count`) to
             `n_missing`.
         cohort : str, optional
-            Column of cohorts, whole numbers from 0.
+            Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as
+            in "3:0110", or in the column report_cohort for the column report.
 
         Raises
         ------
@@ -353,6 +355,11 @@ class Counts:
         else:
             n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
         name, reports, n_missing = f"column {report!r}", frame[report], 0
+        if cohort is None:
+            first = reports.dropna().head(1).tolist()
+            every = frame.columns.tolist()
+            beside = [c for c in every if c not in used and every.count(c) == 1]
+            cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
         groups = None if cohort is None else frame[cohort]
         absent = reports.isna().to_numpy()
         if missing == "count" and absent.any():

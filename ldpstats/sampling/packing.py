@@ -9,7 +9,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import repaid
 from ldpstats.sampling.samplers import I64, U8
 
-__all__ = ["cell_sums", "column_sums", "unpack"]
+__all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
 _SECONDS = 4e-9  # that numpy needs for the bits of a byte

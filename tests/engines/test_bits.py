@@ -10,29 +10,13 @@ import grid
 import numpy as np
 import pyarrow as pa
 import pytest
+from shared.report_tables import as_stored, as_text, some_reports
 
 import ldpstats as ldp
 from ldpstats.engines.bits import BitSums, add_up
-from ldpstats.io.layout import stored_columns
 
 BITS = [name for name, made_by in grid.MECHANISMS.items() if made_by.n_bits]
 RAPPOR, WIDE = grid.MECHANISMS["rappor"], ldp.RAPPOR(17, 1, 2, f=0.0, p=0.25, q=0.75)
-
-
-def some_reports(mechanism: ldp.Mechanism, n: int, seed: int = 1) -> ldp.Reports:
-    rng = np.random.default_rng(seed)
-    every = grid.all_reports(mechanism)
-    return every[rng.integers(0, len(every), n)]
-
-
-def table(reports: ldp.Reports, absent: np.ndarray, text: bool = False) -> pa.Table:
-    """Reports as a table has them: in bytes and a column of cohorts, or as text."""
-    if not text:
-        found = stored_columns("answer", reports, absent)
-        return pa.table({name: column.array.__arrow_array__() for name, column in found.items()})
-    cells = np.full(absent.size, None, dtype=object)
-    cells[~absent] = reports.mechanism.report_labels(reports)
-    return pa.table({"answer": pa.array(cells, pa.string())})
 
 
 def shares(frame: pa.Table, sizes: list[int]) -> Iterator[list[Any]]:
@@ -56,7 +40,9 @@ def test_sums_are_those_of_all_reports(name: str, text: bool) -> None:
     absent = np.random.default_rng(3).random(2500) < 0.1
     reports = some_reports(mechanism, int((~absent).sum()))
     cohort = "answer_cohort" if mechanism.n_cohorts and not text else None
-    (found,) = added(BitSums(mechanism, "answer", cohort), table(reports, absent, text)).values()
+    (found,) = added(
+        BitSums(mechanism, "answer", cohort), (as_text if text else as_stored)(reports, absent)
+    ).values()
     expected = reports.tally(bits=True)
     assert np.array_equal(found.ones, expected.ones)
     assert np.array_equal(found.reports, expected.reports)
@@ -68,7 +54,7 @@ def test_groups_have_their_own_sums() -> None:
     absent = rng.random(3000) < 0.1
     reports = some_reports(RAPPOR, int((~absent).sum()))
     region, year = rng.choice(["n", "s", None], 3000), rng.integers(2020, 2023, 3000)
-    frame = table(reports, absent)
+    frame = as_stored(reports, absent)
     frame = frame.append_column("region", pa.array(region).dictionary_encode())
     frame = frame.append_column("year", pa.array(year, pa.int16()))
     domains = pa.array(["s", "n"]), pa.array([2022, 2020, 2021])
@@ -96,7 +82,7 @@ def test_rows_may_stand_for_several_reports(name: str) -> None:
     rng = np.random.default_rng(5)
     absent, n = rng.random(2000) < 0.1, rng.integers(0, 4, 2000)
     reports = some_reports(mechanism, int((~absent).sum()))
-    frame = table(reports, absent).append_column("n", pa.array(n, pa.int32()))
+    frame = as_stored(reports, absent).append_column("n", pa.array(n, pa.int32()))
     cohort = "answer_cohort" if mechanism.n_cohorts else None
     (found,) = added(BitSums(mechanism, "answer", cohort, count="n"), frame).values()
     expected = reports[np.repeat(np.arange(len(reports)), n[~absent])].tally(bits=True)
@@ -111,7 +97,7 @@ def test_bytes_of_any_type(kind: pa.DataType) -> None:
     rng = np.random.default_rng(6)
     y = np.packbits(rng.random((int((~absent).sum()), 17)) < 0.3, axis=1, bitorder="little")
     reports = ldp.Reports(y, WIDE, cohort=rng.integers(0, 2, len(y)))
-    frame = table(reports, absent)
+    frame = as_stored(reports, absent)
     frame = frame.set_column(0, "answer", frame["answer"].cast(pa.binary()).cast(kind))
     (found,) = added(BitSums(WIDE, "answer", "answer_cohort"), frame).values()
     assert np.array_equal(found.ones, reports.tally(bits=True).ones)

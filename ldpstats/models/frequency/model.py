@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -34,10 +33,10 @@ from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.one_sample import one_sample_test
-from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.fit import CONSTRAINED, Fit, is_partial
+from ldpstats.models.shared.fit import CONSTRAINED, Fit
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
@@ -246,12 +245,9 @@ class FrequencyModel:
         linear = self._linear(problem, selection)
         solution, fitted, kind = self._solve(estimator, problem, selection, linear, cov_type)
         record = self._record(estimator, solution, fitted, linear, kind)
-        return self._results(record, problem, goodness_of_fit(self.sources, listed.parts))
-
-    @cached_property
-    def _documents(self) -> tuple[dict[str, Any], ...]:
-        """The specifications, which take time where categories are a million."""
-        return tuple(counts.mechanism.to_dict() for counts in self.sources)
+        likeliest = solution.p if estimator == MLE() and len(self.sources) == 1 else None
+        fit = goodness_of_fit(self.sources, listed.parts, likeliest)
+        return self._results(record, problem, fit)
 
     def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
         """All that was found, without the data."""
@@ -259,7 +255,7 @@ class FrequencyModel:
         return FrequencyResults(
             record,
             self.categories,
-            self._documents,
+            Specifications(tuple(counts.mechanism for counts in self.sources)),
             Laws(
                 exact=self.moments().exact_form(),
                 tally=problem.tally(record.linear, self.evidence.reference),
@@ -294,7 +290,10 @@ class FrequencyModel:
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=is_partial(self._documents),
+            is_partial=any(
+                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
+                for mechanism in mechanisms
+            ),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -494,6 +493,8 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
             raise not_reports("data", group, remedy)
     for group in groups:
         counts = group.tally() if isinstance(group, Reports) else group
+        if len(groups) == 1:  # a fingerprint takes long where Q is large
+            return (counts,)
         key = counts.mechanism.fingerprint, counts.has_patterns
         sums[key] = sums[key] + counts if key in sums else counts
     return tuple(sums.values())
