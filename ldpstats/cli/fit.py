@@ -44,10 +44,14 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.google.fields import header_of
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
+
 try:
     from ldpstats.survey.tallying import sums_suffice
 except ImportError:
-    def sums_suffice(*a): return False
+
+    def sums_suffice(*a):
+        return False
+
 
 __all__ = ["add_fit"]
 
