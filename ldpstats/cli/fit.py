@@ -44,14 +44,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.google.fields import header_of
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
-
-try:
-    from ldpstats.survey.tallying import sums_suffice
-except ImportError:
-
-    def sums_suffice(*a):
-        return False
-
+from ldpstats.survey.tallying import sums_suffice
 
 __all__ = ["add_fit"]
 
@@ -158,7 +151,7 @@ def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], A
         return lambda: _modelled(given, _google_counts(given, mechanism), candidates)
     column = "report" if given.column is None else given.column
     how = {"count": given.count, "cohort": given.cohort}
-    sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method)
+    sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method, None)
     return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
 
 
