@@ -25,7 +25,8 @@ __all__ = ["BitSums", "add_up"]
 
 Array = npt.NDArray[Any]
 
-MOST_BYTES = 1 << 31
+MOST_BYTES = 1 << 30
+_BYTES = 24  # of memory a bit of a group and cohort
 
 _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 
@@ -52,7 +53,7 @@ class BitSums:
     where : str
         What to call the reports in an error.
     most_bytes : int
-        Memory that the sums may fill.
+        Memory that the sums of a share of the rows may fill.
     """
 
     mechanism: Mechanism
@@ -68,7 +69,7 @@ class BitSums:
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: count its reports")
         cells = (self.n_groups + 1) * self.n_cohorts
-        if 9 * cells * self.mechanism.n_bits > self.most_bytes:
+        if _BYTES * cells * self.mechanism.n_bits > self.most_bytes:
             raise NotAvailable(
                 f"sums of {self.mechanism.n_bits} bits in {cells} groups and cohorts take more "
                 f"than {self.most_bytes} bytes of memory: use fewer groups"
@@ -117,7 +118,7 @@ class _Sums:
         self.what = what
         self.shape = what.n_groups + 1, what.n_cohorts  # the last group is of no group
         self.bits = CellSums(what.mechanism.n_bits, prod(self.shape))
-        self.repeated: Any = 0  # bits of rows that have counts, and their reports
+        self.repeated: Any = None  # bits of rows that have counts, and their reports
         self.reports = np.zeros(prod(self.shape), dtype=np.int64)
         self.missing = np.zeros(self.shape[0], dtype=np.int64)
 
@@ -144,7 +145,8 @@ class _Sums:
             cell = np.zeros(len(packed), dtype=np.int64) if cell is None else cell
             self.reports += _totals(cell, n, self.reports.size)
             table = BitFormat(what.mechanism.n_bits)  # as packed bits stand in tables
-            self.repeated = self.repeated + table.sum_bits(packed, n, cell, self.reports.size)
+            sums = table.sum_bits(packed, n, cell, self.reports.size)
+            self.repeated = sums if self.repeated is None else self.repeated + sums
 
     def _reports(self, batch: Any) -> tuple[Array, Array | None, npt.NDArray[np.bool_]]:
         """The bits of text, packed, and the cohorts of reports; and which rows have none."""
@@ -187,13 +189,14 @@ class _Sums:
         """The sums as a record batch; see `BitSums.schema`."""
         import pyarrow
 
-        ones, number = self.bits.total() + self.repeated, self.bits.reports() + self.reports
+        number = self.bits.reports() + self.reports
         cells, missing = np.flatnonzero(number), np.flatnonzero(self.missing)
+        ones = self.bits.total(cells) + (0 if self.repeated is None else self.repeated[cells])
         group = np.concatenate([cells // self.shape[1], missing])
         group[group == self.shape[0] - 1] = -1
         cohort = np.concatenate([cells % self.shape[1], np.full(missing.size, -1)])
         reports = np.concatenate([number[cells], self.missing[missing]])
-        sums = [ones[cell].astype("<i8").tobytes() for cell in cells] + [b""] * missing.size
+        sums = [row.tobytes() for row in ones.astype("<i8")] + [b""] * missing.size
         arrays = [*map(pyarrow.array, (group, cohort, reports)), pyarrow.array(sums)]
         return pyarrow.record_batch(arrays, schema=self.what.schema)
 
@@ -247,19 +250,23 @@ def _unplaced(error: InvalidArgument) -> InvalidArgument:
 def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:
     """The sums of all groups that have rows, by number, -1 for rows without one."""
     C, bits = what.n_cohorts, what.mechanism.n_bits
-    ones: dict[int, Array] = {}
-    reports: dict[int, Array] = {}
-    missing: dict[int, int] = {}
-    for batch in partials:
-        for row in batch.to_pylist():
-            group = row["group"]
-            if group not in ones:
-                ones[group], missing[group] = np.zeros((C, bits), dtype=np.int64), 0
-                reports[group] = np.zeros(C, dtype=np.int64)
-            if row["cohort"] < 0:
-                missing[group] += row["reports"]
-            else:
-                ones[group][row["cohort"]] += np.frombuffer(row["ones"], dtype="<i8")
-                reports[group][row["cohort"]] += row["reports"]
+    G = what.n_groups + 1
+    ones, reports = np.zeros((G, C, bits), dtype=np.int64), np.zeros((G, C), dtype=np.int64)
+    missing = np.zeros(G, dtype=np.int64)
+    for batch in partials:  # which has a group and cohort once; group -1 is the last
+        group, cohort, n = (batch.column(i).to_numpy() for i in range(3))
+        there = cohort >= 0
+        missing[group[~there]] += n[~there]
+        sums = arrow_bytes("sums", batch.column(3).filter(_mask(there)), 8 * bits, 64 * bits)
+        ones[group[there], cohort[there]] += sums.view("<i8")
+        reports[group[there], cohort[there]] += n[there]
+    seen = np.flatnonzero(reports.any(axis=1) | (missing > 0)).tolist()
+    numbers = [*(-1 for g in seen if g == G - 1), *(g for g in seen if g < G - 1)]
     made_by = what.mechanism
-    return {g: BitCounts(ones[g], reports[g], made_by, missing[g]) for g in sorted(ones)}
+    return {g: BitCounts(ones[g], reports[g], made_by, int(missing[g])) for g in numbers}
+
+
+def _mask(rows: npt.NDArray[np.bool_]) -> Any:
+    import pyarrow
+
+    return pyarrow.array(rows)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -64,12 +66,15 @@ class CellSums:
         """The number of reports that were added, of each cell, shape (n_cells,)."""
         return self._seen if self.n_cells > 1 else self._seen.sum(keepdims=True)
 
-    def total(self) -> I64:
-        """The sums of all that was added, shape (n_cells, n_bits)."""
-        total = self._few[:, : self.n_bits]
-        if self._many is not None:
-            total = total + self._many.total()[:, : self.n_bits]
-        return total if self.n_cells > 1 else total.sum(axis=0, keepdims=True)
+    def total(self, cells: Any = slice(None)) -> I64:
+        """The sums of all that was added, shape (n_cells, n_bits), or of some cells."""
+        if self.n_cells == 1:
+            return np.asarray(self._sums(slice(None)).sum(axis=0, keepdims=True)[cells])
+        return self._sums(cells)
+
+    def _sums(self, rows: Any) -> I64:
+        total = self._few[rows, : self.n_bits]
+        return total if self._many is None else total + self._many.total(rows)[:, : self.n_bits]
 
 
 class _Many:
@@ -94,9 +99,9 @@ class _Many:
                 array.flags.writeable = False
             add_bits(words, own, self.lanes, self.seen, self.sums)
 
-    def total(self) -> I64:
-        """The sums, (n_cells, bits), in the order of the bits: bit j of byte b in lane (j, b)."""
-        lanes = self.sums + self.lanes.view(np.uint8)
+    def total(self, rows: Any) -> I64:
+        """The sums of some cells, in the order of the bits: bit j of byte b is in lane (j, b)."""
+        lanes = self.sums[rows] + self.lanes[rows].view(np.uint8)
         each = lanes.reshape(len(lanes), -1, 8, 8).swapaxes(2, 3)
         return np.ascontiguousarray(each).reshape(lanes.shape)
 

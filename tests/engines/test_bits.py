@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
+import duckdb
 import grid
+import narwhals
 import numpy as np
+import polars
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from shared.report_tables import as_stored, as_text, some_reports
 
 import ldpstats as ldp
 from ldpstats.engines.bits import BitSums, add_up
+from ldpstats.engines.sources import opened
 
 BITS = [name for name, made_by in grid.MECHANISMS.items() if made_by.n_bits]
 RAPPOR, WIDE = grid.MECHANISMS["rappor"], ldp.RAPPOR(17, 1, 2, f=0.0, p=0.25, q=0.75)
@@ -101,3 +107,52 @@ def test_bytes_of_any_type(kind: pa.DataType) -> None:
     frame = frame.set_column(0, "answer", frame["answer"].cast(pa.binary()).cast(kind))
     (found,) = added(BitSums(WIDE, "answer", "answer_cohort"), frame).values()
     assert np.array_equal(found.ones, reports.tally(bits=True).ones)
+
+
+def test_where_the_data_are(tmp_path: Path) -> None:
+    """Over files in threads, with a filter, and from DuckDB: the sums of all reports."""
+    absent = np.random.default_rng(8).random(4000) < 0.1
+    reports = some_reports(RAPPOR, int((~absent).sum()))
+    frame = as_stored(reports, absent).append_column("k", pa.array(range(4000)))
+    pq.write_table(frame.slice(0, 1500), tmp_path / "a.parquet", row_group_size=400)
+    pq.write_table(frame.slice(1500), tmp_path / "b.parquet", row_group_size=900)
+    what = BitSums(RAPPOR, "answer", "answer_cohort")
+    relation = duckdb.connect().sql(f"FROM read_parquet('{tmp_path}/*.parquet')")
+    for source in (f"{tmp_path}/*.parquet", relation, polars.from_arrow(frame).lazy()):
+        query = opened(source)
+        assert query is not None
+        for first in (0, 2500):
+            some = query.filtered(narwhals.col("k") >= first) if first else query
+            (found,) = add_up(some.partial(what.names, what, what.schema), what).values()
+            there = np.flatnonzero(~absent) >= first
+            expected = reports[there].tally(bits=True)
+            assert np.array_equal(found.ones, expected.ones)
+            assert found.n_missing == absent[first:].sum()
+
+
+def refused(words: str, frame: pa.Table, **how: Any) -> None:
+    with pytest.raises(ldp.LDPError, match=words):
+        what = BitSums(RAPPOR, **{"column": "answer", "cohort": "answer_cohort"} | how)
+        list(what(frame.to_batches()))
+
+
+def test_refusals_name_no_row_of_a_batch() -> None:
+    reports = some_reports(RAPPOR, 40)
+    frame = as_stored(reports, np.zeros(40, dtype=bool)).append_column("g", pa.array(["a"] * 40))
+    bad = pa.array([b"\0"] * 39 + [b"\xff"], pa.binary(1))
+    refused(
+        r"^job=b'\\xff': has bits beyond the 6", frame.set_column(0, "answer", bad), where="job"
+    )
+    wide = pa.array([b"\0\0"] * 40, pa.binary(2))
+    refused(
+        r"^job=b'\\x00\\x00': must be 1 bytes", frame.set_column(0, "answer", wide), where="job"
+    )
+    high = frame.set_column(1, "answer_cohort", pa.array([0] * 39 + [3]))
+    refused("^job, cohort=3: is not a cohort", high, where="job")
+    refused("^reports=.*have no cohort before them", frame, cohort=None)
+    refused("^column 'g'='a': was not there before", frame, by=("g",), domains=(pa.array(["b"]),))
+    refused("^column 'g'='a': must be a whole number", frame, count="g")
+    many = (pa.array(range(3 * 10**6)),)
+    refused("take more than .* bytes of memory: use fewer groups", frame, by=("g",), domains=many)
+    with pytest.raises(ldp.NotAvailable, match="does not report bits"):
+        BitSums(ldp.Warner(1.0), "answer")
