@@ -37,6 +37,7 @@ from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.packed import cohort_column, holds_bytes
 from ldpstats.reports.single import Reports
+from ldpstats.reports.texts import is_text
 
 __all__ = [
     "cohorts_in",
@@ -82,13 +83,16 @@ def parsed(
 
 
 def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
-    """The reports that are there, as bytes, whole numbers or objects, and which rows have none."""
+    """The reports that are there, in any form, and which rows have none."""
     if holds_bytes(column):
         return present_bytes(column)
     absent: Mask
     if pd.api.types.is_integer_dtype(column.dtype):
         absent = column.isna().to_numpy(dtype=bool)
         return column[~absent].to_numpy(dtype=np.int64), absent
+    if isinstance(column.dtype, pd.ArrowDtype) and is_text(column.dtype.pyarrow_dtype):
+        empty = (column == "").fillna(True).to_numpy(dtype=bool)
+        return column[~empty].reset_index(drop=True), empty
     values = objects(column)
     absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     return values[~absent], absent
