@@ -10,7 +10,7 @@ import numpy as np
 
 __all__ = ["blocks", "header_of", "parsed"]
 
-_PIECE = 1 << 22
+_PIECE = 1 << 13
 _MARK = b"\xef\xbb\xbf"  # that Arrow would drop at the start of any block
 
 

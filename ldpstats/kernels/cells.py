@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ldpstats.kernels.words import compiled
+from ldpstats.kernels.words import compiled, copied
 
 __all__ = [
     "bloom_mix",
@@ -49,9 +49,10 @@ def gather(cells: Any, v: Any, out: Any) -> None:
     """Add v[c, cells[c, i]] over all cohorts c to out[i], shape (K,)."""
     C, K = cells.shape
     m = v.shape[1]
-    row = np.zeros(m + 1)
+    row = np.empty(m + 1)
+    row[m] = 0.0
     for c in range(C):
-        row[:m] = v[c]
+        copied(v[c], row)
         own = cells[c]
         for i in range(K):
             out[i] += row[own[i]]
@@ -265,7 +266,7 @@ def bloom_mix(packed: Any, cohort: Any, cells: Any, m: int, table: Any, p: Any, 
     """Set out[i] to the probability of report i if the candidates have the frequencies p."""
     factor, row = np.empty(8 * packed.shape[1] + 1), np.zeros(-(-p.size // 4) * 4)
     padded = np.zeros(row.size)
-    padded[: p.size] = p
+    copied(p, padded)
     for i in range(packed.shape[0]):
         _likelihoods(packed[i], cells[cohort[i]], m, table, factor, row)
         a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums: an addition need not wait for the last

@@ -216,11 +216,16 @@ class ExactForm:
         return spread / self.scale**2, spread * (1.0 - 2.0 * m) / self.nobs / self.scale**3
 
     def apply(self, function: Any, *rest: Any) -> Array:
-        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
+        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count.
+
+        Categories of one law that were counted alike are looked at once.
+        """
         at = self.known
-        return np.asarray(
-            function(self.tally[at], self.nobs, self.offset[at], self.scale[at], *rest)
-        )
+        tally, offset, scale = self.tally[at], self.offset[at], self.scale[at]
+        if tally.size and np.all(offset == offset[0]) and np.all(scale == scale[0]):
+            distinct, of = np.unique(tally, return_inverse=True)
+            return np.asarray(function(distinct, self.nobs, offset[0], scale[0], *rest))[of]
+        return np.asarray(function(tally, self.nobs, offset, scale, *rest))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""

@@ -8,12 +8,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.sampling import samplers
+from ldpstats.kernels import repaid
 from ldpstats.sampling.samplers import I64, U8
 
 __all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
+_SECONDS = 1e-8  # that numpy needs for the bits of a byte
 _TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
 
 _TURNING = np.arange(_ROWS, dtype=np.int32) % _TURNS
@@ -48,7 +49,7 @@ class CellSums:
         """Add reports and the cell of each, (n,); None where there is one cell."""
         _check_packed(packed, self.n_bits)
         cell = cell if self.n_cells > 1 else None
-        if (len(packed) + self._seen.sum()) * packed.shape[1] >= 8 * samplers.LARGE:
+        if self._many is not None or repaid("sums", packed.size * _SECONDS):
             self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
             self._many.add(packed, cell)
         elif cell is None:

@@ -48,7 +48,8 @@ def test_relations_are_joined_on_their_connection() -> None:
     first, second = (connection.from_arrow(wave) for wave in (FIRST, SECOND))
     both = opened(first).joined(opened(second), "id", ("_1", "_2"))  # type: ignore[union-attr]
     assert len(both) == 2
-    other = opened(duckdb.connect().from_arrow(SECOND))
+    elsewhere = duckdb.connect()
+    other = opened(elsewhere.from_arrow(SECOND))
     with pytest.raises(NotAvailable, match="different connections"):
         opened(first).joined(other, "id", ("_1", "_2"))  # type: ignore[union-attr]
 
@@ -56,7 +57,8 @@ def test_relations_are_joined_on_their_connection() -> None:
 def test_tables_of_other_engines_are_refused(tmp_path: Path) -> None:
     pl = pytest.importorskip("polars", reason="polars is not installed")
     file = opened(parts(FIRST, tmp_path, 1)[0])
-    relation = opened(duckdb.connect().from_arrow(SECOND))
+    connection = duckdb.connect()
+    relation = opened(connection.from_arrow(SECOND))
     lazy = opened(pl.from_arrow(SECOND).lazy())
     for left, right in ((file, lazy), (relation, lazy), (lazy, relation), (relation, file)):
         with pytest.raises(NotAvailable, match="into memory"):

@@ -11,6 +11,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import sums
 from ldpstats.kernels import words as kernels
 from ldpstats.sampling import packing, samplers
+from ldpstats.sampling.streams import Streams
 from ldpstats.sampling.words import simulation_words
 
 
@@ -72,10 +73,11 @@ def test_compare_decides_lane_by_lane(digits):
 
 @pytest.mark.parametrize("limit", [1, 3 << 40, ONE // 2, 13 << 59, 13 << 57, ONE // 3, ALL])
 @pytest.mark.parametrize("size", [1, 64, 200])
-def test_coins_kernel_equals_its_twin_on_the_same_words(limit, size):
+@pytest.mark.parametrize("source", [Streams, kernels.CompiledStreams])
+def test_coins_take_digits_until_none_of_a_row_is_tied(limit, size, source):
     digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
     digits += [0] * (-len(digits) % kernels.STEPS)
-    streams, twin = kernels.Streams(stream_key(3)), kernels.Streams(stream_key(3))
+    streams, twin = source(stream_key(3)), Streams(stream_key(3))
     coins = streams.coins(samplers._flips(digits), size)
     for row in np.split(coins, range(kernels.LANES, size, kernels.LANES)):
         used: list[np.ndarray] = []
@@ -96,13 +98,13 @@ def test_interpreted_coins_equal_the_compiled_ones(monkeypatch):
         if interpreted:
             interpret(monkeypatch)
         with np.errstate(over="ignore"):
-            streams = kernels.Streams(stream_key(7))
+            streams = kernels.CompiledStreams(stream_key(7))
             results.append(np.append(streams.coins(flips, 150), streams(1)))
     assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("limit", [ONE // 5, ONE // 2, ONE - (ONE >> 10)])
-def test_compiled_coins_have_their_probability(limit):
+def test_coins_have_their_probability(limit):
     n = 1 << 14
     coins = samplers._coins(n, limit, simulation_words(np.random.default_rng(20)))
     ones = int(np.bitwise_count(coins).sum())

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 N = 600
+_OPEN: list[Any] = []
 
 
 def table(n: int = N) -> pa.Table:
@@ -30,7 +31,7 @@ def table(n: int = N) -> pa.Table:
             "n": rng.integers(0, 4, n),
             "late": rng.random(n) < 0.5,
             "id": np.arange(n),
-            'a "b" c': pd.array(rng.choice([1, 2, None], n), dtype="Int64"),
+            "a 'b' c": pd.array(rng.choice([1, 2, None], n), dtype="Int64"),
         }
     )
     made = pa.Table.from_pandas(frame, preserve_index=False)
@@ -57,6 +58,7 @@ def _relation(made: pa.Table, folder: Path) -> Any:
 
     connection = duckdb.connect()
     connection.register("made", made)
+    _OPEN.append(connection)  # before 1.5 a relation does not keep it open
     return {"data": connection.table("made")}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -157,7 +158,7 @@ class FrequencyResults(CategoryResults):
     """
 
     categories: pd.Index[Any]
-    mechanisms: tuple[dict[str, Any], ...]
+    mechanisms: Sequence[dict[str, Any]]
     laws: Laws
     checks: Checks
 
@@ -208,8 +209,9 @@ class FrequencyResults(CategoryResults):
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
             "profile": likelihood ratio (needs ``model=``). "bootstrap": percentiles of refits of
-            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). The
-            last three lean on asymptotics that fail on the boundary, and warn there.
+            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). Both fit
+            again and again: ``progress=True`` shows a bar. The last three lean on asymptotics that
+            fail on the boundary, and warn there.
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, at
             which the estimate is alpha/2 times as likely as at the edge: never one of width zero.
@@ -252,9 +254,9 @@ class FrequencyResults(CategoryResults):
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
-        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot", "estimator"}}.get(
-            method, set()
-        )
+        refits = {"model", "progress"}
+        more = {"profile": refits, "bootstrap": refits | {"rng", "n_boot", "estimator"}}
+        allowed = more.get(method, set())
         for name, value in how.items():
             if name not in allowed:
                 raise InvalidArgument(name, value, f"is no option of method={method!r}")
@@ -622,7 +624,21 @@ class FrequencyResults(CategoryResults):
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
             "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
-        frame = self._estimates_frame(alpha)
+        return self._table(alpha, self._uncut(alpha))
+
+    def _uncut(self, alpha: float) -> pd.DataFrame | None:
+        """Default intervals before they are cut to [0, 1]; None where there are none."""
+        return None if self.linear.covariance is None else self.conf_int(alpha, clip=False)
+
+    def _table(self, alpha: float, uncut: pd.DataFrame | None) -> pd.DataFrame:
+        """`summary_frame` with these intervals, cut."""
+        bounds = None
+        if uncut is not None:
+            cut = own_intervals.cut(
+                uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha
+            )
+            bounds = pd.DataFrame(cut, index=self.categories, columns=["lower", "upper"])
+        frame = self._estimates_frame(alpha, bounds)
         computed = self.linear.covariance is not None
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
         return frame
@@ -656,13 +672,13 @@ class FrequencyResults(CategoryResults):
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         details = boolean("details", details)
-        computed = self.linear.covariance is not None
+        uncut = self._uncut(alpha)
         table = frequency_summary(
             self.fit,
             self.laws,
             self.checks,
-            frame=self.summary_frame(alpha),
-            uncut=self.conf_int(alpha, clip=False) if computed else None,
+            frame=self._table(alpha, uncut),
+            uncut=uncut,
             alpha=alpha,
             max_rows=max_rows,
             details=details,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["maybe_bar", "progress_bar"]
 
 
 @contextmanager
@@ -25,4 +25,14 @@ def progress_bar(what: str) -> Iterator[Callable[..., None]]:
                 bar.set_postfix_str(f"{rows:,} rows, {rate:,.0f} a second", refresh=False)
             bar.update(fraction - bar.n)
 
+        yield advance
+
+
+@contextmanager
+def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
+    """`progress_bar` if it is to be shown, else what takes the same and shows nothing."""
+    if not show:
+        yield lambda *_: None
+        return
+    with progress_bar(what) as advance:
         yield advance

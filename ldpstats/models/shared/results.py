@@ -271,19 +271,23 @@ class FittedResults(Stored, Presented):
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper"."""
 
-    def _estimates_frame(self, alpha: float) -> pd.DataFrame:
-        """Both estimates, their standard errors and intervals; nan where none were computed."""
+    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Both estimates, their standard errors and intervals; nan where none were computed.
+
+        The default intervals may have been computed already.
+        """
         unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
         computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
-        bounds = self.conf_int(alpha) if computed else unknown
+        if intervals is None:
+            intervals = self.conf_int(alpha) if computed else unknown
         return pd.DataFrame(
             {
                 "params": self.params,
                 "bse": self._series(self.fitted.bse(), "bse"),
                 "linear": self.linear_params,
                 "linear_se": self._series(self.linear.bse(), "linear_bse"),
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
+                "lower": intervals["lower"],
+                "upper": intervals["upper"],
             }
         )
 
