@@ -16,8 +16,9 @@ Cohorts
     report whose text has a colon has its cohort there, and then a column of that name is any other.
 Fingerprints
     Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
-    Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames that are made of
-    several files, every row has them in the column NAME_fingerprint (`reports.fingerprints`).
+    Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
+    that are made of several files, every row has them in the column NAME_fingerprint
+    (`reports.fingerprints`).
 
 A dictionary survey has five columns (start_1, gram_1, start_2, gram_2, string), of which the three
 of reports are laid out like any other.
