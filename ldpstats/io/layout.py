@@ -36,7 +36,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.packed import cohort_column, holds_bytes
+from ldpstats.reports.packed import cohort_column, holds_bytes, plain_bytes
 from ldpstats.reports.single import Reports
 from ldpstats.reports.texts import is_text
 
@@ -101,6 +101,8 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
 
 def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
     """The bytes of a column that are there, in its own memory, and which rows have none."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = _series(plain_bytes(column.array.__arrow_array__()))
     absent: Mask = column.isna().to_numpy(dtype=bool)
     found = column[~absent] if absent.any() else column
     return found.reset_index(drop=True), absent
