@@ -11,7 +11,16 @@ from typing import Any, ClassVar, TypeVar
 from ldpstats.engines.failures import running
 from ldpstats.errors import NotAvailable
 
-__all__ = ["BATCH_ROWS", "Engine", "Frame", "Partial", "Source", "other_engine", "stacked"]
+__all__ = [
+    "BATCH_ROWS",
+    "Engine",
+    "Frame",
+    "Partial",
+    "Source",
+    "other_engine",
+    "picked",
+    "stacked",
+]
 
 BATCH_ROWS = 1 << 17
 
@@ -52,6 +61,17 @@ class Engine:
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """Parquet files, one after another; columns with `widths` differ in type."""
         raise NotAvailable(f"{files[0]} is not read by {self.title} here: read both into memory")
+
+
+def picked(frame: Any, names: Sequence[str], made: Sequence[str] | None = None) -> Any:
+    """Some columns, under the names `made` if those are given.
+
+    A name alone would be an expression of SQL to DuckDB: "1" a number, "a+b" a sum.
+    """
+    import narwhals
+
+    pairs = zip(names, made or names, strict=True)
+    return frame.select(*(narwhals.col(name).alias(new) for name, new in pairs))
 
 
 def stacked(frames: Sequence[Any], widths: Mapping[str, str]) -> Any:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
-from ldpstats.engines.base import Engine, Source
+from ldpstats.engines.base import Engine, Source, picked
 from ldpstats.engines.failures import EngineFailure
 from ldpstats.errors import InvalidArgument, NotAvailable
 
@@ -60,12 +60,13 @@ class Joined(Source):
         return {old: old if old == self.id else old + suffix for old in source.columns}
 
     def root(self, session: Engine) -> Any:
-        left = self.left.frame(session).rename(self._renamed(0))
-        names = self._renamed(1)
-        theirs = "_".join(["id", *left.collect_schema().names(), *names.values()])  # nobody's
-        right = self.right.frame(session).rename(names | {self.id: theirs})
+        names = self._renamed(0), self._renamed(1)
+        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # the name of no other
+        left = picked(self.left.frame(session), [*names[0]], [*names[0].values()])
+        made = [theirs if old == self.id else new for old, new in names[1].items()]
+        right = picked(self.right.frame(session), [*names[1]], made)
         both = left.join(right, how="inner", left_on=self.id, right_on=theirs)
-        return both.select(*dict.fromkeys([*self._renamed(0).values(), *names.values()]))
+        return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
 
     def _origin(self, name: str) -> tuple[Source, str]:
         for side, query in enumerate((self.left, self.right)):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
+from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source, picked
 from ldpstats.engines.canonical import plain, sorted_cells
 from ldpstats.engines.joined import Joined
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -105,11 +105,12 @@ class Query:
             self._check_count(count)
         if not names:
             return _number(len(self) if count is None else self._sum(count))
-        made = _unused("n", names)
-        number = narwhals.len() if count is None else narwhals.col(count).sum()
+        keys = [f"c{i}" for i in range(len(names))]
+        number = narwhals.len() if count is None else narwhals.col("v").sum()
 
         def grouped(frame: Any) -> Any:
-            return frame.group_by(*names).agg(number.alias(made)).select(*names, made)
+            chosen = picked(frame, given, [*keys, "v"][: len(given)])
+            return chosen.group_by(*keys).agg(number.alias("n")).select(*keys, "n")
 
         table = self._collected(grouped, most_bytes)
         if table is None:
@@ -117,12 +118,12 @@ class Query:
                 f"the distinct combinations of {', '.join(map(repr, names))} take more than "
                 f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns, or select rows with where="
             )
-        return sorted_cells(plain(table))
+        return sorted_cells(plain(table.rename_columns([*names, "n"])))
 
     def rows(self, names: Sequence[str]) -> Any:
         """All rows of some columns, as a table of Arrow."""
         self._check(names)
-        return plain(self._collected(lambda frame: frame.select(*names)))
+        return plain(self._collected(lambda frame: picked(frame, names)))
 
     def batches(self, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
         """All rows of some columns, as record batches of at most `rows`, one after another."""
@@ -130,7 +131,7 @@ class Query:
         session = self.source.engine.session()
 
         def run() -> Iterator[Any]:
-            return session.batches(self.frame(session).select(*names), rows)
+            return session.batches(picked(self.frame(session), names), rows)
 
         yield from self.source.streamed(run)
 
@@ -156,7 +157,7 @@ class Query:
         self._check(names)
 
         def chosen(root: Any) -> Any:
-            return self._filtered(root).select(*names)
+            return picked(self._filtered(root), names)
 
         whole = not self.filters
         yield from self.source.partial(chosen, function, schema, list(names), whole)
@@ -180,17 +181,16 @@ class Query:
         import narwhals
 
         self._check([name])
-        made = _unused("n", [name])
 
         def grouped(frame: Any) -> Any:
-            there = frame.filter(~narwhals.col(name).is_null())
-            sizes = there.group_by(name).agg(narwhals.len().alias(made))
-            return sizes.sort(made, name, descending=[True, False]).head(1)
+            there = picked(frame.filter(~narwhals.col(name).is_null()), [name], ["c"])
+            sizes = there.group_by("c").agg(narwhals.len().alias("n"))
+            return sizes.sort("n", "c", descending=[True, False]).head(1)
 
         table = plain(self._collected(grouped))
         if not table.num_rows:
             return None, 0
-        return table.column(name)[0].as_py(), int(table.column(made)[0].as_py())
+        return table.column("c")[0].as_py(), int(table.column("n")[0].as_py())
 
     def first(self, name: str, value: object) -> str | None:
         """Where a value is met first, such as "a.parquet, row 3"; None where rows have no place."""
@@ -228,6 +228,8 @@ class Query:
                 more = ", ..." * (len(self.columns) > 20)
                 remedy = f"no such column; the table has {shown}{more}"
                 raise InvalidArgument("column", name, remedy)
+            if name == "*":
+                raise InvalidArgument("column", name, "means all columns to engines: rename it")
 
     def _check_count(self, count: str) -> None:
         """Refuse a column that counts no respondents."""
@@ -241,7 +243,7 @@ class Query:
             bad = bad | (column != column.round())
         if kind.is_float():
             bad = bad | column.is_nan() | (column.abs() > 2.0**53)
-        some = self._collected(lambda frame: frame.filter(bad).select(count).head(1))
+        some = self._collected(lambda frame: picked(frame.filter(bad), [count]).head(1))
         if some.num_rows:
             found = some.column(0)[0].as_py()
             remedy = f"holds {found!r}: it must hold whole numbers, none of them negative"
@@ -250,7 +252,7 @@ class Query:
     def _sum(self, count: str) -> int:
         import narwhals
 
-        table = self._collected(lambda frame: frame.select(narwhals.col(count).sum()))
+        table = self._collected(lambda frame: frame.select(narwhals.col(count).sum().alias("n")))
         return int(table.column(0)[0].as_py() or 0)
 
 
@@ -258,11 +260,3 @@ def _number(n: int) -> Any:
     import pyarrow
 
     return pyarrow.table({"n": pyarrow.array([n], pyarrow.int64())})
-
-
-def _unused(name: str, names: Sequence[str]) -> str:
-    """The name, or the next that no column has, in any case."""
-    taken = {other.casefold() for other in names}
-    while name.casefold() in taken:
-        name += "_"
-    return name

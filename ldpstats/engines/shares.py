@@ -105,6 +105,8 @@ def _batches(
     import pyarrow.parquet
 
     with pyarrow.parquet.ParquetFile(share.file) as opened:
-        yield from opened.iter_batches(
+        batches = opened.iter_batches(
             BATCH_ROWS, row_groups=list(share.groups), columns=list(names), use_threads=False
         )
+        for batch in batches:  # in the order of the file, and "a" would bring "a.b" with it
+            yield batch.select(list(names))

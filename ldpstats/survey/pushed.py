@@ -130,6 +130,10 @@ class _Compared:
         kind = "number" if self.dtype.is_numeric() else "date"
         return Column(self.name, "empty" if self.rows.is_empty(self.name) else kind, _NONE, _NONE)
 
+    def read(self, value: Any) -> Any:
+        """A value of the column as conditions have it."""
+        return value if self.dtype.is_numeric() else np.datetime64(value, "us")
+
     def test(self, sign: str, value: Any) -> Any:
         """Where it is known, and a comparison with a value is true."""
         import narwhals
@@ -227,7 +231,8 @@ def _two_columns(condition: Compare, other: str, rows: Asked) -> _Sides:
     columns = [side.column if isinstance(side, _Compared) else side for side in (left, right)]
     refuse_unlike(sign, *columns)
     if not (isinstance(left, _Compared) and isinstance(right, _Compared)):
-        return _by_pairs(condition, names, rows)
+        sides = tuple(side if isinstance(side, _Compared) else side.name for side in (left, right))
+        return _by_pairs(condition, names, sides, rows)
     if "empty" in (left.column.kind, right.column.kind):
         return _Sides(left.never, left.never)
     known = left.known & right.known
@@ -246,7 +251,9 @@ def _alike(left: _Compared, right: _Compared) -> list[Any]:
     return [left.col.cast(both), right.col.cast(both)]
 
 
-def _by_pairs(condition: Compare, names: tuple[str, str], rows: Asked) -> _Sides:
+def _by_pairs(
+    condition: Compare, names: tuple[str, str], sides: Sequence[_Compared | str], rows: Asked
+) -> _Sides:
     """The truth for each pair of values that occurs."""
     values, raw = rows.distinct(names)
     if len(values) > MOST_PAIRS:
@@ -256,17 +263,21 @@ def _by_pairs(condition: Compare, names: tuple[str, str], rows: Asked) -> _Sides
             "table, and select by that"
         )
     found = truth(condition, values)
-    return _Sides(_pairs(names, raw, found.true), _pairs(names, raw, found.false))
+    return _Sides(_pairs(sides, raw, found.true), _pairs(sides, raw, found.false))
 
 
-def _pairs(names: tuple[str, str], raw: Sequence[Sequence[Any]], chosen: Any) -> Any:
+def _pairs(sides: Sequence[_Compared | str], raw: Sequence[Sequence[Any]], chosen: Any) -> Any:
     """Where two columns hold one of the pairs that are `chosen`."""
     partners: dict[Any, list[Any]] = {}
     for first, second, yes in zip(*raw, chosen, strict=True):
         if yes:
             partners.setdefault(first, []).append(second)
-    found = [
-        _among(names[0], [first], [True]) & _among(names[1], others, [True] * len(others))
-        for first, others in partners.items()
-    ]
-    return _joined(found or [_among(names[0], [], [])], all_of=False)
+    found = [_held(sides[0], [one]) & _held(sides[1], rest) for one, rest in partners.items()]
+    return _joined(found or [_held(sides[0], [])], all_of=False)
+
+
+def _held(side: _Compared | str, values: list[Any]) -> Any:
+    """Where a column holds one of some values, which are known."""
+    if isinstance(side, str):
+        return _among(side, values, [True] * len(values))
+    return _joined([side.test("==", side.read(value)) for value in values] or [side.never], False)

@@ -212,7 +212,8 @@ class Remote(Held):
         else:
             read = self.query.cells(columns)
         values = Part(self, Read("data", self.query, read=read))
-        return values, [read.column(column).to_pylist() for column in columns]
+        first = [next(iter(self.parts_of(name))) for name in names]
+        return values, [read.column(column).to_pylist() for column in first]
 
 
 @dataclass(frozen=True, eq=False)

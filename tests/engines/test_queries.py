@@ -142,6 +142,28 @@ def test_wrong_columns_are_named(query: Query) -> None:
             ask(["Job"])  # DuckDB would not mind
 
 
+@pytest.mark.parametrize("place", ["file", "files", "relation", "database", "polars"])
+def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
+    names = ["a", "a+a", "1", "lower(a)", "x, y", "a 'b' c", "select", "ü", "a::text", "--", "?"]
+    made = pa.table({name: [i, i + 1] for i, name in enumerate(names)} | {"*": [0, 0]})
+    query = opened(**PLACES[place](made, tmp_path))
+    assert query is not None
+    for i, name in enumerate(names):
+        values = [i, i + 1]
+        assert sorted(query.rows([name]).column(0).to_pylist()) == values
+        assert query.cells([name], count=name).to_pydict() == {name: values, "n": values}
+        assert query.filtered(nw.col(name) == i).rows(["a"]).column(0).to_pylist() == [0]
+        (total,) = (
+            pa.Table.from_batches(query.partial([name], sums, SCHEMA))
+            .group_by([])
+            .aggregate([("sum", "sum")])
+            .to_pylist()
+        )
+        assert total == {"sum_sum": 2 * i + 1}
+    with pytest.raises(InvalidArgument, match="means all columns"):
+        query.rows(["*"])
+
+
 def test_too_many_cells_are_refused(query: Query) -> None:
     with pytest.raises(NotAvailable, match=r"distinct combinations of 'id' take more than 0 MB"):
         query.cells(["id"], most_bytes=100)

@@ -10,7 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from shared.engines import PLACES
+from shared.engines import MOSTLY_SLOW, PLACES
 
 import ldpstats as ldp
 from ldpstats import io
@@ -68,14 +68,13 @@ def listed(counts: ldp.Counts) -> list[Any]:
     return sorted(found, key=str) if counts.mechanism.n_bits > 64 else found
 
 
-QUICK = ("files", "relation")
-
-
 @pytest.mark.parametrize("kind", MECHANISMS)
-@pytest.mark.parametrize(
-    "place", [pytest.param(p, marks=[] if p in QUICK else pytest.mark.slow) for p in PLACES]
-)
-def test_counts_are_the_tally_of_the_reports(place: str, kind: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", MOSTLY_SLOW)
+def test_counts_are_the_tally_of_the_reports(
+    place: str, kind: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if "spark" in place:
+        request.getfixturevalue("spark")
     mechanism = MECHANISMS[kind]
     table, reports = table_of(mechanism)
     places = PLACES[place](table.select(["report"]), tmp_path)

@@ -11,7 +11,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from shared.engines import PLACES
+from shared.engines import MOSTLY_SLOW, PLACES
 
 import ldpstats as ldp
 from ldpstats import io
@@ -34,9 +34,6 @@ CHOSEN = (
     "18 <= age < 65 and (region == 'n' or income > -.5) and not urban "
     "and day < '2024-03-01' and seen >= 'v' and region != level"
 )
-
-
-QUICK = ("files", "relation")
 
 
 def collected(n: int = 900) -> pa.Table:
@@ -90,13 +87,12 @@ def expected() -> list[str]:
 
 
 @pytest.mark.filterwarnings("ignore::ldpstats.errors.LDPWarning")
-@pytest.mark.parametrize(
-    "place",
-    [pytest.param(p, marks=[] if p in QUICK else pytest.mark.slow) for p in PLACES],
-)
+@pytest.mark.parametrize("place", MOSTLY_SLOW)
 def test_results_are_the_same_wherever_the_rows_are(
-    place: str, tmp_path: Path, expected: list[str]
+    place: str, tmp_path: Path, expected: list[str], request: pytest.FixtureRequest
 ) -> None:
+    if "spark" in place:
+        request.getfixturevalue("spark")
     assert texts(ldp.Survey(**PLACES[place](TABLE, tmp_path), questionnaire=SHEET)) == expected
 
 
