@@ -57,15 +57,17 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
-_CLASSES = {  # and the modules of these
+_MODULES = {  # and the modules of these
     "Questionnaire": "ldpstats.survey.questionnaire",
     "Survey": "ldpstats.survey.survey",
+    "count": "ldpstats.survey.counting",
 }
 
 __all__ = [
@@ -110,6 +112,7 @@ __all__ = [
     "associations",
     "change",
     "channels",
+    "count",
     "errors",
     "homogeneity_test",
     "privacy",
@@ -136,8 +139,8 @@ _ELSEWHERE = {  # names that the field uses, and ours
 def __getattr__(name: str) -> Any:
     if name in _ON_DEMAND:
         return import_module(f"ldpstats.{name}")
-    if name in _CLASSES:
-        return getattr(import_module(_CLASSES[name]), name)
+    if name in _MODULES:
+        return getattr(import_module(_MODULES[name]), name)
     known = name if name in _ELSEWHERE else name.upper()
     hint = f": {_ELSEWHERE[known]}" if known in _ELSEWHERE else ""
     raise AttributeError(f"module 'ldpstats' has no attribute {name!r}{hint}")

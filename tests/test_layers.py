@@ -35,12 +35,13 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "models",
         "privacy planning",
         "io",
+        "engines",
         "survey",
         "ldpstats",
         "cli demo",
     ),
     "ldpstats.problems": (
-        "simplex covariance hash_design",
+        "simplex covariance hash_design spectra",
         "estimates laws rows",
         "moments problem",
         "equations hashed",
@@ -60,9 +61,12 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
 }
 HEAVY = {
     "cvxpy",
+    "duckdb",
     "matplotlib",
+    "narwhals",
     "numba",
     "pyarrow",
+    "pyspark",
     "scipy.optimize",
     "scipy.stats",
     "statsmodels",

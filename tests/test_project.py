@@ -39,9 +39,9 @@ def imported(folder: str) -> set[str]:
 def test_every_import_is_a_declared_dependency():
     core = distributions(PROJECT["dependencies"])
     extras = {key: distributions(value) for key, value in PROJECT["optional-dependencies"].items()}
-    assert imported("ldpstats") <= core
-    assert imported("tests") <= core | extras["test"]
-    assert imported("vignettes") <= core | extras["vignettes"]
+    assert imported("ldpstats") <= core | extras["spark"]
+    assert imported("tests") <= core | extras["test"] | extras["spark"]
+    assert imported("vignettes") <= core | extras["vignettes"] | extras["spark"]
 
 
 def test_no_dependency_is_pinned():
@@ -146,6 +146,7 @@ for tool in pytest ruff mypy python ldpstats; do
 done
 """
 LAYERS = "python -m pytest -q tests/test_layers.py"
+JAVA = """echo 'openjdk version "{}.0.15" 2025-04-15' >&2; echo OpenJDK >&2"""
 
 
 @pytest.mark.parametrize("fault", ["", "pytest all", LAYERS, "lowest .ci/lowest.py"])
@@ -159,17 +160,46 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     lowest = """case "$1 $2" in "-m venv") mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
         *) echo "lowest $*"; [ "lowest $*" != "$FAULT" ] ;; esac"""
     script(copy / "bin" / "python3", lowest)
+    script(copy / "bin" / "java", JAVA.format(21))
     monkeypatch.setenv("FAULT", fault)
     ran = subprocess.run([copy / ".ci" / "run"], capture_output=True, text=True)
     said = [line.split(": ended")[0] for line in ran.stdout.splitlines() if line[:1].isalpha()]
     first = ["lowest .ci/lowest.py", "installed", "own pytest all"]
     checks = ["own ruff check .", "own ruff format --check .", "own mypy ", f"own {LAYERS}"]
+    if fault != LAYERS:
+        checks += ["own python -m pip install", "own python -m pytest -q -m spark"]
     second = [*checks, "own python -m pytest -q -n 2 -m slow"]
     both = fault in ("", LAYERS)
-    assert [line for line in said if not line.startswith("lowest -m")] == first + second * both
+    said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
+    assert said == first + second * both
     assert ran.returncode == bool(fault)
-    blamed = {"pytest all": "tests", LAYERS: "lint types layers", "lowest .ci/lowest.py": "lowest"}
+    blamed = {"pytest all": "tests", LAYERS: "lint types layers spark"}
+    blamed["lowest .ci/lowest.py"] = "lowest"
     assert not fault or f".ci/run: failed: {blamed[fault]}\n" in ran.stderr
+
+
+@pytest.mark.parametrize(
+    "user, ci, network, tested",
+    [("0", "", 0, True), ("7", "true", 0, True), ("7", "", 0, False), ("0", "", 1, False)],
+)
+def test_spark_has_java_or_says_why_it_is_skipped(
+    user: str, ci: str, network: int, tested: bool, copy: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Java 11 is too old. Root and CI install another; without a network that is a failure."""
+    script(copy / "install", OTHERS)
+    script(copy / "bin" / "python3", "true")
+    java = script(copy / "bin" / "java", JAVA.format(11))
+    script(copy / "new", JAVA.format(17))
+    script(copy / "bin" / "id", f"echo {user}")
+    script(copy / "bin" / "sudo", 'shift && "$@"')
+    got = f'echo "got $*"; [ "$1" = update ] || cp {copy}/new {java}; exit {network}'
+    script(copy / "bin" / "apt-get", got)
+    monkeypatch.setenv("CI", ci)
+    ran = subprocess.run([copy / ".ci" / "run", "spark"], capture_output=True, text=True)
+    assert ("own python -m pytest -q -m spark" in ran.stdout) == tested
+    assert ("got install -q -y openjdk-17-jre-headless" in ran.stdout) == tested
+    assert ("spark: skipped: no Java 17" in ran.stdout) == (user == "7" and not ci)
+    assert ran.returncode == network == ("could not be installed" in ran.stderr)
 
 
 def test_what_runs_beside_a_run_ends_with_it(copy: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from math import isfinite
 from typing import Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import as_array, listed, one_of, positive_integer, whole_below
+from ldpstats.arguments.distinct import factorized
 from ldpstats.errors import InvalidArgument, UnknownCategory
 
 __all__ = [
@@ -23,6 +25,7 @@ __all__ = [
     "labels_from_json",
     "labels_to_json",
     "missing_entries",
+    "place_of",
     "position",
     "preview",
     "sensitive_codes",
@@ -32,6 +35,7 @@ __all__ = [
 
 _PLAIN = (str, bool, int, float)
 _MANY_LABELS = 1 << 20
+_ABSENT = -2  # the code of a missing value; -1 is that of an unknown one
 
 
 def as_labels(name: str, labels: object, least: int = 2) -> pd.Index[Any]:
@@ -121,6 +125,9 @@ def encode(
     if isinstance(labels, pd.RangeIndex) and type(values) is np.ndarray:  # not a masked one
         if values.ndim == 1 and values.dtype.kind in "iu":
             return _integer_codes(name, values, len(labels), check), 0
+    found = _quickly(values, labels)
+    if found is not None and (not found[1] or missing == "count"):
+        return found
     series = as_series(name, values)
     absent = missing_entries(name, series)
     n_missing = int(absent.sum())
@@ -149,6 +156,28 @@ def encode(
     return codes, n_missing
 
 
+def _quickly(values: object, labels: pd.Index[Any]) -> tuple[npt.NDArray[np.int64], int] | None:
+    """What `encode` returns for a long column; None where there is no short cut, or an error."""
+    if isinstance(labels, pd.RangeIndex) and isinstance(values, pd.Series):
+        array = values.to_numpy() if isinstance(values.dtype, np.dtype) else np.empty(0)
+        if array.size and whole_below(array, len(labels)):
+            return array.astype(np.int64), 0
+    found = factorized(values, labels)
+    if found is None:
+        return None
+    try:
+        places = _codes(pd.Series(found[1], dtype=object), labels)
+    except Exception:  # to compare somebody else's object may raise anything
+        return None
+    codes = np.append(places, _ABSENT)[found[0]]
+    if codes.min() >= 0:
+        return codes, 0
+    if (codes == -1).any():  # no label: the error says which
+        return None
+    present = codes[codes >= 0]
+    return present, codes.size - present.size
+
+
 def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
     """Which values of a column are missing."""
     try:
@@ -156,6 +185,20 @@ def missing_entries(name: str, series: pd.Series[Any]) -> npt.NDArray[np.bool_]:
     except (ArithmeticError, TypeError):  # a signalling NaN, bytes without a type
         remedy = "holds a value that is neither a label nor missing"
         raise InvalidArgument(name, series.tolist(), remedy) from None
+
+
+def place_of(value: object, labels: pd.Index[Any]) -> int | None:
+    """The code of one answer, text or a whole number; None where `encode` has to say."""
+    kind = type(value)
+    if isinstance(labels, pd.RangeIndex):
+        return value if kind is int and 0 <= value < len(labels) else None  # type: ignore[operator,return-value]
+    if labels.inferred_type == {str: "string", int: "integer"}.get(kind):
+        try:
+            place: Any = labels.get_loc(value)
+            return int(place)
+        except (KeyError, OverflowError):
+            pass
+    return None
 
 
 def position(name: str, label: object, labels: pd.Index[Any], remedy: str) -> int:
@@ -225,6 +268,10 @@ def as_series(name: str, values: object) -> pd.Series[Any]:
         raise InvalidArgument(name, values, remedy)
     if isinstance(values, pd.MultiIndex):
         raise InvalidArgument(name, values, remedy)
+    arrow: Any = sys.modules.get("pyarrow")
+    if arrow is not None and isinstance(values, arrow.ChunkedArray):
+        if arrow.types.is_dictionary(values.type):  # numpy would read the codes of each chunk
+            values = values.cast(values.type.value_type)
     if not isinstance(values, pd.Series | pd.Index):
         # a masked entry is missing, not refused
         array = values if isinstance(values, np.ndarray) else as_array(name, values, remedy)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import whole_below
+from ldpstats.arguments.distinct import factorized
 from ldpstats.arguments.labels import as_series, missing_entries, preview
 from ldpstats.errors import HIDDEN, InvalidArgument, UnknownCategory
 
@@ -49,6 +50,9 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
         if values.ndim == 1 and whole_below(values, len(labels)):
             return values.astype(np.int64)
     known = _Labels(labels)
+    quick = _quickly(values, known)
+    if quick is not None:
+        return quick
     try:
         codes, distinct = _factorized(where, values)
         found: Codes = np.append(known.places(distinct), _MISSING)[codes]
@@ -62,6 +66,19 @@ def matched(where: str, values: object, labels: pd.Index[Any], secret: bool = Fa
         value, times = distinct[codes[row]], int((codes == codes[row]).sum())
         raise known.refusal(f"{where}, row {row + 1}", HIDDEN if secret else value, times)
     return found
+
+
+def _quickly(values: object, known: _Labels) -> Codes | None:
+    """What `matched` returns for a long column; None where there is no short cut, or an error."""
+    quick = factorized(values, known.labels)
+    if quick is None:
+        return None
+    try:
+        places = known.places(pd.Index(quick[1], dtype=object))
+    except Exception:  # to compare somebody else's object may raise anything
+        return None
+    found: Codes = np.append(places, _MISSING)[quick[0]]
+    return None if (found == _UNKNOWN).any() else found
 
 
 def _factorized(where: str, values: object) -> tuple[Codes, pd.Index[Any]]:

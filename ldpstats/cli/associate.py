@@ -6,7 +6,7 @@ import argparse
 import json
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,15 @@ from ldpstats.cli.surveys import (
     refuse_missing,
     refuse_options,
 )
+from ldpstats.cli.tables import (
+    add_engine,
+    files_of,
+    moved,
+    on_engine,
+    refuse_engine,
+    running,
+    watching,
+)
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.association.independence import METHODS
@@ -48,6 +57,8 @@ INPUT has a column of reports for each variable; a row is one respondent, or wit
 who gave the same reports. Or each variable has its own table: INPUT is the first, --with names the
 others, and --id names the column that matches their rows, in any order.
 
+INPUT, and each table of --with, may be a folder or a pattern in quotes, whose files are one table.
+
 With --questionnaire, each --column names one of its questions, or a public column of text, and the
 table may be cut by --where. Respondents without all of the answers are left out and counted.
 """
@@ -60,10 +71,11 @@ def add_associate(commands: Any) -> None:
     """Add the command to those of the program."""
     words = "estimate a joint distribution from reports, and test independence"
     command = commands.add_parser("associate", help=words, description=_ASSOCIATE, **HOW)
-    stray = "the table of another variable is given by --with {} --id COLUMN"
+    stray = "the table of another variable is given by --with {} --id COLUMN; several files of one "
+    stray += "table by a pattern in quotes"
     command.set_defaults(run=_associate, stray=stray)
     add = command.add_argument
-    add("input", metavar="INPUT", help="table of reports")
+    add("input", metavar="INPUT", help="table of reports: a file, a folder or a pattern in quotes")
 
     def each(name: str, metavar: str, words: str, **how: Any) -> None:
         add(name, action="append", default=[], metavar=metavar, help=f"each: {words}", **how)
@@ -96,6 +108,7 @@ def add_associate(commands: Any) -> None:
     words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
     add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
     words = "leave such respondents out, and count them"
+    add_engine(add)
     what = "reports, and respondents who are not in every table"
     add_reading(add, what, words, missing=None)
 
@@ -104,7 +117,7 @@ def _associate(given: argparse.Namespace) -> int:
     how = _test_options(given)
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
     read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
-    with output_files(given) as write:
+    with output_files(given) as write, running(given):
         counts, candidates, names = read()
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
@@ -133,14 +146,33 @@ def _from_tables(given: argparse.Namespace) -> Callable[[], Read]:
     columns = _columns(given, paths)
     names = _names(given, paths, columns)
     cohorts, listed = (_each(given, name, len(paths)) for name in ("cohort", "candidates"))
-    _check_files(given, paths, [*given.spec, *listed])
+    files = _check_files(given, paths, [*given.spec, *listed])
     mechanisms = [io.read_mechanism(path) for path in given.spec]
     candidates = [_candidates(*each) for each in zip(listed, mechanisms, names, strict=True)]
+    asked = dict(zip(columns, mechanisms, strict=False))
+    if _is_queried(given, files, asked, cohorts):
+        sheet = ldp.Questionnaire(asked)
+        return lambda: (_queried(given, sheet, columns), candidates, names)
+    return lambda: (_counted(given, files, mechanisms, columns, cohorts), candidates, names)
 
-    def read() -> Read:
-        return _counted(given, paths, mechanisms, columns, cohorts), candidates, names
 
-    return read
+def _is_queried(
+    given: argparse.Namespace,
+    files: list[list[Path]],
+    asked: Mapping[str, Any],
+    cohorts: Sequence[str | None],
+) -> bool:
+    """Whether one grouped query counts the combinations; else the tables are read in chunks."""
+    if given.others:
+        if any(len(some) > 1 for some in files):
+            remedy = "must be one file with --with: in Python, survey.matched() joins tables"
+            raise InvalidArgument("input", given.input, f"and each other table {remedy}")
+        refuse_engine(given, "goes without --with: in Python, survey.matched() joins tables")
+        return False
+    if given.count is not None or any(cohorts) or given.na or len(asked) < len(files):
+        refuse_engine(given, "goes without --count, --cohort and --na")
+        return False
+    return on_engine(given, files[0])
 
 
 def _from_survey(given: argparse.Namespace) -> Callable[[], Read]:
@@ -152,42 +184,53 @@ def _from_survey(given: argparse.Namespace) -> Callable[[], Read]:
         remedy = f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
         raise InvalidArgument("--column", columns, remedy)
     listed = _each(given, "candidates", len(columns))
-    _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+    files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
     made = [sheet[column] if column in sheet else None for column in columns]
     candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
+    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
+    there = on_engine(given, files[0])
 
     def read() -> Read:
-        if given.where is None and all(isinstance(one, ldp.Mechanism) for one in made):
-            check_fingerprint_column(given.input, sheet)
-            paths: list[str] = [given.input] * len(columns)
-            return _counted(given, paths, made, columns, [None] * len(made)), candidates, columns
-        counts = opened(given, sheet).joint_counts(*columns)
-        refuse_missing(given, counts.n_missing)
+        if there or not private:
+            return _queried(given, sheet, columns), candidates, columns
+        for file in files[0]:
+            check_fingerprint_column(file, sheet)
+        counts = _counted(given, files, made, columns, [None] * len(made))
         return counts, candidates, columns
 
     return read
 
 
+def _queried(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, columns: Sequence[str]
+) -> ldp.JointCounts:
+    """Counts of combinations of reports and public columns of a survey."""
+    survey = opened(given, sheet)
+    with watching("counting", survey):
+        counts = survey.joint_counts(*columns)
+    refuse_missing(given, counts.n_missing)
+    return counts
+
+
 def _counted(
     given: argparse.Namespace,
-    paths: Sequence[str],
+    files: list[list[Path]],
     mechanisms: Sequence[Any],
     columns: Sequence[str],
     cohorts: Sequence[str | None],
 ) -> ldp.JointCounts:
-    """Counts of combinations of reports, read chunk by chunk."""
+    """Counts of combinations of reports, read chunk by chunk, one file of a table after another."""
+    how: dict[str, Any] = {"id": given.id, "missing": missing(given), "na": given.na}
+    total: Any = None
     with progress("counting") as advance:
-        return io.read_joint_counts(
-            paths,
-            mechanisms,
-            columns,
-            given.count,
-            cohorts=cohorts,
-            id=given.id,
-            missing=missing(given),
-            na=given.na,
-            advance=advance,
-        )
+        for number, paths in enumerate(zip(*files, strict=True)):
+            how["advance"] = moved(advance, number, len(files[0]))
+            part = io.read_joint_counts(
+                paths, mechanisms, columns, given.count, cohorts=cohorts, **how
+            )
+            total = part if total is None else total + part
+    counts: ldp.JointCounts = total
+    return counts
 
 
 # -- options ---------------------------------------------------------------------------------------
@@ -304,13 +347,16 @@ def _candidates(path: str | None, mechanism: Any, name: str) -> list[Any] | None
 
 def _check_files(
     given: argparse.Namespace, paths: Sequence[str], others: Sequence[str | None]
-) -> None:
-    read = [*paths, *(path for path in others if path is not None)]
+) -> list[list[Path]]:
+    """The files of the table of each variable, of which none is written."""
+    files = [files_of(given, path) for path in paths]
+    read = [*(str(file) for some in files for file in some), *filter(None, others)]
     check_output(given, {os.path.realpath(path) for path in read})
     if given.plot is None and given.plot_kind is not None:
         raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     if given.plot is not None and len(paths) > 2:
         raise NotAvailable(f"a plot shows two variables, not {len(paths)}: leave --plot out")
+    return files
 
 
 # -- results ---------------------------------------------------------------------------------------

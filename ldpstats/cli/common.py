@@ -27,6 +27,7 @@ __all__ = [
     "check_output",
     "distinct",
     "label_list",
+    "on_a_terminal",
     "option",
     "output_files",
     "progress",
@@ -103,10 +104,15 @@ def distinct(*paths: str | None) -> None:
             seen.add(os.path.realpath(path))
 
 
+def on_a_terminal() -> bool:
+    """Whether somebody sees standard error."""
+    return sys.stderr is not None and sys.stderr.isatty()
+
+
 @contextmanager
 def progress(what: str) -> Iterator[Callable[..., None] | None]:
-    """A bar on standard error, on a terminal only, after a second; moved by (fraction, stage)."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """A bar on standard error, on a terminal only; moved by (fraction, stage, rows)."""
+    if not on_a_terminal():
         yield None
         return
     with progress_bar(what) as advance:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import re
+from collections.abc import Iterator
 from functools import partial
 from inspect import signature
+from pathlib import Path
 from typing import Any
+
+import pandas as pd
 
 import ldpstats as ldp
 from ldpstats import io
@@ -21,7 +25,20 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
+from ldpstats.cli.tables import (
+    INPUTS,
+    add_engine,
+    files_of,
+    moved,
+    on_engine,
+    running,
+    source,
+)
+from ldpstats.engines.query import Query
+from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.dictionary.reading import DictionaryTable
+from ldpstats.io.report_columns import SURVEY_COLUMNS
 from ldpstats.models.dictionary.search.evidence import SEARCHES, THRESHOLDS
 
 __all__ = ["add_discover", "add_survey"]
@@ -52,7 +69,8 @@ even one string that nobody holds is at most --alpha. How many strings can be fo
 number of reports and on epsilon; the notes under the table say how frequent they must be.
 
 INPUT is what ldpstats privatize --survey wrote, or a table with the same columns: start_1, gram_1,
-start_2, gram_2 and string.
+start_2, gram_2 and string. Several files, a folder or a pattern in quotes are one table. The search
+needs the reports themselves, in memory.
 """
 
 _DISCOVER_EXAMPLES = """\
@@ -152,7 +170,7 @@ def add_discover(commands: Any) -> None:
     defaults = {
         name: p.default for name, p in signature(ldp.DictionaryModel.fit).parameters.items()
     }
-    add("input", metavar="INPUT", help="table of reports")
+    add("input", metavar="INPUT", nargs="+", help=INPUTS)
     words = "specification of the survey (JSON)"
     add("--survey", metavar="FILE", required=True, help=words)
     words = "regular expression that a string must match as a whole, or it is not tested"
@@ -169,11 +187,13 @@ def add_discover(commands: Any) -> None:
     add_output(add, words, "strings", "the strings or the graph of their grams")
     words = f"{', '.join(_PLOTS)} (default: {_PLOTS[0]})"
     add("--plot-kind", choices=_PLOTS, metavar="KIND", help=words)
+    add_engine(add)
     add_reading(add, "reports", "leave such respondents out, and count them")
 
 
 def _discover(given: argparse.Namespace) -> int:
-    check_output(given, (given.input, given.survey))
+    files = files_of(given)
+    check_output(given, (*map(str, files), given.survey))
     if given.plot is None and given.plot_kind is not None:
         raise InvalidArgument("--plot-kind", given.plot_kind, "goes with --plot")
     how = {name: getattr(given, name) for name in ("alpha", *_NUMBERS)}
@@ -181,12 +201,9 @@ def _discover(given: argparse.Namespace) -> int:
     how["threshold"] = _threshold(given.threshold)
     survey = io.read_survey(given.survey)
     with output_files(given) as write:
-        with progress("reading") as advance:
-            reports = io.read_dictionary_reports(
-                given.input, survey, missing=given.missing, na=given.na, advance=advance
-            )
+        reports = _read(given, files, survey)
         if not len(reports):
-            raise InvalidArgument("input", given.input, "holds no report: nothing can be found")
+            raise InvalidArgument("input", source(given), "holds no report: nothing can be found")
         model = ldp.DictionaryModel(reports, keep=given.keep)
         with progress("discovering") as advance:
             show = None if advance is None else lambda stage, fraction: advance(fraction, stage)
@@ -201,6 +218,61 @@ def _discover(given: argparse.Namespace) -> int:
         write(text, draw)
     print(text if given.json == "-" else table)
     return 0
+
+
+def _read(
+    given: argparse.Namespace, files: list[Path], survey: ldp.DictionarySurvey
+) -> ldp.DictionaryReports:
+    """The reports of all files, one after another."""
+    there = on_engine(given, files)
+    reports, read = survey.no_reports(), _engine_rows if there else _csv_rows
+    with running(given), progress("reading") as advance:
+        intact = _intact(given, files) if there else files
+        for number, file in enumerate(intact):
+            reports = reports + read(given, file, survey, moved(advance, number, len(intact)))
+    return reports
+
+
+def _csv_rows(
+    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
+) -> ldp.DictionaryReports:
+    how: dict[str, Any] = {"missing": given.missing, "na": given.na, "advance": advance}
+    return io.read_dictionary_reports(file, survey, **how)
+
+
+def _engine_rows(
+    given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
+) -> ldp.DictionaryReports:
+    table = DictionaryTable(file, survey, list(SURVEY_COLUMNS), given.na)
+    query = _query(given, file)
+    beside = [column for column in table.optional if column in query.columns]
+    total = max(1, len(query))
+
+    def frames() -> Iterator[pd.DataFrame]:
+        done = 0
+        for batch in query.batches([*SURVEY_COLUMNS, *beside]):
+            yield batch.to_pandas(types_mapper=pd.ArrowDtype)
+            done += batch.num_rows
+            if advance is not None:
+                advance(done / total)
+
+    return table.gathered(frames(), given.missing)
+
+
+def _query(given: argparse.Namespace, table: object) -> Query:
+    query = opened(table, "input", None, given.engine, given.on_error)
+    assert query is not None  # for Parquet files
+    return query
+
+
+def _intact(given: argparse.Namespace, files: list[Path]) -> list[Path]:
+    """The files that can be read; with --on-error report the others are left out, with warnings."""
+    query = _query(given, source(given))
+    if given.on_error == "report":
+        for _ in query.batches(SURVEY_COLUMNS):  # what is damaged inside is found by reading
+            pass
+    left_out = dict(query.left_out)
+    return [file for file in files if str(file) not in left_out]
 
 
 def _threshold(text: str) -> str | float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import ldpstats as ldp
@@ -15,6 +16,7 @@ from ldpstats.cli.common import (
     add_output,
     add_reading,
     check_output,
+    on_a_terminal,
     option,
     output_files,
     progress,
@@ -27,10 +29,22 @@ from ldpstats.cli.surveys import (
     refuse_missing,
     refuse_options,
 )
+from ldpstats.cli.tables import (
+    INPUTS,
+    add_engine,
+    engine_options,
+    files_of,
+    on_engine,
+    refuse_engine,
+    running,
+    source,
+    watching,
+)
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.google.fields import header_of
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
+from ldpstats.survey.tallying import sums_suffice
 
 __all__ = ["add_fit"]
 
@@ -43,7 +57,8 @@ Estimate how frequent each category is among the true answers, from privatised r
 specification must be the one that made them: files that ldpstats wrote say which that is.
 Where any text is an answer, the frequencies are those of a list of candidates, and the candidates
 detected are listed under the table. With --params, INPUT is a file of google/rappor, counts or
-reports.
+reports. Several files, a folder or a pattern in quotes are one table; Parquet is counted by DuckDB,
+or by another --engine.
 
 With --questionnaire, --column names one of its questions, or a public column. Missing answers are
 counted, and the table may be cut by --where and --by.
@@ -55,7 +70,7 @@ def add_fit(commands: Any) -> None:
     command = commands.add_parser("fit", help=words, description=_FIT, **HOW)
     command.set_defaults(run=_fit)
     add = command.add_argument
-    add("input", metavar="INPUT", help="table of reports")
+    add("input", metavar="INPUT", nargs="+", help=INPUTS)
     of = command.add_mutually_exclusive_group(required=True)
     of.add_argument(
         "--spec", action=Once, metavar="FILE", help="specification of the mechanism (JSON)"
@@ -87,13 +102,15 @@ def add_fit(commands: Any) -> None:
     words = "1 - coverage of intervals, and error rate of --detect"
     add_output(add, words, "categories", "the estimates")
     add("--csv", metavar="FILE", help="write the table of estimates as CSV; - prints it instead")
+    add_engine(add)
     add_reading(add, "answers", "count and report them", missing=None)
 
 
 def _fit(given: argparse.Namespace) -> int:
     csv = given.csv if given.csv != "-" else None
     of = (given.spec, given.params, given.questionnaire)
-    check_output(given, (given.input, *of, given.candidates, given.map, csv))
+    files = files_of(given)
+    check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
     if csv is not None and not csv.lower().endswith(".csv"):
         raise InvalidArgument("--csv", csv, "must end in .csv")
     if given.json == given.csv == "-":
@@ -102,8 +119,9 @@ def _fit(given: argparse.Namespace) -> int:
         from ldpstats.estimators import ESTIMATORS
 
         one_of("method", given.method, tuple(ESTIMATORS))
-    estimate = _from_counts(given) if given.questionnaire is None else _from_survey(given)
-    with output_files(given, given.csv) as write:
+    made = _from_counts if given.questionnaire is None else _from_survey
+    estimate = made(given, files)
+    with output_files(given, given.csv) as write, running(given):
         results = estimate()
         document, frame = results.to_json(), _table(results, given.alpha)
         table = str(results.summary(given.alpha, given.max_rows, given.details))
@@ -123,30 +141,38 @@ def _table(results: Any, alpha: float) -> str:
     return text
 
 
-def _from_counts(given: argparse.Namespace) -> Callable[[], Any]:
+def _from_counts(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
     """What fits a table of the reports of one mechanism; its options are checked first."""
-    remedy = "goes with --questionnaire only"
-    refuse_options(given, ("by", "where"), remedy)
-    mechanism = _google(given) if given.spec is None else io.read_mechanism(given.spec)
+    refuse_options(given, ("by", "where"), "goes with --questionnaire only")
+    mechanism = _google(given, files) if given.spec is None else io.read_mechanism(given.spec)
     candidates = _candidates(given, mechanism)
     _check_size(given.method, mechanism, candidates)
-
-    def estimate() -> ldp.FrequencyResults:
-        with progress("counting") as advance:
-            counts = _counts(given, mechanism, advance)
-        return _modelled(given, counts, candidates)
-
-    return estimate
+    if given.spec is None:
+        return lambda: _modelled(given, _google_counts(given, mechanism), candidates)
+    column = "report" if given.column is None else given.column
+    how = {"count": given.count, "cohort": given.cohort}
+    sums = on_engine(given, files) and sums_suffice(mechanism, candidates, given.method, None)
+    return lambda: _modelled(given, _counts(given, mechanism, column, sums, **how), candidates)
 
 
 def _modelled(given: argparse.Namespace, counts: Any, candidates: Any) -> ldp.FrequencyResults:
     if not counts.nobs:
-        raise InvalidArgument("input", given.input, "holds no report: nothing can be estimated")
+        remedy = "holds no report: nothing can be estimated"
+        raise InvalidArgument("input", source(given), remedy)
     model = ldp.FrequencyModel(counts, candidates=candidates, name=given.column)
     return model.fit(given.method)
 
 
-def _from_survey(given: argparse.Namespace) -> Callable[[], Any]:
+def _counts(
+    given: argparse.Namespace, mechanism: Any, column: str, sums: bool = False, **how: Any
+) -> ldp.Counts | ldp.BitCounts:
+    """The counts of a column of reports, or the sums of their bits where these suffice."""
+    how |= {"missing": missing(given), "bits": given.bits or sums, "na": given.na}
+    how |= engine_options(given) | {"progress": on_a_terminal()}
+    return ldp.count(source(given), mechanism, column, **how)
+
+
+def _from_survey(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
     """What fits a question of a questionnaire; its options are checked first."""
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     refuse_options(given, ("count", "cohort"), "goes with --spec and --params only")
@@ -162,38 +188,45 @@ def _from_survey(given: argparse.Namespace) -> Callable[[], Any]:
     candidates = None if mechanism is None else _candidates(given, mechanism)
     if mechanism is not None:
         _check_size(given.method, mechanism, candidates)
+    there = on_engine(given, files)
     if mechanism is not None and not given.by and given.where is None:
-        return lambda: _in_chunks(given, sheet, mechanism, candidates)
-    refuse_options(given, ("bits",), "sums bits chunk by chunk: leave --by and --where out")
+        if given.bits or not there:
+            return lambda: _in_chunks(given, files, sheet, candidates)
+    refuse_options(given, ("bits",), "sums the bits of all rows: leave --by and --where out")
+    return lambda: _surveyed(given, sheet, candidates)
 
-    def estimate() -> Any:
-        survey = opened(given, sheet)
-        several = [one for one in given.by if "," in one and one not in survey.columns]
-        if several:
-            remedy = "no such column: give --by again for each column"
-            raise InvalidArgument("--by", several[0], remedy)
+
+def _surveyed(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any
+) -> ldp.FrequencyResults | ldp.GroupedResults:
+    """The fit of a question in all rows or in some, perhaps by groups."""
+    survey = opened(given, sheet)
+    several = [one for one in given.by if "," in one and one not in survey.columns]
+    if several:
+        remedy = "no such column: give --by again for each column"
+        raise InvalidArgument("--by", several[0], remedy)
+    with watching("counting", survey):
         results = survey.frequencies(
             given.column, given.by or None, candidates, method=given.method
         )
-        refuse_missing(given, results.n_missing)
-        return results
-
-    return estimate
+    refuse_missing(given, results.n_missing)
+    return results
 
 
 def _in_chunks(
-    given: argparse.Namespace, sheet: ldp.Questionnaire, mechanism: Any, candidates: Any
+    given: argparse.Namespace, files: list[Path], sheet: ldp.Questionnaire, candidates: Any
 ) -> ldp.FrequencyResults:
-    """The fit of a question whose column is read chunk by chunk."""
-    check_fingerprint_column(given.input, sheet)
-    with progress("counting") as advance:
-        how: dict[str, Any] = {"missing": missing(given), "na": given.na, "bits": given.bits}
-        counts = io.read_counts(given.input, mechanism, given.column, advance=advance, **how)
-    return _modelled(given, counts, candidates)
+    """The fit of a question whose column is read chunk by chunk, or whose bits are summed."""
+    for file in files:
+        check_fingerprint_column(file, sheet)
+    return _modelled(given, _counts(given, sheet[given.column], given.column), candidates)
 
 
-def _google(given: argparse.Namespace) -> ldp.RAPPOR:
+def _google(given: argparse.Namespace, files: list[Path]) -> ldp.RAPPOR:
     """The RAPPOR of --params, whose files have columns of their own."""
+    if len(files) != 1:
+        raise InvalidArgument("input", source(given), "must be one file with --params")
+    refuse_engine(given, "goes with --spec and --questionnaire: files of google/rappor are CSV")
     for name in ("column", "count", "cohort", "na"):
         value = getattr(given, name)
         if value is not None and value != []:
@@ -241,17 +274,14 @@ def _check_size(method: str | None, mechanism: ldp.Mechanism, candidates: Any) -
         )
 
 
-def _counts(
-    given: argparse.Namespace, mechanism: Any, advance: Callable[[float], None] | None
-) -> ldp.Counts | ldp.BitCounts:
-    how: dict[str, Any] = {"missing": missing(given), "bits": given.bits, "advance": advance}
-    if given.spec is not None:
-        column = "report" if given.column is None else given.column
-        how |= {"cohort": given.cohort, "na": given.na}
-        return io.read_counts(given.input, mechanism, column, given.count, **how)
-    if "cohort" in header_of(given.input):  # a file of counts has no header
-        return io.read_rappor_reports(given.input, mechanism, **how)
-    return io.read_rappor_counts(given.input, mechanism)
+def _google_counts(given: argparse.Namespace, mechanism: Any) -> ldp.Counts | ldp.BitCounts:
+    """The counts or reports of a file of google/rappor."""
+    file = source(given)
+    if "cohort" not in header_of(file):  # a file of counts has no header
+        return io.read_rappor_counts(file, mechanism)
+    with progress("counting") as advance:
+        how: dict[str, Any] = {"missing": missing(given), "bits": given.bits, "advance": advance}
+        return io.read_rappor_reports(file, mechanism, **how)
 
 
 def _detected(results: ldp.FrequencyResults, given: argparse.Namespace) -> str:

@@ -8,7 +8,9 @@ from typing import Any
 
 import ldpstats as ldp
 from ldpstats.cli.common import option
+from ldpstats.cli.tables import engine_options, source
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import objects, table_chunks
 from ldpstats.reports.fingerprints import check_fingerprints
 from ldpstats.survey.documents import FINGERPRINTS
@@ -49,18 +51,18 @@ def missing(given: argparse.Namespace) -> str:
 
 def opened(given: argparse.Namespace, sheet: ldp.Questionnaire) -> ldp.Survey:
     """The table as a survey, or some of its rows."""
-    survey = ldp.Survey(given.input, sheet, na=given.na)
+    survey = ldp.Survey(source(given), sheet, na=given.na, **engine_options(given))
     return survey if given.where is None else survey.where(given.where)
 
 
 def refuse_missing(given: argparse.Namespace, n_missing: int) -> None:
     """Refuse missing answers where that was asked for."""
     if given.missing == "raise" and n_missing:
-        remedy = f"{n_missing} respondents lack an answer or a group: leave --missing raise out"
+        remedy = f"{n_missing} respondents lack an answer or a group: use --missing count"
         raise InvalidArgument("--missing", "raise", remedy)
 
 
-def check_fingerprint_column(path: str, sheet: ldp.Questionnaire) -> None:
+def check_fingerprint_column(path: FilePath, sheet: ldp.Questionnaire) -> None:
     """Refuse a table in which a row carries another questionnaire's fingerprint."""
     done = 0
     for frame in table_chunks(path, [], optional=[FINGERPRINTS]):

@@ -31,6 +31,7 @@ class Procedure:
     draw: Callable[[object, Words, str], Any]  # reports of answers; the last says what is missing
     message: Callable[[Any], Any]  # what is sent for one report, in plain Python
     spent: Callable[[], float]  # what `epsilon` is, looked up when it is asked for
+    single: Callable[[object, Words], Any]  # what is sent for one answer
 
     @property
     def epsilon(self) -> float:
@@ -61,8 +62,7 @@ class Collector:
     @secretive
     def report(self, value: object) -> Any:
         """One respondent's privatised report, as of `Client.report`."""
-        procedure: Procedure = self.mechanism.procedure
-        return procedure.message(procedure.draw([value], self.words, "raise"))
+        return self.mechanism.procedure.single(value, self.words)
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -174,7 +174,8 @@ class Client(SingleDevice):
         UnknownCategory, InvalidArgument
             For an answer that cannot be; no report is spent.
         """
-        return self.mechanism.procedure.message(self._drawn([value], "raise"))
+        procedure: Procedure = self.mechanism.procedure
+        return self._budget.spend(lambda: procedure.single(value, self._words), lambda _: 1)
 
     @secretive
     def privatize(self, values: object, missing: str = "raise") -> Any:
@@ -183,10 +184,6 @@ class Client(SingleDevice):
         So does a missing answer that is counted, since the count shows it. For the answers of many
         respondents use `Mechanism.collector`.
         """
-        return self._drawn(values, missing)
-
-    def _drawn(self, values: object, missing: str) -> Any:
-        """Reports of answers, once they are counted."""
         return self._budget.spend(
             lambda: self.mechanism.procedure.draw(values, self._words, missing),
             lambda reports: len(reports) + reports.n_missing,

@@ -37,14 +37,13 @@ def secretive(method: Method) -> Method:
     def guarded(self: Any, *args: Any, **kwargs: Any) -> Any:
         failure: BaseException
         try:
+            return method(self, *args, **kwargs)
+        except BaseException as error:
+            failure = _without_answers(error, alone)
+        try:
             form.bind(self, *args, **kwargs)
         except TypeError as error:  # it names arguments, and quotes none
             failure = error
-        else:
-            try:
-                return method(self, *args, **kwargs)
-            except BaseException as error:
-                failure = _without_answers(error, alone)
         del args, kwargs
         raise bare(failure)
 

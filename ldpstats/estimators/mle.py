@@ -34,7 +34,7 @@ from ldpstats.problems.rows.base import Rows
 if TYPE_CHECKING:
     import cvxpy
 
-__all__ = ["MLE", "maximise"]
+__all__ = ["MLE", "maximise", "refitted"]
 
 Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
@@ -111,6 +111,14 @@ class MLE(LikelihoodEstimator):
             found = constrained_maximum(W.prepared(), n, self.constraints, target, self.max_iter)
             how = f"sequential quadratic programming, {found.n_iter} iterations"
         return report(found, problem.nobs, how, target)
+
+
+def refitted(W: Rows, n: Array, start: Array | None) -> Solution:
+    """What ``MLE().solve`` finds for counts n > 0, from a point that is near the maximum."""
+    nobs = int(n.sum())
+    target = gap_target(nobs, None)
+    found, how = maximise(W, n, target, True, start=start)
+    return report(found, nobs, how, target)
 
 
 def maximise(

@@ -47,7 +47,9 @@ class MomentsGLS(MomentsEstimator):
         return Solution(p, np.nan, 0, True, f"{how}; margins sum to one by least squares")
 
     def covariance(self, problem: Moments, solution: Solution, linear: Covariance) -> Covariance:
-        return _adjusted(problem).covariance()
+        adjusted = _adjusted(problem)
+        large = None if linear.factors is None else adjusted.factored
+        return adjusted.covariance() if large is None else large
 
 
 def _adjusted(problem: Moments) -> JointMoments:

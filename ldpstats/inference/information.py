@@ -80,7 +80,8 @@ def expected_information(Q: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Array:
             "gives probability 0 to a possible report, where the information is infinite; use the "
             "unconstrained estimate and its covariance instead",
         )
-    return np.asarray(n * (channel / m) @ channel.T, dtype=np.float64)
+    scaled = channel * np.sqrt(n / m)
+    return np.asarray(scaled @ scaled.T, dtype=np.float64)
 
 
 def tangent_inverse(J: npt.ArrayLike, p: npt.ArrayLike, n: float) -> Covariance:
@@ -214,15 +215,15 @@ def checked_inverse(M: Array, where: str, magnitude: Array | None = None) -> Arr
         return M
     squares = np.diagonal(M) if magnitude is None else magnitude
     if np.all(squares > 0):
-        unit = np.outer(np.sqrt(squares), np.sqrt(squares))
-        try:
-            half = np.linalg.solve(np.linalg.cholesky(M / unit), np.eye(M.shape[0]))
-        except np.linalg.LinAlgError:
-            half = None
-        if half is not None:
-            inverse = half.T @ half
+        from scipy.linalg import lapack
+
+        root = np.sqrt(squares)
+        factor, fault = lapack.dpotrf(M / root[:, None] / root, lower=1, overwrite_a=1)
+        if not fault:
+            inverse = np.tril(lapack.dpotri(factor, lower=1, overwrite_c=1)[0])
+            inverse += np.tril(inverse, -1).T
             if np.linalg.norm(inverse, 1) * 10 * M.shape[0] * _EPS < 1:
-                return np.asarray(inverse / unit, dtype=np.float64)
+                return np.asarray(inverse / root[:, None] / root, dtype=np.float64)
     raise NotIdentified(
         f"the matrix {where} is singular: the data do not determine every category. Merge "
         "categories, or use more bits, cohorts or outputs than free probabilities"

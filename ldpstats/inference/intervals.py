@@ -22,6 +22,7 @@ __all__ = [
     "edge_binomial",
     "edge_normal",
     "exact_binomial",
+    "fewest_draws",
     "inverted",
     "percentile",
     "profile",
@@ -35,13 +36,22 @@ __all__ = [
 Array = npt.NDArray[np.float64]
 
 
+_XTOL = 1e-10  # to which the ends of profile intervals are found
+
+
 def profile(
-    loglike_at: Callable[[float], float], estimate: float, maximum: float, alpha: float = 0.05
+    loglike_at: Callable[[float], float],
+    estimate: float,
+    maximum: float,
+    alpha: float = 0.05,
+    slope_at: Callable[[float], float] | None = None,
+    se: float = np.nan,
 ) -> tuple[float, float]:
     """Profile likelihood interval of one probability: all v in [0, 1] with 2 (maximum - l(v)) <= c.
 
-    c is the chi-square critical value on one degree of freedom. Brent's method finds the ends on
-    the root sqrt(2 (maximum - l(v))), which is nearly linear in v.
+    c is the chi-square critical value on one degree of freedom. The root sqrt(2 (maximum - l(v)))
+    is nearly linear in v: with slopes, Newton's method inside a bracket finds the ends in three or
+    four steps each; else Brent's method does.
 
     Parameters
     ----------
@@ -53,6 +63,10 @@ def profile(
         l(estimate), the maximised log-likelihood.
     alpha : float
         One minus the confidence level.
+    slope_at : callable, optional
+        l'(v), asked at the v that `loglike_at` was asked last; nan if unknown.
+    se : float
+        About the standard error of the estimate, for the first step; nan if unknown.
 
     Returns
     -------
@@ -95,11 +109,49 @@ def profile(
         raise InvalidArgument(
             "estimate", estimate, "has a likelihood far below the maximum; pass the maximiser"
         )
-    ends = []
-    for limit in (0.0, 1.0):
-        reaches = limit == estimate or excess(limit) <= 0
-        ends.append(limit if reaches else float(brentq(excess, limit, estimate, xtol=1e-10)))
-    return ends[0], ends[1]
+
+    def end(limit: float) -> float:
+        if limit == estimate:
+            return limit
+        if slope_at is not None:
+            first = estimate + np.sign(limit - estimate) * critical * se
+            return _newton_end(steep, estimate, limit, float(first))
+        return limit if excess(limit) <= 0 else float(brentq(excess, limit, estimate, xtol=_XTOL))
+
+    def steep(v: float) -> tuple[float, float]:
+        above = excess(v)
+        return above, -slope_at(v) / (
+            above + critical
+        ) if slope_at and above > -critical else np.nan
+
+    return end(0.0), end(1.0)
+
+
+def _newton_end(
+    steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
+) -> float:
+    """Where a function that is negative at the estimate gets zero on the way to a limit, or that.
+
+    `steep` gives the function, which grows that way and is nearly linear, and its slope. The limit
+    is looked at only if a step leads there.
+    """
+    inside, outside, seen = estimate, limit, False
+    v = first if min(estimate, limit) < first < max(estimate, limit) else limit
+    while abs(outside - inside) > _XTOL:
+        value, slope = steep(v)
+        if value > 0.0:
+            outside, seen = v, True
+        elif v == limit:
+            return limit
+        else:
+            inside = v
+        step = -value / slope if np.isfinite(slope) and slope != 0.0 else np.nan
+        if abs(step) <= _XTOL:
+            return float(np.clip(v + step, 0.0, 1.0))
+        v += step
+        if not min(inside, outside) < v < max(inside, outside):  # or nan
+            v = (inside + outside) / 2.0 if seen else limit
+    return v
 
 
 def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
@@ -132,11 +184,16 @@ def percentile(draws: npt.ArrayLike, alpha: float = 0.05) -> Array:
     values = np.asarray(draws, dtype=np.float64)
     if values.ndim < 2 or np.isnan(values).any():
         raise InvalidArgument("draws", values.shape, "must have the shape (B, k), without NaN")
-    needed = int(np.ceil(1 / half - 1e-9)) - 1
+    needed = fewest_draws(alpha)
     if values.shape[-2] < needed:
         raise InvalidArgument("draws", values.shape[-2], f"must hold at least {needed} replicates")
     ends = np.quantile(values, [half, 1 - half], axis=-2)
     return np.asarray(np.moveaxis(ends, 0, -1), dtype=np.float64)
+
+
+def fewest_draws(alpha: float) -> int:
+    """The number of draws that the quantiles of `percentile` take, 2/alpha - 1."""
+    return int(np.ceil(2 / level(alpha) - 1e-9)) - 1
 
 
 def simultaneous_alpha(alpha: float, k: int, method: str = "bonferroni") -> float:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import level
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.tails import skewed_pvalue
 from ldpstats.problems.covariance import finite_array
@@ -153,13 +154,13 @@ class CellLaw:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> CellLaw:
         """Inverse of `to_dict`."""
         width = {"variance": (-1, 3), "third": (-1, 4), "step": (-1,), "doubt": (-1,)}
-        given = {name: np.array(document[name], dtype=np.float64) for name in width}
+        given = {name: array_from_json(document[name]) for name in width}
         return cls(**{name: values.reshape(width[name]) for name, values in given.items()})
 
 

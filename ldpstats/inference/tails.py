@@ -139,10 +139,11 @@ def skewed_pvalue(z: npt.ArrayLike, skewness: npt.ArrayLike) -> Array:
     size = np.maximum(np.abs(g), _SLIGHT)
     shape = 4.0 / size**2
     at = np.maximum(shape + np.copysign(2.0 / size, g) * z, 0.0)
-    tail = np.where(g > 0, gammaincc(shape, at), gammainc(shape, at))
     w = np.clip(z, -100.0, 100.0)  # the tails are 0 and 1 beyond
     normal = w - g * (w**2 - 1.0) / 6.0 + g**2 * (4.0 * w**3 - 7.0 * w) / 36.0
-    tail = np.where(np.abs(g) > _SLIGHT, tail, ndtr(-normal))
+    tail = np.array(ndtr(-normal))
+    for beyond, law in ((g > _SLIGHT, gammaincc), (g < -_SLIGHT, gammainc)):
+        tail[beyond] = law(shape[beyond], at[beyond])
     return np.asarray(np.clip(tail, 0.0, 1.0), dtype=np.float64)  # rounding at extreme skewness
 
 

@@ -71,7 +71,7 @@ def chunks_of(reports: object, kind: type[T], maker: Callable[[T], Any]) -> tupl
     return made_by, of_one()
 
 
-def filled(cells: Sequence[Any], absent: Array) -> pd.Series[Any]:
+def filled(cells: Any, absent: Array) -> pd.Series[Any]:
     """A column with `cells` in this order, and None where a respondent is `absent`, (n,)."""
     column = np.full(absent.size, None, dtype=object)
     column[~absent] = cells
@@ -138,7 +138,7 @@ class Answers:
         kept, source = self.kept, self.kept.source
         (answers,) = kept.answers
         where = f"{source}, column {answers!r}"
-        how |= {"optional": kept.optional, "secret": True}
+        how |= {"optional": kept.optional, "secret": True, "codes": [answers]}
         for frame in table_chunks(source, [answers, *kept.names], **how):
             done = sum(totals)
             column = frame[answers]

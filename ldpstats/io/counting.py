@@ -48,12 +48,12 @@ def read_counts(
     mechanism : Mechanism
         The mechanism that made the reports.
     column : str
-        Column of reports: output labels, or bits as text such as "0110", first bit first. If the
-        mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+        Column of reports: output labels, or bits as text such as "0110" or as bytes (`io.layout`).
     count : str, optional
         Column of whole counts, where a row stands for several equal reports.
     cohort : str, optional
-        Column of cohorts, whole numbers from 0.
+        Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as in
+        "3:0110", or in the column report_cohort for the column report.
     missing : {"raise", "count"}
         Refuse missing reports, or count them in `n_missing`.
     na : sequence of str
@@ -99,7 +99,7 @@ def read_counts(
     if count == column:
         raise InvalidArgument("count", count, "is the column of reports")
     if count in reports.optional:
-        raise InvalidArgument("count", count, "is the column of fingerprints: rename it")
+        raise InvalidArgument("count", count, "is the column of fingerprints or cohorts: rename it")
     if cohort is not None and cohort == count:
         raise InvalidArgument("cohort", cohort, "is the column of counts")
     columns = [*reports.columns, *counted]
@@ -107,7 +107,7 @@ def read_counts(
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0
     optional = reports.optional
-    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional):
+    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional, codes=columns):
         found, absent = reports.read(frame, done)
         n = counts_of(path, count, frame, done)
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])

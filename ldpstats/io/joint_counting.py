@@ -57,8 +57,8 @@ def read_joint_counts(
     count : str, optional
         Column of whole counts, where a row stands for several respondents.
     cohorts : sequence of str or None, optional
-        Column of cohorts of each variable; None where there is none, or where reports are
-        "cohort:report". Variables may share one.
+        Column of cohorts of each variable, as in `read_counts`; None where that is the default.
+        Variables may share one.
     id : str, optional
         Column that identifies the respondents, in each table, compared as text (in CSV without the
         apostrophe of spreadsheet_safe=). Rows may be in any order; all reports are held in memory.

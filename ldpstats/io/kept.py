@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -20,8 +20,9 @@ from ldpstats.io.report_columns import (
     stored_text,
 )
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import column_metadata, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import coded, column_metadata, file_format, guarded, objects, unguarded
 from ldpstats.reports.fingerprints import fingerprint_column, is_fingerprint
+from ldpstats.reports.packed import cohort_column, holds_bytes
 
 __all__ = ["ALREADY", "STORED_FINGERPRINT", "KeptColumns", "constant", "is_of_reports"]
 
@@ -66,9 +67,9 @@ class KeptColumns:
             remedy = f"must be distinct names, and none of the reports' own: {', '.join(self.own)}"
             wrong = twice or [name for name in self.names if name in self.own]
             raise InvalidArgument("keep", list(dict.fromkeys(wrong)), remedy)
-        taken = sorted({*self.own} & {*self._fingerprints.values()})
+        taken = sorted({*self.own} & {*self._fingerprints.values(), *self._cohorts.values()})
         if taken:
-            remedy = "is the name of a new column and of the fingerprints of a kept column"
+            remedy = "is the name of a new column and of the fingerprints or cohorts of a kept one"
             raise InvalidArgument("keep", taken[0], f"{remedy}: give the new one another name")
         every = [*self.names, *self.own]
         if self.spreadsheet_safe and len(set(map(guarded, every))) < len(every):
@@ -81,10 +82,15 @@ class KeptColumns:
         found = {name: fingerprint_column(name) for name in self.names}
         return found | ({"": SURVEY_FINGERPRINTS} if set(SURVEY_COLUMNS) & set(self.names) else {})
 
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The name of the column of cohorts of each kept column of reports in a Parquet file."""
+        return {name: cohort_column(name) for name in self.names if self.stored[name]}
+
     @property
     def optional(self) -> list[str]:
         """Columns to read if they exist."""
-        every = [*self._fingerprints.values(), *self.marks]
+        every = [*self._fingerprints.values(), *self._cohorts.values(), *self.marks]
         return [c for c in dict.fromkeys(every) if c not in (*self.names, *self.answers)]
 
     def refuse_reports(self, frame: pd.DataFrame) -> None:
@@ -117,7 +123,11 @@ class KeptColumns:
         columns: dict[str, pd.Series[Any]] = {}
         for name in self.names:
             self._refuse_guarded(frame[name], name, done)
+            self._refuse_bytes(frame[name], name)
             columns[name] = frame[name]
+            cohort = self._cohorts.get(name, name)
+            if cohort in frame and cohort not in self.names:
+                columns[cohort] = frame[cohort]
             self._add(columns, frame, done, fingerprint_column(name), name, OF_MECHANISM)
         for name in self.names:
             if name in SURVEY_COLUMNS:
@@ -147,27 +157,42 @@ class KeptColumns:
         """Refuse to copy the apostrophes of `guarded` into Parquet, where they would stay."""
         if file_format(self.source) == ".parquet" or file_format(self.target) != ".parquet":
             return
-        changed = [field is not None and unguarded(field) != field for field in column]
-        if any(changed):
+        row = _first(column, lambda field: unguarded(field) != field)
+        if row is not None:
             raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + changed.index(True) + 1}",
+                f"{self.source}, column {name!r}, row {done + row + 1}",
                 HIDDEN,
                 "begins with an apostrophe and one of =, +, - and @, as written with "
                 "spreadsheet_safe= (--spreadsheet-safe), which Parquet would take for text: write "
                 "a CSV file, or make the table without it",
             )
 
+    def _refuse_bytes(self, column: pd.Series[Any], name: str) -> None:
+        """Refuse to copy bytes into CSV, which has none."""
+        if file_format(self.target) != ".parquet" and holds_bytes(column):
+            remedy = "holds bytes, which CSV cannot hold: write a Parquet file"
+            raise InvalidArgument(f"{self.source}, column {name!r}", HIDDEN, remedy)
+
     def _check(self, column: pd.Series[Any], name: str, done: int) -> None:
         """Refuse to copy, unasked, a column named like fingerprints that holds something else."""
-        fields = objects(column)
-        bad = [field not in (None, "") and not is_fingerprint(field) for field in fields]
-        if any(bad):
+        row = _first(column, lambda field: field != "" and not is_fingerprint(field))
+        if row is not None:
             raise InvalidArgument(
-                f"{self.source}, column {name!r}, row {done + bad.index(True) + 1}",
+                f"{self.source}, column {name!r}, row {done + row + 1}",
                 HIDDEN,
                 "is not a fingerprint, but the column is named like the fingerprints of a kept "
                 "column: rename it",
             )
+
+
+def _first(column: pd.Series[Any], bad: Callable[[Any], bool]) -> int | None:
+    """The first row with a field that is bad; each distinct text is looked at once."""
+    text = coded(column)
+    if text is None:
+        fields = objects(column).tolist()
+        return next((i for i, v in enumerate(fields) if v is not None and bad(v)), None)
+    wrong = np.array([*map(bad, text[1].tolist()), False], dtype=bool)[text[0]]
+    return int(np.argmax(wrong)) if wrong.any() else None
 
 
 def constant(text: str, n: int) -> pd.Series[Any]:

@@ -15,6 +15,7 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.labels import encode
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.io.layout import cohorts_in, parsed, present_bytes
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import column_metadata, names, objects
 from ldpstats.io.values import (
@@ -25,11 +26,11 @@ from ldpstats.io.values import (
     present,
     refuse_missing,
     row_named,
-    whole_counts,
 )
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.packed import cohort_beside, cohort_column, holds_bytes
 from ldpstats.reports.single import Reports
 
 __all__ = [
@@ -139,8 +140,9 @@ class ReportColumn:
 
     @property
     def optional(self) -> list[str]:
-        """The column of fingerprints, which is read if it is there."""
-        return [fingerprint_column(self.column)]
+        """The columns of fingerprints and of cohorts, which are read if they are there."""
+        beside = self.mechanism.n_cohorts and self.cohort is None
+        return [fingerprint_column(self.column), *[cohort_column(self.column)] * bool(beside)]
 
     @cached_property
     def _to_label(self) -> LabelOf | None:
@@ -155,18 +157,20 @@ class ReportColumn:
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[Reports, npt.NDArray[np.bool_]]:
         """The reports of a chunk, and which of its rows have none."""
-        for column in self.optional:
-            read_fingerprints(self.path, frame, column, self._missing_texts, self.mechanism, done)
-        values, absent = present(
-            self.where, frame[self.column], self._to_label, self._missing_texts
-        )
+        digits = fingerprint_column(self.column)
+        read_fingerprints(self.path, frame, digits, self._missing_texts, self.mechanism, done)
+        values: Any
+        column = frame[self.column]
+        if self.mechanism.n_bits and holds_bytes(column):
+            values, absent = present_bytes(column)
+        else:
+            values, absent = present(self.where, column, self._to_label, self._missing_texts)
         if self.missing == "raise":
             refuse_missing(self.where, done, absent)
         if isinstance(self.mechanism, Enumerated):
             return self._labels(values, self.mechanism.outputs, absent, done)
-        cohort = None if self.cohort is None else self._cohorts(frame, done, absent)
-        with row_named(self.where, done, values, absent):
-            return self.mechanism.parse("reports", values, cohort), absent
+        cohort = self._cohorts(frame, values, done, absent)
+        return parsed(self.where, self.mechanism, values, absent, cohort, done), absent
 
     def _labels(
         self, values: Any, labels: pd.Index[Any], absent: Any, done: int
@@ -181,20 +185,16 @@ class ReportColumn:
             refuse_missing(self.where, done, blank)
         return Reports(codes[codes >= 0], self.mechanism), blank
 
-    def _cohorts(self, frame: pd.DataFrame, done: int, absent: Any) -> npt.NDArray[np.int64]:
-        """The cohorts of the rows that have a report."""
-        where = f"{self.path}, column {self.cohort!r}"
-        groups = whole_counts(where, frame[self.cohort], done, absent)
-        outside = groups >= self.mechanism.n_cohorts
-        if outside.any():
-            i = int(np.argmax(outside))
-            raise InvalidArgument(
-                f"{where}, row {done + i + 1}",
-                int(groups[i]),
-                f"is not a cohort: cohorts are numbered from 0 to {self.mechanism.n_cohorts - 1}",
-            )
-        there: npt.NDArray[np.int64] = groups[~absent]
-        return there
+    def _cohorts(self, frame: pd.DataFrame, values: Any, done: int, absent: Any) -> Any:
+        """The cohorts of the rows that have a report; None if reports have them in their text."""
+        column = self.cohort
+        if column is None:
+            first = values[0] if len(values) else None
+            column = cohort_beside(self.column, self.mechanism, frame.columns, first)
+        if column is None:
+            return None
+        where = f"{self.path}, column {column!r}"
+        return cohorts_in(where, self.mechanism, frame[column], absent, done)
 
 
 def _exactly(name: str, values: Any, labels: pd.Index[Any]) -> npt.NDArray[np.int64]:

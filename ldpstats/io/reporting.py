@@ -13,11 +13,13 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.kept import KeptColumns, constant
+from ldpstats.io.layout import stored_columns, stored_names
 from ldpstats.io.report_columns import ARROW_TYPES, cell_type, stored_fingerprint
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
+from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, taken, write_table
 from ldpstats.mechanisms import Client, Collector, Mechanism, RAPPORClient
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.single import Reports
 
@@ -31,14 +33,15 @@ def write_reports(
     force: bool = False,
     spreadsheet_safe: bool = False,
 ) -> None:
-    """Write reports to a CSV or Parquet file, in the column `report`.
+    """Write reports to a CSV or Parquet file, in the column `report`; see `io.layout`.
 
     Parameters
     ----------
     reports : Reports or iterable of Reports
         Chunks of one mechanism's reports. A respondent who gave no answer becomes an empty report.
     path : path-like
-        The mechanism's fingerprint goes with the reports: a CSV file has it in every row, missing
+        A Parquet file holds bits as bytes, and cohorts in the column `report_cohort`. The
+        mechanism's fingerprint goes with the reports: a CSV file has it in every row, missing
         answers included, in the column `report_fingerprint`; a Parquet file stores it once. Keep
         the specification beside the file (`write_mechanism`): without it the reports cannot be
         analysed.
@@ -109,8 +112,9 @@ def privatize_file(
     client : Collector
         From `Mechanism.collector`. A respondent's `Client` makes as many reports as it may.
     name : str
-        Name of the column of reports. In a CSV file the column NAME_fingerprint follows it: every
-        row, missing answers included, says which mechanism made it.
+        Name of the column of reports. In a Parquet file cohorts, if there are any, follow in the
+        column NAME_cohort. In a CSV file the column NAME_fingerprint follows: every row, missing
+        answers included, says which mechanism made it.
     keep : sequence of str
         Other columns to copy beside it, unchanged. Reports made before keep their fingerprints.
     missing : {"raise", "count"}
@@ -163,7 +167,7 @@ def privatize_file(
     mechanism = client.mechanism
     names("name", [name])
     columns, totals = _Columns(mechanism, target, name), [0, 0]
-    own = [name, fingerprint_column(name)]
+    own = [*stored_names(name, mechanism), fingerprint_column(name)]
     kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     labels = None if mechanism.is_open else mechanism.labels()
     answers = Answers(kept, labels, missing, na, specification)
@@ -196,11 +200,24 @@ class _Columns:
 
     def of(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """A chunk of reports, empty where `absent`, (n,); in CSV with fingerprints."""
-        found = {self.name: filled(self.mechanism.report_labels(reports).tolist(), absent)}
-        if file_format(self.path) != ".parquet":
+        parquet = file_format(self.path) == ".parquet"
+        if parquet and not isinstance(self.mechanism, Enumerated):
+            return stored_columns(self.name, reports, absent)
+        found = {self.name: self._cells(reports, absent)}
+        if not parquet:
             digits = constant(self.mechanism.fingerprint, absent.size)
             found[fingerprint_column(self.name)] = digits
         return found
+
+    def _cells(self, reports: Reports, absent: npt.NDArray[np.bool_]) -> pd.Series[Any]:
+        """The column of reports; text of Parquet from its codes, not from Python's objects."""
+        mechanism = reports.mechanism
+        if file_format(self.path) != ".parquet" or cell_type(mechanism) is not str:
+            return filled(mechanism.report_labels(reports), absent)
+        codes = np.full(absent.size, -1, dtype=np.int64)
+        codes[~absent] = reports.y
+        column = taken(codes, mechanism.outputs.tolist())
+        return pd.Series(column, dtype=pd.ArrowDtype(column.type))
 
     def write(
         self,
@@ -211,5 +228,6 @@ class _Columns:
         """Write frames with these columns, and what is stored beside `kept` ones; `write_table`."""
         check_labels(self.path, self.mechanism, how["spreadsheet_safe"])
         kind = ARROW_TYPES.get(cell_type(self.mechanism), "string")
-        stored = {**(kept or {}), self.name: stored_fingerprint(self.mechanism)}
+        own = stored_names(self.name, self.mechanism)
+        stored = {**(kept or {}), **dict.fromkeys(own, stored_fingerprint(self.mechanism))}
         write_table(frames, self.path, {self.name: kind}, stored, **how)

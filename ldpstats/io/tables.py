@@ -18,7 +18,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, listed, positive_integer
+from ldpstats.arguments.distinct import arrow_text, factorized
 from ldpstats.errors import InvalidArgument
+from ldpstats.io import plain_csv
 from ldpstats.io.storage.commits import replacing_all
 from ldpstats.io.storage.files import FilePath, checked_path, reading, refusal
 
@@ -26,6 +28,7 @@ __all__ = [
     "RISKY",
     "Advance",
     "check_spreadsheet_safe",
+    "coded",
     "column_metadata",
     "csv_lines",
     "csv_writer",
@@ -36,14 +39,17 @@ __all__ = [
     "read_column",
     "read_columns",
     "table_chunks",
+    "taken",
     "unguarded",
     "write_table",
 ]
 
+Array = npt.NDArray[Any]
+
 Advance = Callable[[float], None]
 """Called after each chunk with the fraction of the file that has been read."""
 
-CHUNK_ROWS = 1 << 17
+CHUNK_ROWS = 1 << 18
 
 _FORMATS = (".csv", ".csv.gz", ".parquet")
 
@@ -130,8 +136,11 @@ def table_chunks(
     *,
     optional: Sequence[str] = (),
     secret: bool = False,
+    codes: Sequence[str] = (),
 ) -> Iterator[pd.DataFrame]:
     """Read several columns, and the `optional` ones that exist, in chunks.
+
+    Text in the columns of `codes` may come as a dictionary of Arrow, which `coded` reads.
 
     For a `secret` table, of true answers, no error shows what it holds, the first line included: it
     may be an answer if the header is missing.
@@ -140,7 +149,7 @@ def table_chunks(
     if advance is not None and not callable(advance):
         raise InvalidArgument("advance", advance, "must be a function of the fraction done")
     chunks = _parquet_chunks if file_format(path) == ".parquet" else _csv_chunks
-    wanted = _Wanted(path, names("columns", columns), list(optional), secret)
+    wanted = _Wanted(path, names("columns", columns), list(optional), secret, codes)
     for frame, fraction in chunks(wanted, chunk_rows):
         yield frame
         if advance is not None:
@@ -155,6 +164,7 @@ class _Wanted:
     columns: list[str]
     optional: list[str]
     secret: bool
+    codes: Sequence[str]
 
     def places(self, header: list[str]) -> dict[str, int]:
         """Positions of the wanted columns that exist."""
@@ -166,13 +176,51 @@ class _Wanted:
 @contextmanager
 def csv_lines(path: FilePath, secret: bool = False) -> Iterator[tuple[Iterator[list[str]], Any]]:
     """The rows of a CSV file as lists of text, and the open file under them (compressed or not)."""
-    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
-        stream: Any = gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw
+    with _csv_bytes(path, secret) as (stream, raw):
         text = TextIOWrapper(stream, encoding="utf-8-sig", newline="")
         yield csv.reader(text, strict=True), raw
 
 
+@contextmanager
+def _csv_bytes(path: FilePath, secret: bool) -> Iterator[tuple[Any, Any]]:
+    """A CSV file as it is read, decompressed, and the open file under it."""
+    with reading(path, secret=secret, regular=True), open(path, "rb") as raw:
+        yield gzip.GzipFile(fileobj=raw) if file_format(path) == ".csv.gz" else raw, raw
+
+
 def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Chunks by Arrow as far as the file is plain, then by the strict reader, from the start."""
+    done = 0
+    with _csv_bytes(wanted.path, wanted.secret) as (stream, raw):
+        size = os.fstat(raw.fileno()).st_size
+        header = plain_csv.header_of(stream.readline(csv.field_size_limit()))
+        at = wanted.places(header) if header else {}
+        if header and at:
+            for block in plain_csv.blocks(stream, chunk_rows):
+                columns = plain_csv.parsed(block, len(header), at.values())
+                if columns is None:
+                    break
+                frame = _of_columns({name: columns[i] for name, i in at.items()}, wanted.codes)
+                done += len(frame)
+                yield frame, raw.tell() / size
+            else:
+                return
+    yield from _strict_chunks(wanted, chunk_rows, done)
+
+
+def _of_columns(columns: Mapping[str, Any], codes: Sequence[str]) -> pd.DataFrame:
+    """Columns of Arrow as a frame: those of `codes` as they are, others as objects."""
+    found: dict[str, pd.Series[Any]] = {}
+    for name, column in columns.items():
+        text = pd.Series(column, dtype=pd.ArrowDtype(column.type))
+        found[name] = text if name in codes else pd.Series(objects(text), dtype=object)
+    return pd.DataFrame(found)
+
+
+def _strict_chunks(
+    wanted: _Wanted, chunk_rows: int, done: int
+) -> Iterator[tuple[pd.DataFrame, float]]:
+    """Chunks after `done` rows; errors name what is wrong, and the row."""
     path = wanted.path
     with csv_lines(path, wanted.secret) as (lines, raw):
         size = os.fstat(raw.fileno()).st_size
@@ -181,6 +229,8 @@ def _csv_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataFrame
             raise refusal(path, "is empty: the first line must name the columns")
         at = wanted.places(header)
         rows = _whole_rows(path, lines, len(header))
+        for _ in islice(rows, done):
+            pass
         while texts := _by_column(rows, chunk_rows, at):
             yield pd.DataFrame(texts, dtype=object), raw.tell() / size
 
@@ -221,7 +271,7 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
 
     path = wanted.path
     safely = reading(path, pyarrow.ArrowException, secret=wanted.secret, regular=True)
-    with safely, pyarrow.parquet.ParquetFile(path) as file:
+    with safely, _opened_parquet(wanted) as file:
         header = file.schema_arrow.names
         stored = {header[i]: name for name, i in wanted.places(header).items()}
         done = 0
@@ -230,6 +280,20 @@ def _parquet_chunks(wanted: _Wanted, chunk_rows: int) -> Iterator[tuple[pd.DataF
             plain = batch.replace_schema_metadata(None)  # pandas's is not used, and may be damaged
             frame = plain.to_pandas(types_mapper=pd.ArrowDtype, ignore_metadata=True)
             yield frame.rename(columns=stored), done / max(1, file.metadata.num_rows)
+
+
+def _opened_parquet(wanted: _Wanted) -> Any:
+    """A Parquet file whose text comes as dictionaries, where it is wanted so."""
+    import pyarrow.parquet
+    from pyarrow import types
+
+    file = pyarrow.parquet.ParquetFile(wanted.path)
+    if not wanted.codes:
+        return file
+    with file:
+        text = [field.name for field in file.schema_arrow if types.is_string(field.type)]
+        chosen = [name for name in text if name in wanted.codes]
+        return pyarrow.parquet.ParquetFile(wanted.path, read_dictionary=chosen)
 
 
 def _spelling(header: list[str], column: str) -> str:
@@ -248,17 +312,40 @@ def _position(path: FilePath, header: list[str], column: str, secret: bool) -> i
 
 def objects(column: Any) -> npt.NDArray[np.object_]:
     """The values of a column of any type as objects, None where missing."""
-    if not isinstance(column.dtype, pd.ArrowDtype):
-        values: npt.NDArray[np.object_] = column.to_numpy(dtype=object, na_value=None)
-        return values
+    text = coded(column) if isinstance(column.dtype, pd.ArrowDtype) else None
+    values: npt.NDArray[np.object_]
+    if text is None:
+        values = column.to_numpy(dtype=object, na_value=None)
+    else:  # equal texts are one object
+        values = np.concatenate([text[1], np.full(1, None, dtype=object)])[text[0]]
+    return values
+
+
+def coded(column: Any) -> tuple[Array, npt.NDArray[np.object_]] | None:
+    """Codes of a column of text, (n,), -1 where missing, and its distinct texts; None of others."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        import pyarrow
+
+        try:
+            return arrow_text(column.array.__arrow_array__())
+        except (pyarrow.ArrowException, UnicodeDecodeError):
+            remedy = "holds text that is not UTF-8: write it as UTF-8"
+            raise InvalidArgument("column", column.name, remedy) from None
+    if column.dtype != object:
+        return None
+    found = factorized(column, pd.RangeIndex(0))
+    if found is None:
+        codes, distinct = pd.factorize(column)
+        found = codes, np.asarray(distinct, dtype=object)
+    return found
+
+
+def taken(codes: Array, texts: Sequence[str]) -> Any:
+    """A column of Arrow with the text of each code, (n,); null where that is negative."""
     import pyarrow
 
-    try:
-        values = column.to_numpy(dtype=object, na_value=None)
-    except (pyarrow.ArrowException, UnicodeDecodeError):
-        remedy = "holds text that is not UTF-8: write it as UTF-8"
-        raise InvalidArgument("column", column.name, remedy) from None
-    return values
+    labels = pyarrow.array(texts, pyarrow.string())
+    return labels.take(pyarrow.array(codes, mask=codes < 0 if (codes < 0).any() else None))
 
 
 def column_metadata(path: FilePath, column: str, secret: bool = False) -> Mapping[bytes, bytes]:
@@ -368,12 +455,14 @@ def _write_parquet(
 
     def convert(name: str, column: pd.Series[Any]) -> Any:
         if isinstance(column.dtype, pd.ArrowDtype):
-            return pyarrow.array(column)
+            array: Any = column.array
+            return array.__arrow_array__()
         kind = types.get(name, "string")
-        values = column.tolist()
-        if kind == "string":
-            values = [None if value is None else str(value) for value in values]
-        return pyarrow.array(values, kind)
+        if kind != "string":
+            return pyarrow.array(column, kind, from_pandas=True)
+        text = coded(column)
+        assert text is not None  # whatever else was written has its type
+        return taken(text[0], [str(value) for value in text[1]])
 
     writer = None
     try:

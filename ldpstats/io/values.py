@@ -15,7 +15,7 @@ from ldpstats.arguments.checks import counts_vector
 from ldpstats.clients.secrecy import HIDDEN
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import RISKY, file_format, guarded, objects, unguarded
+from ldpstats.io.tables import RISKY, coded, file_format, guarded, objects, unguarded
 from ldpstats.mechanisms import Mechanism
 
 __all__ = [
@@ -114,19 +114,22 @@ def present(
     secret: bool = False,
 ) -> tuple[Array, npt.NDArray[np.bool_]]:
     """The values present, texts turned into labels, and a mask of missing ones."""
-    column = _plain(where, column, secret)
-    missing = column.isna().to_numpy(dtype=bool)
-    if column.dtype != object:
+    text = coded(column)
+    if text is None:
+        column = _plain(where, column, secret)
+        missing = column.isna().to_numpy(dtype=bool)
         return column[~missing].to_numpy(), missing
+    codes, distinct = text
     if na:
-        missing = missing | column.isin(list(na)).to_numpy(dtype=bool)
-    values = column[~missing].to_numpy()
+        gone = pd.Index(distinct, dtype=object).isin(list(na))
+        codes = np.where(np.append(gone, True)[codes], -1, codes)
+    missing = codes < 0
+    values = distinct
     if to_label is not None:
         # assigned to a slice, so that numpy does not guess a common type of the labels
-        labels = np.empty(values.size, dtype=object)
-        labels[:] = [to_label(text) for text in values]
-        values = labels
-    return values, missing
+        values = np.empty(distinct.size, dtype=object)
+        values[:] = [to_label(text) for text in distinct]
+    return values[codes[~missing]] if missing.any() else values[codes], missing
 
 
 def _plain(where: str, column: pd.Series[Any], secret: bool = False) -> pd.Series[Any]:
@@ -161,12 +164,28 @@ def whole_counts(
         return -1 if value is None else value  # which is refused below, in the original's name
 
     absent = np.zeros(len(column), dtype=bool) if missing is None else missing
+    if (quick := _whole_numbers(column, absent)) is not None:
+        return quick
     values = objects(_plain(where, column))[~absent]
     remedy = "must be a whole number, neither negative nor missing"
     found = np.zeros(len(column), dtype=np.int64)
     with row_named(where, done, values, absent, remedy):
         found[~absent] = counts_vector(where, [number(value) for value in values], (len(values),))
     return found
+
+
+def _whole_numbers(column: pd.Series[Any], missing: Array) -> npt.NDArray[np.int64] | None:
+    """Whole numbers by their type, (n,), 0 if `missing`; None for others and for negative ones."""
+    if not pd.api.types.is_integer_dtype(column.dtype):
+        return None
+    there = ~missing if missing.any() else None
+    if (column if there is None else column[there]).hasnans:
+        return None
+    if there is None:
+        found: npt.NDArray[np.int64] = column.to_numpy(np.int64)
+    else:
+        found = np.where(there, column.to_numpy(np.int64, na_value=0), 0)
+    return None if found.size and found.min() < 0 else found
 
 
 @contextmanager
@@ -182,7 +201,8 @@ def row_named(
             raise
         i = int(index[1]) if index[1] else int(index[2]) - 1
         row = row_number(done, missing, i)
-        raise type(error)(f"{where}, row {row}", values[i], remedy or error.remedy) from None
+        value = values[i].item() if isinstance(values[i], np.generic) else values[i]
+        raise type(error)(f"{where}, row {row}", value, remedy or error.remedy) from None
 
 
 def row_number(done: int, missing: Array, i: int) -> int:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ldpstats.kernels.bits import partial_sums, transpose
-from ldpstats.kernels.words import compiled
+from ldpstats.kernels.words import compiled, copied
 
 __all__ = [
     "bloom_mix",
@@ -52,9 +52,10 @@ def gather(cells: Any, v: Any, out: Any) -> None:
     """Add v[c, cells[c, i]] over all cohorts c to out[i], shape (K,)."""
     C, K = cells.shape
     m = v.shape[1]
-    row = np.zeros(m + 1)
+    row = np.empty(m + 1)
+    row[m] = 0.0
     for c in range(C):
-        row[:m] = v[c]
+        copied(v[c], row)
         own = cells[c]
         for i in range(K):
             out[i] += row[own[i]]
@@ -268,7 +269,7 @@ def bloom_mix(packed: Any, cohort: Any, cells: Any, m: int, table: Any, p: Any, 
     """Set out[i] to the probability of report i if the candidates have the frequencies p."""
     factor, row = np.empty(8 * packed.shape[1] + 1), np.zeros(-(-p.size // 4) * 4)
     padded = np.zeros(row.size)
-    padded[: p.size] = p
+    copied(p, padded)
     for i in range(packed.shape[0]):
         _likelihoods(packed[i], cells[cohort[i]], m, table, factor, row)
         a, b, c, d = 0.0, 0.0, 0.0, 0.0  # four sums: an addition need not wait for the last
@@ -302,7 +303,7 @@ def _eight(packed: Any, place: Any, rows: Any, words: Any) -> None:
         if place[r] < 0:
             rows[r] = 0
         else:
-            rows[r] = packed[place[r]]
+            copied(packed[place[r]], rows[r])
     transpose(rows, words)
 
 
@@ -319,7 +320,7 @@ def bloom_two_mix(
     lanes, byte = words.view(np.uint8), np.full(m + 1, 256, np.uint16)
     for g in range(cohort.size):
         _eight(packed, place[g], rows, words)
-        byte[:m] = lanes[:m]
+        copied(lanes[:m], byte)
         own = cells[cohort[g]]
         a, b, c, d, e, f, u, v = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
         for x in range(p.size):
@@ -350,7 +351,7 @@ def bloom_two_sums(
     table, eight = np.empty(256), np.empty(8)
     for g in range(cohort.size):
         _eight(packed, place[g], rows, words)
-        byte[:m] = lanes[:m]
+        copied(lanes[:m], byte)
         for r in range(8):
             eight[r] = weights[place[g, r]] if place[g, r] >= 0 else 0.0
         partial_sums(eight, table)

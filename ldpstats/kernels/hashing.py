@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.kernels.words import LANES, compiled
+from ldpstats.kernels.words import LANES, compiled, copied
 
 __all__ = ["cells", "own_cells", "owner_sums", "sha256_words"]
 
@@ -149,7 +149,7 @@ def sha256_words(text: Any, offsets: Any, out: U64) -> None:
                 if taken == out.shape[0]:
                     continue  # an idle lane hashes what it holds, unused
                 owner[j], block[j] = taken, 0
-                state[:, j] = _START
+                copied(_START, state[:, j])
                 taken += 1
             _fill(words, j, text, offsets[owner[j]], offsets[owner[j] + 1], block[j])
         _compress(state, words)
@@ -255,4 +255,5 @@ def owner_sums(
                     places = own[j]
                     for x in range(size):
                         row[x] += table[places[x]]
-        out[:, start : start + size] = total[:, :size]
+        for k in range(K):
+            copied(total[k, :size], out[k, start : start + size])

@@ -1,7 +1,8 @@
 """Compiled kernels: the few loops that numpy cannot run at the speed of memory.
 
-Importing this module imports numba, which takes about half a second, so it is imported only where
-an array is long enough to pay for that. Each kernel has a plain numpy twin where it is called.
+Importing this module imports numba, so it is imported only where that is repaid (`repaid`), and
+each kernel has a plain numpy twin where it is called. Arrays are filled by loops: an assignment
+of arrays compiles what would word the error of unequal shapes, which takes a second and a half.
 """
 
 from __future__ import annotations
@@ -18,8 +19,7 @@ __all__ = [
     "BLOCK",
     "LANES",
     "STEPS",
-    "Streams",
-    "add_columns",
+    "CompiledStreams",
     "coins",
     "krr",
     "krr_block",
@@ -29,11 +29,8 @@ __all__ = [
     "sfc64_rows",
 ]
 
-LANES = 64
-"""Number of interleaved streams: enough to fill vector registers, few enough to key cheaply."""
-
-STEPS = 4
-"""Steps of a stream for each load and store of its state."""
+LANES = 64  # as in `sampling.streams`, which is above this floor
+STEPS = 4  # of a stream for each load and store of its state
 
 BLOCK = 512
 """Users, or words, handled at a time: whole rows, and what they touch fits the nearest cache."""
@@ -42,12 +39,15 @@ U64 = npt.NDArray[np.uint64]
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def compiled(function: F) -> F:
-    """Compile `function`, keeping the machine code on disk where there is a place for it."""
+def compiled(function: F, **how: Any) -> F:
+    """Compile `function`, keeping the machine code on disk where there is a place for it.
+
+    With ``nogil=True`` other threads run meanwhile: only for what shares no array with them.
+    """
     try:
-        return cast(F, numba.njit(cache=True)(function))
+        return cast(F, numba.njit(cache=True, **how)(function))
     except RuntimeError:  # neither the package's directory nor the user's cache can be written
-        return cast(F, numba.njit(function))
+        return cast(F, numba.njit(**how)(function))
 
 
 @compiled
@@ -70,12 +70,26 @@ def sfc64_rows(a: U64, b: U64, c: U64, count: np.uint64, out: U64) -> None:
 
 
 @compiled
+def copied(source: Any, to: Any) -> None:
+    """Copy an array, (n,), by a loop: see the head of this file."""
+    for j in range(source.shape[0]):
+        to[j] = source[j]
+
+
+@compiled
+def _put(a: U64, b: U64, c: U64, state: U64) -> None:
+    copied(a, state[0])
+    copied(b, state[1])
+    copied(c, state[2])
+
+
+@compiled
 def sfc64_lanes(state: U64, count: np.uint64, out: U64) -> None:
     """Fill out[:, j] with the next words of stream j."""
     a, b, c = state[0].copy(), state[1].copy(), state[2].copy()  # known not to overlap
     for i in range(0, out.shape[0], STEPS):
         sfc64_rows(a, b, c, count + np.uint64(i), out[i : i + STEPS])
-    state[0], state[1], state[2] = a, b, c
+    _put(a, b, c, state)
 
 
 @compiled
@@ -84,20 +98,19 @@ def _rows(n: Any) -> Any:
     return STEPS * -(-n // (STEPS * LANES))
 
 
-class Streams:
-    """A source of words that interleaves the streams started at a key.
-
-    For a given counter the step is a bijection of (a, b, c), so that a uniform key makes the
-    state uniform at every step: no first words need to be discarded.
+class CompiledStreams:
+    """`sampling.streams.Streams` by compiled loops.
 
     Parameters
     ----------
-    key : (3, LANES) uint64
-        Initial a, b, c of each stream; the counter starts at 1, as in numpy.
+    state : (3, LANES) uint64
+        The a, b, c of each stream.
+    drawn : int
+        Rows of words that were drawn before.
     """
 
-    def __init__(self, key: U64) -> None:
-        self._state, self._drawn = key.copy(), 0
+    def __init__(self, state: U64, drawn: int = 0) -> None:
+        self._state, self._drawn = state.copy(), drawn
         self._memory = _aligned(0)
         self._last: weakref.ref[U64] | None = None
 
@@ -199,7 +212,7 @@ def krr(
                 if krr_is_pending(block[i], random[i], k, keep_high, spare):
                     pending[found], drawn[found] = start + i, random[i]
                     found += 1
-    state[0], state[1], state[2] = a, b, c
+    _put(a, b, c, state)
     return pending[:found].copy(), drawn[:found].copy()
 
 
@@ -235,17 +248,5 @@ def coins(state: U64, count: np.uint64, flips: U64, out: U64) -> Any:
         row = out[start : start + LANES]
         for j in range(row.shape[0]):
             row[j] = result[j] ^ (tied[j] & flips[-1])
-    state[0], state[1], state[2] = a, b, c
+    _put(a, b, c, state)
     return rows
-
-
-@compiled
-def add_columns(packed: npt.NDArray[np.uint8], spread: U64, total: npt.NDArray[np.int64]) -> None:
-    """Add the bits of each column of `packed` to `total`."""
-    counters = np.empty(packed.shape[1], dtype=np.uint64)
-    for start in range(0, packed.shape[0], 255):
-        counters[:] = 0
-        for row in packed[start : start + 255]:
-            for j in range(row.shape[0]):
-                counters[j] += spread[row[j]]
-        total += counters.view(np.uint8)

@@ -18,6 +18,7 @@ from ldpstats.arguments.labels import (
     encode,
     labels_from_json,
     labels_to_json,
+    place_of,
     sensitive_codes,
 )
 from ldpstats.arguments.markup import html_table
@@ -114,7 +115,8 @@ class Mechanism(Instrument[Client, Collector]):
 
         Labels are matched as people write them: surrounding blanks are ignored, text stands for the
         number or truth value (True, true, TRUE) that it spells, a whole float for an integer. What
-        fits no label, or several, is refused; case matters. Bits are text such as "0110".
+        fits no label, or several, is refused; case matters. Bits are text such as "0110", or bytes
+        (`io.layout`).
 
         Parameters
         ----------
@@ -142,8 +144,8 @@ class Mechanism(Instrument[Client, Collector]):
         >>> import ldpstats as ldp
         >>> column = pd.Series(["nurse", " cook", "nurse"], name="job")
         >>> reports = ldp.KRR(("nurse", "cook"), epsilon=1.0).parse("job", column)
-        >>> reports.name, reports.y
-        ('job', array([0, 1, 0]))
+        >>> reports.name, reports.y.tolist()
+        ('job', [0, 1, 0])
         """
         if self.n_cohorts:
             text, groups = self._grouped(name, as_series(name, labels), cohort)
@@ -229,7 +231,7 @@ class Mechanism(Instrument[Client, Collector]):
     @property
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent)
+        return Procedure(self._report, self._message, self._spent, self._single)
 
     def _spent(self) -> float:
         if self.sensitive is not None and not len(self.sensitive):
@@ -244,6 +246,13 @@ class Mechanism(Instrument[Client, Collector]):
 
     def _client(self, words: Words, budget: Budget) -> Client:
         return Client(self, words, budget)
+
+    def _single(self, value: object, words: Words) -> Any:
+        """What a device sends for one answer."""
+        code = None if self.n_cohorts else place_of(value, self.categories)
+        if code is None:  # of another type, or no answer, which the error says
+            return self._message(self._report([value], words, "raise"))
+        return plain(self.format.single(self.sample(np.array([code]), words)))
 
     def _message(self, reports: Reports) -> Any:
         """What a device sends for one report, in plain Python."""
@@ -364,7 +373,7 @@ class Mechanism(Instrument[Client, Collector]):
         if not isinstance(counts, Counts | BitCounts):
             remedy = "must be Counts or BitCounts, as reports.tally() makes"
             raise InvalidArgument("counts", counts, remedy)
-        if counts.mechanism.fingerprint != self.fingerprint:
+        if counts.mechanism != self:
             raise InvalidArgument(
                 "counts", str(counts.mechanism), f"were not made by {self}: check the parameters"
             )

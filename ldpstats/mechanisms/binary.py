@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -106,10 +107,15 @@ class Warner(_Binary):
         return Dense(np.array([[truth, lie], [lie, truth]]))
 
     def sample(self, codes: Array, words: Words) -> Array:
-        return KRR(self.categories, self.epsilon).sample(codes, words)
+        return self._krr.sample(codes, words)
 
     def _sampler_epsilon(self) -> float:
-        return KRR(self.categories, self.epsilon).audit().sampler
+        return self._krr.audit().sampler
+
+    @cached_property
+    def _krr(self) -> KRR:
+        """The same law for two categories."""
+        return KRR(self.categories, self.epsilon)
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy.typing as npt
 
@@ -43,9 +43,11 @@ class CustomMechanism(Enumerated):
     Q: Any
     categories: Any = None
     outputs: Any = None
+    _channel: ClassVar[Dense]  # of the instance: no field, which would be specified
 
     def __post_init__(self) -> None:
-        Q = Dense(self.Q).Q
+        channel = Dense(self.Q)
+        Q = channel.Q
         k, l = Q.shape  # noqa: E741
         categories = as_labels("categories", k if self.categories is None else self.categories)
         default = categories if k == l else l
@@ -57,6 +59,7 @@ class CustomMechanism(Enumerated):
                 )
         for name, value in (("Q", Q), ("categories", categories), ("outputs", outputs)):
             object.__setattr__(self, name, value)
+        object.__setattr__(self, "_channel", channel)  # checked once: not for each report
 
     @property
     def epsilon(self) -> float:  # type: ignore[override]
@@ -64,4 +67,4 @@ class CustomMechanism(Enumerated):
 
     def channel(self, candidates: Any = None) -> Channel:
         self._closed(candidates)
-        return Dense(self.Q)
+        return self._channel

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import counts_vector, real_number
+from ldpstats.arguments.checks import counts_vector, real_number, whole_below
 from ldpstats.arguments.labels import align, as_labels
 from ldpstats.channels.base import Channel
 from ldpstats.errors import InvalidArgument
@@ -120,7 +120,11 @@ class Enumerated(Mechanism):
         return Counts(seen, vector[seen], self)
 
     def sample(self, codes: Array, words: Words) -> Array:
-        return samplers.sample_rows(codes, samplers.integer_rows(self.channel().matrix()), words)
+        Q = self.channel().matrix()
+        if len(codes) < len(Q) and whole_below(codes, len(Q)):  # of few users: only their rows
+            present, codes = np.unique(codes, return_inverse=True)
+            Q = Q[present] if present.size else Q
+        return samplers.sample_rows(codes, samplers.integer_rows(Q), words)
 
     def _sampler_epsilon(self) -> float:
         return realised.realised_epsilon_rows(samplers.integer_rows(self.channel().matrix()))

@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable, NotIdentified
 
 __all__ = [
@@ -132,12 +134,17 @@ class Covariance:
 
     def transform(self, R: npt.ArrayLike) -> Array:
         """R V R', shape (q, q), for R of shape (q, k), in O(q k r + q^2 k)."""
-        rows = finite_array("R", R, 2)
-        if rows.shape[1] != self.size:
-            raise InvalidArgument("R", rows.shape, f"must have {self.size} columns")
+        rows = self._contrasts(R)
         loaded = rows if self.factors is None else rows @ self.factors
         out = (rows * self.diagonal) @ rows.T + loaded @ self.core @ loaded.T
         return np.asarray((out + out.T) / 2, dtype=np.float64)
+
+    def forms(self, R: npt.ArrayLike) -> Array:
+        """Diagonal of R V R', shape (q,), for R of shape (q, k), in O(q k r)."""
+        rows = self._contrasts(R)
+        found = _forms(rows if self.factors is None else rows @ self.factors, self.core)
+        found += np.einsum("ij,ij,j->i", rows, rows, self.diagonal)
+        return found
 
     def times(self, x: npt.ArrayLike) -> Array:
         """V x, shape (k,), for x of shape (k,), in O(k r)."""
@@ -145,6 +152,12 @@ class Covariance:
         low = v if self.factors is None else v @ self.factors
         low = self.core @ low
         return np.asarray(self.diagonal * v + (low if self.factors is None else self.factors @ low))
+
+    def _contrasts(self, R: npt.ArrayLike) -> Array:
+        rows = finite_array("R", R, 2)
+        if rows.shape[1] != self.size:
+            raise InvalidArgument("R", rows.shape, f"must have {self.size} columns")
+        return rows
 
     def scaled(self, c: float) -> Covariance:
         """c V for a finite c >= 0."""
@@ -209,6 +222,22 @@ class Covariance:
         if self.factors is None:
             return Covariance(self.diagonal[i], self.core[np.ix_(i, i)])
         return Covariance(self.diagonal[i], self.core, self.factors[i])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types: d, C and F, as `ldpstats.arguments.documents` writes arrays."""
+        return {
+            "diagonal": array_to_json(self.diagonal),
+            "core": array_to_json(self.core, symmetric=True),
+            "factors": None if self.factors is None else array_to_json(self.factors),
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Covariance:
+        """Inverse of `to_dict`."""
+        diagonal, core = (array_from_json(document[name]) for name in ("diagonal", "core"))
+        r, F = len(core), document["factors"]
+        factors = None if F is None else array_from_json(F).reshape(diagonal.size, r)
+        return cls(diagonal, core.reshape(r, r), factors)
 
 
 def block_diagonal(parts: Sequence[Covariance]) -> Covariance:

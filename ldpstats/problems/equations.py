@@ -21,9 +21,12 @@ from ldpstats.problems.estimates import (
 from ldpstats.problems.laws import bit_moments, label_moments
 from ldpstats.problems.moments import Array, Check, Estimable, Moments, OwnCounts
 from ldpstats.problems.simplex import project_simplex
+from ldpstats.problems.spectra import spectral_norm
 
 __all__ = ["Equations", "Moments"]
 
+_LARGE = 512  # equations from which on singular values take longer than all else
+_CLEAR = 1e7  # condition number up to which a matrix has full rank whatever the rounding
 _MANY = 10  # reports from which on their observed frequency is the better plug-in
 _LARGEST_LAW = 1 << 20  # numbers that results may hold for the sake of tests
 _LISTED = ("labels", "bits", "sensitive")  # equations whose reports have a law that can be listed
@@ -90,6 +93,8 @@ class Equations(Moments):
     @property
     def condition(self) -> float:
         if self.is_dense:
+            if self._solved is not None and not np.any(self.offset):
+                return spectral_norm(np.asarray(self.A)) * spectral_norm(self._solved)
             values = np.linalg.svd(self.A + np.reshape(self.offset, (-1, 1)), compute_uv=False)
             return (
                 float(values[0] / values[-1])
@@ -181,9 +186,11 @@ class Equations(Moments):
                     "every category gives the same reports; use a mechanism with epsilon > 0"
                 )
             return 1.0 / np.asarray(self.A) if np.ndim(self.A) else 1.0 / float(self.A)
+        if self._solved is not None:
+            return self._solved
         A = np.asarray(self.A, dtype=np.float64)
         d, k = A.shape
-        root = np.sqrt(np.broadcast_to(np.asarray(self.weights, dtype=np.float64), (d,)))
+        root = self._root
         left, values, right = np.linalg.svd(root[:, None] * A, full_matrices=False)
         rank = int(np.sum(values > max(d, k) * np.finfo(np.float64).eps * values[0]))
         if rank < k:
@@ -193,6 +200,28 @@ class Equations(Moments):
                 "categories that give the same reports"
             )
         return np.asarray((right.T / values) @ left.T * root)
+
+    @property
+    def _root(self) -> Array:
+        """Square roots of the weights, shape (d,)."""
+        weights = np.asarray(self.weights, dtype=np.float64)
+        return np.sqrt(np.broadcast_to(weights, self.t.shape))
+
+    @cached_property
+    def _solved(self) -> Array | None:
+        """A^-1 for a large square A whose rank is beyond doubt; None for others.
+
+        The product of the Frobenius norms bounds the condition number.
+        """
+        A = np.asarray(self.A, dtype=np.float64)
+        if A.ndim < 2 or len(A) < _LARGE or A.shape[1] != len(A) or not np.all(self._root > 0.0):
+            return None
+        try:
+            found = np.linalg.inv(A)
+        except np.linalg.LinAlgError:
+            return None
+        bound = np.linalg.norm(self._root[:, None] * A) * np.linalg.norm(found / self._root)
+        return found if bound < _CLEAR else None
 
     # -- what can be tested --------------------------------------------------------------------
 

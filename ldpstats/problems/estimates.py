@@ -11,6 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.checks import level
+from ldpstats.arguments.documents import (
+    array_from_json,
+    array_to_json,
+    number_from_json,
+    number_to_json,
+)
 from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
 
@@ -24,23 +30,11 @@ __all__ = [
     "Tallies",
     "Uncertain",
     "Unexplained",
-    "number_from_json",
-    "number_to_json",
 ]
 
 Array = npt.NDArray[Any]
 
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
-
-
-def number_to_json(value: float) -> float | str:
-    """A number as strict JSON has it: nan and infinity become their names."""
-    return value if np.isfinite(value) else repr(float(value))
-
-
-def number_from_json(value: float | str) -> float:
-    """Inverse of `number_to_json`."""
-    return float(value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,36 +105,26 @@ class Uncertain:
         """Plain JSON types."""
         V, at = self.covariance, self.at
         document: dict[str, Any] = {
-            "estimate": [number_to_json(v) for v in self.estimate.tolist()],
-            "covariance": None,
+            "estimate": array_to_json(self.estimate),
+            "covariance": None if V is None else V.to_dict(),
             "at": None if at is None else at.tolist(),
         }
         if self.variances is not None:
-            document["variances"] = self.variances.tolist()
-        if V is not None:
-            factors = None if V.factors is None else V.factors.tolist()
-            document["covariance"] = {
-                "diagonal": V.diagonal.tolist(),
-                "core": V.core.tolist(),
-                "factors": factors,
-            }
+            document["variances"] = array_to_json(self.variances)
         return document
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Uncertain:
         """Inverse of `to_dict`."""
-        estimate, V = np.array(document["estimate"], dtype=np.float64), document["covariance"]
+        estimate, V = array_from_json(document["estimate"]), document["covariance"]
         at = None if document["at"] is None else np.array(document["at"], dtype=np.int64)
-        if V is None:
-            alone = document.get("variances")
-            return cls(estimate, None, at, None if alone is None else np.array(alone, dtype=float))
-        diagonal, size = np.array(V["diagonal"], dtype=np.float64), len(V["core"])
-        core = np.array(V["core"], dtype=np.float64).reshape(size, size)
-        factors = None
-        if V["factors"] is not None:
-            factors = np.array(V["factors"], dtype=np.float64).reshape(diagonal.size, size)
-        covariance = Covariance(diagonal, core, factors)
-        return cls(estimate, covariance, at)
+        alone = document.get("variances")
+        return cls(
+            estimate,
+            None if V is None else Covariance.from_dict(V),
+            at,
+            None if alone is None else array_from_json(alone),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,26 +216,31 @@ class ExactForm:
         return spread / self.scale**2, spread * (1.0 - 2.0 * m) / self.nobs / self.scale**3
 
     def apply(self, function: Any, *rest: Any) -> Array:
-        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count."""
+        """``function(tally, nobs, offset, scale, *rest)`` of the categories that have a count.
+
+        Categories of one law that were counted alike are looked at once.
+        """
         at = self.known
-        return np.asarray(
-            function(self.tally[at], self.nobs, self.offset[at], self.scale[at], *rest)
-        )
+        tally, offset, scale = self.tally[at], self.offset[at], self.scale[at]
+        if tally.size and np.all(offset == offset[0]) and np.all(scale == scale[0]):
+            distinct, of = np.unique(tally, return_inverse=True)
+            return np.asarray(function(distinct, self.nobs, offset[0], scale[0], *rest))[of]
+        return np.asarray(function(tally, self.nobs, offset, scale, *rest))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
         return {
-            "tally": self.tally.tolist(),
+            "tally": array_to_json(self.tally),
             "nobs": self.nobs,
-            "offset": [number_to_json(v) for v in self.offset.tolist()],
-            "scale": [number_to_json(v) for v in self.scale.tolist()],
+            "offset": array_to_json(self.offset),
+            "scale": array_to_json(self.scale),
         }
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> ExactForm:
         """Inverse of `to_dict`."""
-        offset, scale = (np.array(document[name], dtype=float) for name in ("offset", "scale"))
-        return cls(np.array(document["tally"]), document["nobs"], offset, scale)
+        offset, scale = (array_from_json(document[name]) for name in ("offset", "scale"))
+        return cls(array_from_json(document["tally"], None), document["nobs"], offset, scale)
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,14 +264,14 @@ class Tallies(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
 
     @staticmethod
     def from_dict(document: dict[str, Any]) -> Tallies:
         """Inverse of `to_dict`; the fields tell of which kind they are."""
         known: dict[str, type[Tallies]] = {"share": PooledTallies, "own": PathLaw}
         kind = next((known[name] for name in known if name in document), OwnTally)
-        values = (np.array(document[field.name], dtype=np.float64) for field in fields(kind))
+        values = (array_from_json(document[field.name]) for field in fields(kind))
         return kind(*values)
 
 
@@ -491,14 +480,14 @@ class ReportPart:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        arrays = {name: getattr(self, name).tolist() for name in ("weights", "slopes", "law")}
-        return arrays | {"nobs": self.nobs}
+        names = ("weights", "slopes", "law")
+        return {name: array_to_json(getattr(self, name)) for name in names} | {"nobs": self.nobs}
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> ReportPart:
         """Inverse of `to_dict`."""
         weights, slopes, law = (
-            np.array(document[name], dtype=np.float64) for name in ("weights", "slopes", "law")
+            array_from_json(document[name]) for name in ("weights", "slopes", "law")
         )
         return cls(weights, slopes, law, int(document["nobs"]))
 
@@ -537,7 +526,8 @@ class ReportLaw:
         total = np.zeros(len(R))
         for part in self.parts:
             u = part.contrasts(R)
-            total += (u - (u @ part.law)[:, None]) ** 3 @ part.law / part.nobs**2
+            centred = u - (u @ part.law)[:, None]
+            total += centred * centred * centred @ part.law / part.nobs**2  # a power takes long
         return total
 
     def to_dict(self) -> dict[str, Any]:

@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.labels import as_series, encode, whole
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument
+from ldpstats.reports.packed import holds_bytes, packed_bytes
 from ldpstats.sampling import packing
 
 __all__ = [
@@ -46,6 +47,10 @@ class ReportFormat(ABC):
     def text(self, y: Array) -> npt.NDArray[Any]:
         """Text of reports y, shape (n,): labels, or strings of bits in category order."""
 
+    def single(self, y: Array) -> Any:
+        """The text of one report."""
+        return self.text(y)[0]
+
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Leave out of reports, n of each (None: one), the bits that say nothing of the answer.
 
@@ -77,6 +82,9 @@ class LabelFormat(ReportFormat):
     def text(self, y: Array) -> npt.NDArray[Any]:
         return np.asarray(self.outputs.take(y))
 
+    def single(self, y: Array) -> Any:
+        return self.outputs[int(y[0])]
+
 
 @dataclass(frozen=True)
 class NumberFormat(ReportFormat):
@@ -86,7 +94,7 @@ class NumberFormat(ReportFormat):
 
     def parse(self, name: str, labels: object) -> Array:
         series: pd.Series[Any] = pd.Series(labels)
-        if series.dtype == object or isinstance(series.dtype, pd.StringDtype):
+        if not pd.api.types.is_numeric_dtype(series.dtype):  # text of any kind
             series = series.map(whole).infer_objects()
         return encode(name, series, pd.RangeIndex(self.n_outputs))[0]
 
@@ -96,7 +104,11 @@ class NumberFormat(ReportFormat):
 
 @dataclass(frozen=True)
 class BitFormat(ReportFormat):
-    """Packed bits, bit j in byte j // 8 at position j % 8; as text "0110", first bit first."""
+    """Packed bits, bit j in byte j // 8 at position j % 8; as text "0110", first bit first.
+
+    In tables the bits are those of the text, as text or packed. `Reports.y` holds them packed, in
+    that order or, in subclasses, in another; see `to_table` and `from_table`.
+    """
 
     n_bits: int
 
@@ -128,19 +140,52 @@ class BitFormat(ReportFormat):
         """The bits of packed reports, bool of shape (n, n_bits)."""
         return packing.unpack(y, self.n_bits)
 
-    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
-        """How often each bit is set in packed reports, n of each (None: one), shape (n_bits,)."""
+    def sum_bits(
+        self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
+    ) -> Array:
+        """How often each bit is set in packed reports of each cohort, shape (n_cohorts, n_bits).
+
+        There are n of each report (None: one), and one cohort if `cohort` is None.
+        """
         if n is None:
-            return packing.column_sums(y, self.n_bits)
+            return packing.cell_sums(y, self.n_bits, cohort, n_cohorts)
         many = np.flatnonzero(n != 1)  # none where reports are wide
-        once = np.delete(y, many, axis=0) if many.size else y
-        return np.asarray(packing.column_sums(once, self.n_bits) + n[many] @ self.unpack(y[many]))
+        if not many.size:
+            return self.sum_bits(y, None, cohort, n_cohorts)
+        groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
+        once = np.delete(y, many, axis=0), None, np.delete(groups, many)
+        sums = self.sum_bits(*once, n_cohorts)
+        order = many[np.argsort(groups[many], kind="stable")]
+        ends = np.cumsum(np.bincount(groups[many], minlength=n_cohorts))
+        for c, rows in enumerate(np.split(order, ends[:-1])):
+            sums[c] += n[rows] @ self.unpack(y[rows])
+        return sums
+
+    def from_table(self, name: str, packed: Packed) -> Array:
+        """Reports y from the packed bits of their text, (n, ceil(n_bits / 8)); refuse others."""
+        spare = self.n_bits % 8
+        if spare and packed.size:
+            beyond = packed[:, -1] >> spare
+            if beyond.any():
+                i = int(np.argmax(beyond > 0))
+                remedy = f"has bits beyond the {self.n_bits} of a report: padding must be zero"
+                raise InvalidArgument(f"{name}[{i}]", packed[i].tobytes(), remedy)
+        return packed
+
+    def to_table(self, y: Array) -> Packed:
+        """The packed bits of the text of reports, shape (n, ceil(n_bits / 8))."""
+        return y
 
     def parse(self, name: str, labels: object) -> Array:
-        return parse_bits(name, labels, self.n_bits)
+        column = as_series(name, labels)
+        if holds_bytes(column):
+            packed = packed_bytes(name, column, -(-self.n_bits // 8), self.n_bits)
+        else:
+            packed = parse_bits(name, column, self.n_bits)
+        return self.from_table(name, packed)
 
     def text(self, y: Array) -> npt.NDArray[Any]:
-        return format_bits(y, self.n_bits)
+        return format_bits(self.to_table(y), self.n_bits)
 
 
 def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
@@ -169,6 +214,9 @@ def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
 
 def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
     """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
+    if holds_bytes(text):
+        remedy = "is bytes, which have no cohort before them: name the column of cohorts"
+        raise InvalidArgument(f"{name}[0]", text.iloc[0], remedy)
     found = text.map(lambda v: v.partition(":") if isinstance(v, str) else ("", "", ""))
     good = found.map(lambda v: v[0].isascii() and v[0].isdigit() and len(v[0]) < 11).to_numpy(bool)
     if not good.all():

@@ -20,7 +20,7 @@ from ldpstats.reports.display import held
 from ldpstats.reports.matching import by_ids, by_rows
 from ldpstats.reports.single import BitCounts, Counts, Reports, Source, check_mechanism
 
-__all__ = ["ALWAYS_MERGED", "JointCounts"]
+__all__ = ["ALWAYS_MERGED", "JointCounts", "possible_reports"]
 
 Array = npt.NDArray[Any]
 
@@ -149,7 +149,13 @@ class JointCounts:
     @property
     def possible(self) -> tuple[int, ...]:
         """Number of different reports of each variable, cohorts included."""
-        return tuple(_possible(part.mechanism) for part in self.reports)
+        return tuple(possible_reports(part.mechanism) for part in self.reports)
+
+    @property
+    def merges(self) -> bool:
+        """Whether `tally` merges equal combinations: few are possible."""
+        most = max(ALWAYS_MERGED, min(_DENSE * self.nobs, _MOST_CELLS))
+        return bool(np.prod([float(size) for size in self.possible]) <= most)
 
     @classmethod
     def from_table(cls, table: Any, mechanisms: Sequence[Any]) -> JointCounts:
@@ -192,7 +198,9 @@ class JointCounts:
         return cls(parts, counts[seen])
 
     @classmethod
-    def of_rows(cls, rows: Sequence[tuple[Reports, Any]]) -> JointCounts:
+    def of_rows(
+        cls, rows: Sequence[tuple[Reports, Any]], n: npt.ArrayLike | None = None
+    ) -> JointCounts:
         """Counts of the rows of a table that have a report on every variable.
 
         Parameters
@@ -201,11 +209,13 @@ class JointCounts:
             One pair per variable. The mask, bool of shape (N,), says which of the N rows have a
             report; None stands for all. The reports are of these rows, in order, or of all N rows,
             of which those outside the mask are left out.
+        n : array of int64, shape (N,), optional
+            How many respondents each row stands for; one by default.
 
         Returns
         -------
         JointCounts
-            `n_missing` is the number of the other rows.
+            `n_missing` is the number of respondents in the other rows.
 
         Raises
         ------
@@ -222,17 +232,16 @@ class JointCounts:
         >>> joint.nobs, joint.n_missing, joint.lacking
         (2, 1, (0, 1))
         """
-        parts, lacking = by_rows(rows)
-        made = cls([replace(part, n_missing=0) for part in parts])
+        (parts, lacking), times = by_rows(rows, None if n is None else np.asarray(n))
+        made = cls([replace(part, n_missing=0) for part in parts], times)
         return _raw(parts, made.n, lacking)
 
     def tally(self) -> JointCounts:
         """Merge equal combinations where few are possible, and drop those with count zero."""
-        sizes = [_possible(part.mechanism) for part in self.reports]
-        most = max(ALWAYS_MERGED, min(_DENSE * self.nobs, _MOST_CELLS))
-        if np.prod([float(size) for size in sizes]) > most:
+        if not self.merges:
             keep = self.n > 0
             return self if keep.all() else self._take(keep, self.n[keep])
+        sizes = self.possible
         cells = np.zeros(len(self.n), dtype=np.int64)
         for part, size in zip(self.reports, sizes, strict=True):
             cells = cells * size + _codes(part)
@@ -286,7 +295,7 @@ class JointCounts:
         if positive_integer("v", v, 0) >= len(self.reports):
             raise InvalidArgument("v", v, f"must be from 0 to {len(self.reports) - 1}")
         part = self.reports[v]
-        size = _possible(part.mechanism)
+        size = possible_reports(part.mechanism)
         if size > max(len(self.n) // 2, 64) or size > _MOST_CELLS:
             return Counts(part.y, self.n, part.mechanism, part.n_missing, part.cohort), None
         code = _codes(part)
@@ -460,7 +469,7 @@ def _by_labels(table: pd.DataFrame, mechanisms: Sequence[Any]) -> Array:
     return np.asarray(ordered.fillna(0))
 
 
-def _possible(mechanism: Source) -> int:
+def possible_reports(mechanism: Source) -> int:
     """Number of different reports, cohorts included."""
     C = max(mechanism.n_cohorts, 1)
     return C * (2**mechanism.format.packed_bits if mechanism.n_bits else mechanism.n_outputs)
@@ -469,7 +478,7 @@ def _possible(mechanism: Source) -> int:
 def _codes(part: Reports) -> Array:
     """A number for each report, the cohort in front; for patterns of up to 62 bits."""
     bits = part.mechanism.format.packed_bits
-    code: Array = part.y
+    code: Array = part.y if bits else part.y.astype(np.int64)
     if bits:
         words = np.zeros((len(part.y), 8), dtype=np.uint8)
         width = min(part.y.shape[1], 8)

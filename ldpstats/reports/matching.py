@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import as_array, listed
+from ldpstats.arguments.checks import as_array, counts_vector, listed
 from ldpstats.errors import InvalidArgument
 from ldpstats.reports.single import Reports
 
@@ -42,14 +42,16 @@ def by_ids(parts: Sequence[Reports]) -> Matched:
     for column in columns[1:]:
         everyone = everyone.append(column[everyone.get_indexer(column) < 0])
     total = max(len(everyone), *(len(part) + part.n_missing for part in parts))
-    return _taken(parts, chosen, total, [len(part) for part in parts])
+    left_out = total - chosen.shape[1]
+    return _taken(parts, chosen, left_out, total, [len(part) for part in parts])
 
 
-def by_rows(rows: object) -> Matched:
-    """The reports of the rows that have one on every variable.
+def by_rows(rows: object, n: Array | None = None) -> tuple[Matched, Array]:
+    """The reports of the rows that have one on every variable, and how many respondents each is.
 
     `rows` are pairs of `Reports` and a mask of all rows, or None where every row has a report. The
-    reports are those of the rows in the mask, or of all rows, of which the others are left out.
+    reports are those of the rows in the mask, or of all rows, of which the others are left out. A
+    row stands for n respondents, (N,), by default for one.
     """
     pairs = [_pair(v, pair) for v, pair in enumerate(listed("rows", rows, _PAIRS))]
     sizes = [len(reports if mask is None else mask) for reports, mask in pairs]
@@ -63,7 +65,10 @@ def by_rows(rows: object) -> Matched:
         kept if len(part) == N else np.cumsum(mask)[kept] - 1
         for part, mask in zip(parts, masks, strict=True)
     ]
-    return _taken(parts, chosen, N, [int(mask.sum()) for mask in masks])
+    times = np.ones(N, dtype=np.int64) if n is None else counts_vector("n", n, (N,))
+    answered = [int(times[mask].sum()) for mask in masks]
+    left_out = int(times.sum() - times[kept].sum())
+    return _taken(parts, chosen, left_out, int(times.sum()), answered), times[kept]
 
 
 def _pair(v: int, pair: object) -> tuple[Reports, Array | None]:
@@ -84,9 +89,10 @@ def _pair(v: int, pair: object) -> tuple[Reports, Array | None]:
     return reports, mask
 
 
-def _taken(parts: Sequence[Reports], chosen: Any, total: int, answered: Sequence[int]) -> Matched:
-    """Reports at the places chosen; `total` respondents, and how many `answered` each question."""
-    left_out = total - len(chosen[0]) if len(parts) else 0
+def _taken(
+    parts: Sequence[Reports], chosen: Any, left_out: int, total: int, answered: Sequence[int]
+) -> Matched:
+    """Reports at the places chosen; of `total` respondents, how many `answered` each question."""
     reports = tuple(
         replace(part[at], n_missing=left_out, ids=None)
         for part, at in zip(parts, chosen, strict=True)

@@ -27,8 +27,9 @@ from ldpstats.arguments.labels import as_series, check_column, missing_entries
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.display import held
 from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.packed import cohort_beside
 
-__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism"]
+__all__ = ["BitCounts", "Counts", "Reports", "cell_counts", "check_mechanism", "tallied"]
 
 Array = npt.NDArray[Any]
 
@@ -74,8 +75,9 @@ class Reports:
     Parameters
     ----------
     y : array
-        Output codes, int64 of shape (n,); or packed bits, uint8 of shape (n, ceil(n_bits / 8)),
-        bit j in byte j // 8 at position j % 8.
+        Output codes, shape (n,), in the smallest of uint8, uint16 and uint32 that holds
+        `n_outputs` (cast them before you add or multiply); or packed bits, uint8 of shape
+        (n, ceil(n_bits / 8)), bit j in byte j // 8 at position j % 8.
     mechanism : Mechanism
         The mechanism that made the reports.
     n_missing : int
@@ -165,7 +167,7 @@ class Reports:
         """
         mechanism: Source = self.mechanism
         if not boolean("bits", bits):
-            return _counted(self.y, None, self.cohort, mechanism, self.n_missing)
+            return tallied(self)
         if not mechanism.n_bits:
             raise NotAvailable(f"{mechanism} does not report bits: call tally() without bits=True")
         ones, reports = _bit_sums(self.y, None, self.cohort, mechanism)
@@ -179,7 +181,7 @@ class Counts:
     Parameters
     ----------
     y : array
-        Distinct reports, in the form of `Reports.y`.
+        Distinct reports, in the form of `Reports.y`; codes are int64.
     n : array of int64, shape (u,)
         How often each was seen.
     mechanism : Mechanism
@@ -306,15 +308,16 @@ class Counts:
         mechanism : Mechanism
             The mechanism that made the reports.
         report : str
-            Column of output labels; bit reports are strings such as "0110", in category order. If
-            the mechanism has cohorts and `cohort` is not given, reports read "cohort:report".
+            Column of output labels; bit reports are strings such as "0110", in category order, or
+            bytes (`io.layout`).
         count : str, optional
             Column of whole counts.
         missing : {"raise", "count"}
             Refuse rows without a report, or leave them out and add them (or their `count`) to
             `n_missing`.
         cohort : str, optional
-            Column of cohorts, whole numbers from 0.
+            Column of cohorts, whole numbers from 0. By default cohorts are before the reports, as
+            in "3:0110", or in the column report_cohort for the column report.
 
         Raises
         ------
@@ -352,6 +355,11 @@ class Counts:
         else:
             n = counts_vector(f"column {count!r}", frame[count].to_numpy(), (len(frame),))
         name, reports, n_missing = f"column {report!r}", frame[report], 0
+        if cohort is None:
+            first = reports.dropna().head(1).tolist()
+            every = frame.columns.tolist()
+            beside = [c for c in every if c not in used and every.count(c) == 1]
+            cohort = cohort_beside(str(report), mechanism, beside, *first or [None])
         groups = None if cohort is None else frame[cohort]
         absent = reports.isna().to_numpy()
         if missing == "count" and absent.any():
@@ -477,6 +485,12 @@ def cell_counts(counts: Counts | BitCounts) -> tuple[Array, Array]:
     return ones, ones.sum(axis=1)
 
 
+def tallied(reports: Reports, n: npt.NDArray[np.int64] | None = None) -> Counts:
+    """The counts of reports, n respondents each (None: one), equal ones merged."""
+    parts = reports.cohort, reports.mechanism, reports.n_missing
+    return _counted(reports.y, n, *parts)
+
+
 def check_mechanism(name: str, mechanism: object) -> None:
     """Refuse anything but a mechanism, such as its class."""
     known = getattr(mechanism, "n_cohorts", None), getattr(mechanism, "n_outputs", None)
@@ -529,7 +543,7 @@ def _array(name: str, values: object) -> Array:
 
 
 def _check_reports(data: Reports | Counts) -> None:
-    """Check `y` and `cohort`; lists become arrays, and integers of any width int64."""
+    """Check `y` and `cohort`; lists become arrays, and integers the type that holds them."""
     _check_source(data)
     mechanism: Source = data.mechanism
     y = _array("y", data.y)
@@ -545,7 +559,12 @@ def _check_reports(data: Reports | Counts) -> None:
         what += "; mechanism.parse(name, column) reads reports as they are written"
     if not good:
         raise InvalidArgument("y", data.y, f"must be {what}")
-    object.__setattr__(data, "y", y if mechanism.n_bits else y.astype(np.int64, copy=False))
+    if not mechanism.n_bits:
+        kind = np.dtype(np.int64)
+        if isinstance(data, Reports) and mechanism.n_outputs < 1 << 32:
+            kind = np.min_scalar_type(mechanism.n_outputs)
+        y = y.astype(kind, copy=False)
+    object.__setattr__(data, "y", y)
     if not mechanism.n_cohorts:
         if data.cohort is not None:
             remedy = f"must be None: {mechanism} has no cohorts"
@@ -563,22 +582,16 @@ def _check_reports(data: Reports | Counts) -> None:
 
 def _cell_numbers(y: Array, cohort: Array | None, n_outputs: int) -> Array:
     """One number for each label of each cohort, cohort by cohort."""
-    return y if cohort is None else cohort * np.int64(n_outputs) + y
+    return y if cohort is None else cohort * np.int64(n_outputs) + y  # cohorts are int64
 
 
 def _bit_sums(
     y: Array, n: npt.NDArray[np.int64] | None, cohort: Array | None, mechanism: Source
 ) -> tuple[Array, Array]:
     """Sums of bits, shape (C, n_bits), and reports, (C,), of n packed reports each (None: one)."""
-    C, bits = max(mechanism.n_cohorts, 1), mechanism.n_bits
+    C = max(mechanism.n_cohorts, 1)
+    ones = mechanism.format.sum_bits(y, n, cohort, C)
     groups = np.zeros(len(y), dtype=np.int64) if cohort is None else cohort
-    order = np.argsort(groups, kind="stable") if C > 1 else slice(None)
-    ordered, times = y[order], None if n is None else n[order]
-    ends = np.cumsum(np.bincount(groups, minlength=C))
-    ones = np.empty((C, bits), dtype=np.int64)
-    for c, (stop, start) in enumerate(zip(ends, [0, *ends[:-1]], strict=True)):
-        part = slice(start, stop)
-        ones[c] = mechanism.format.sum_bits(ordered[part], None if times is None else times[part])
     return ones, np.bincount(groups, weights=n, minlength=C).astype(np.int64)
 
 

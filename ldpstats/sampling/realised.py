@@ -8,7 +8,8 @@ from itertools import pairwise
 import numpy as np
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.sampling.samplers import ALL, CERTAIN, IntegerRows, _check_threshold
+from ldpstats.sampling.samplers import CERTAIN, IntegerRows, _check_threshold
+from ldpstats.sampling.streams import ALL
 
 __all__ = [
     "log_ratio",

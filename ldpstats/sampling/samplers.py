@@ -6,7 +6,7 @@ respondent's client does can be audited to the last bit. Simulation and client s
 functions and differ only in their source of words.
 
 Long simulations go through `ldpstats.kernels.words` (numba), which uses the words of a
-simulation as it makes them; short ones, and clients, never import it.
+simulation as it makes them; shorter ones, and clients, never import it, and make the same words.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.sampling.streams import ALL, STEPS, krr
 from ldpstats.sampling.words import BULK, SimulationWords, Words
 
 __all__ = [
@@ -43,7 +44,6 @@ LARGE = 1 << 17
 """Work of fewer 64-bit words than this stays in numpy, where it takes a few milliseconds."""
 
 LOW = (1 << 32) - 1
-ALL = np.uint64(CERTAIN - 1)
 
 
 def threshold(probability: float, rounding: Literal["down", "up"]) -> int:
@@ -73,7 +73,9 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     _check_threshold("keep", keep)
     streams = None
     if true.size >= LARGE and isinstance(words, SimulationWords):
-        streams = words.streams()
+        streams = words.streams(3 * true.size)  # numpy takes so long for the rest
+    elif true.size == 1 and 0 <= true[0] < k:
+        return np.array([_single_krr(int(true[0]), k, keep, words)])
     out = np.empty_like(true)
     source, report = true.view(np.uint64), out.view(np.uint64)  # negative codes become large
     scalars = np.uint64(k), np.uint64(keep >> 32), np.uint64((1 << 32) % k)
@@ -84,7 +86,7 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
             pending, random = streams.krr(source[chunk], *scalars, report[chunk])
         else:
             random = words(source[chunk].size)
-            pending, random = _krr(source[chunk], random, *scalars, report[chunk])
+            pending, random = krr(source[chunk], random, *scalars, report[chunk])
         if pending.size:
             where = start + pending
             _check_range("codes", true[where], k)
@@ -92,15 +94,14 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     return out
 
 
-def _krr(
-    codes: U64, words: U64, k: np.uint64, keep_high: np.uint64, spare: np.uint64, out: U64
-) -> tuple[I64, U64]:
-    """Twin of `kernels.krr` for given words."""
-    high, product = words >> 32, (words & LOW) * k
-    out[:] = np.where(high < keep_high, codes, product >> 32)
-    rejected = (high > keep_high) & ((product & LOW) < spare)
-    pending = np.flatnonzero((high == keep_high) | rejected | (codes >= k))
-    return pending, words[pending]
+def _single_krr(code: int, k: int, keep: int, words: Words) -> int:
+    """The report of one user, from the same words as among many."""
+    high, low = divmod(int(words(1)[0]), 1 << 32)
+    kept = high < keep >> 32 or (high == keep >> 32 and int(words(1)[0]) >> 32 < keep & LOW)
+    product = low * k
+    while not kept and product & LOW < (1 << 32) % k:
+        product = (int(words(1)[0]) & LOW) * k
+    return (product >> 32, code)[kept]
 
 
 def _settle_krr(codes: U64, random: U64, k: int, keep: int, words: Words) -> U64:
@@ -225,7 +226,8 @@ def _coins(size: int, limit: int, words: Words) -> U64:
         return np.full(size, ALL if limit else np.uint64(0))
     digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
     if size >= 1 << 14 and isinstance(words, SimulationWords):
-        return words.streams().coins(_flips(digits + [0] * (-len(digits) % 4)), size)
+        flips = _flips(digits + [0] * (-len(digits) % STEPS))
+        return words.streams(min(3 * flips.size, 50) * size).coins(flips, size)
     first, flips = len(digits[:12]), _flips(digits[:12])
     result, tied = np.zeros(size, dtype=np.uint64), np.full(size, ALL)
     for start in range(0, size, 1 << 12):
@@ -281,17 +283,21 @@ def integer_rows(Q: npt.ArrayLike) -> IntegerRows:
         raise InvalidArgument("Q", Q, f"must have rows that sum to one; row {x} does not")
     outputs = tuple(np.flatnonzero(row) for row in matrix)
     return IntegerRows(
-        outputs, tuple(_upper(row[y]) for row, y in zip(matrix, outputs, strict=True))
+        outputs, tuple(_upper(row)[y] for row, y in zip(matrix, outputs, strict=True))
     )
 
 
 def _upper(row: npt.NDArray[np.float64]) -> U64:
-    """Return the inclusive cumulative weights of a row of positive probabilities."""
+    """Return the inclusive cumulative weights of a row of probabilities, zeros included.
+
+    The work is that of the whole row: its time does not tell how many outputs a true value has.
+    """
     largest = int(np.argmax(row))
+    made = row > 0
     row = row.copy()
     row[largest] = 0  # its weight may be 2**64, which wraps to 0 below on purpose
     weights = np.floor(np.ldexp(row, 64)).astype(np.uint64)
-    weights = np.maximum(weights, np.uint64(1))
+    weights = np.maximum(weights, made.astype(np.uint64))
     weights[largest] = 0
     weights[largest] = (CERTAIN - int(weights.sum())) % CERTAIN
     return np.cumsum(weights, dtype=np.uint64) - np.uint64(1)

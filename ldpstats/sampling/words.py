@@ -15,9 +15,11 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.kernels import repaid
+from ldpstats.sampling.streams import LANES, Streams
 
 if TYPE_CHECKING:
-    from ldpstats.kernels.words import Streams
+    from ldpstats.kernels.words import CompiledStreams
 
 __all__ = ["BULK", "SimulationWords", "Words", "entropy_of", "simulation_words", "system_words"]
 
@@ -25,7 +27,9 @@ Words = Callable[[int], npt.NDArray[np.uint64]]
 """``words(n)`` returns a fresh array of n independent uniform 64-bit words."""
 
 BULK = 1 << 15
-"""A request of at least this many words makes a simulation turn to the compiled streams."""
+"""A request of at least this many words makes a simulation turn to the interleaved streams."""
+
+_SECONDS = 4e-9  # that numpy needs for a word of the streams
 
 
 class SimulationWords:
@@ -33,19 +37,25 @@ class SimulationWords:
 
     def __init__(self, rng: np.random.Generator) -> None:
         self._rng = rng
-        self._streams: Streams | None = None
+        self._streams: Streams | CompiledStreams | None = None
 
     def __call__(self, n: int) -> npt.NDArray[np.uint64]:
         if self._streams is None and n < BULK:
             return self._rng.integers(0, 2**64, dtype=np.uint64, size=n)
-        return self.streams()(n)
+        return self.streams(n)(n)
 
-    def streams(self) -> Streams:
-        """Return the compiled streams, which answer every later request too."""
+    def streams(self, n: int) -> Streams | CompiledStreams:
+        """Return the streams, which answer every later request too, for n words of them.
+
+        They are compiled from where that repays loading the loops; both give the same words.
+        """
         if self._streams is None:
-            from ldpstats.kernels.words import LANES, Streams
+            key = self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES))
+            self._streams = Streams(key)
+        if isinstance(self._streams, Streams) and repaid("words", n * _SECONDS):
+            from ldpstats.kernels.words import CompiledStreams
 
-            self._streams = Streams(self._rng.integers(0, 2**64, dtype=np.uint64, size=(3, LANES)))
+            self._streams = CompiledStreams(*self._streams.position)
         return self._streams
 
 
@@ -53,9 +63,9 @@ def simulation_words(rng: np.random.Generator) -> SimulationWords:
     """Return a source of words that is a function of `rng` alone.
 
     `rng` itself answers until a request reaches `BULK` words. From then on 64 interleaved SFC64
-    streams (one of numpy's own bit generators), keyed once by `rng`, answer: eight times faster
-    than filling an array from `rng`. The same state of `rng` and the same requests give the same
-    words.
+    streams (one of numpy's own bit generators), keyed once by `rng`, answer: where they are
+    compiled, eight times faster than filling an array from `rng`. The same state of `rng` and the
+    same requests give the same words.
     """
     given: object = rng
     if not isinstance(given, np.random.Generator):

@@ -8,14 +8,21 @@ from typing import Any
 
 import pandas as pd
 
+from ldpstats.reports.packed import is_of_bytes, without_views
+
 __all__ = ["from_arrow", "index_names", "kept_notes", "to_arrow"]
 
 
 def from_arrow(column: Any) -> pd.Series[Any]:
-    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats."""
+    """An Arrow column in pandas: dictionaries as categories, whole numbers never as floats.
+
+    Bytes stay in the memory of Arrow.
+    """
     from pyarrow import types
 
     kind = column.type
+    if is_of_bytes(kind):
+        return pd.Series(pd.arrays.ArrowExtensionArray(without_views(column)))
     mapper: Any = None
     if column.null_count and types.is_boolean(kind):
         mapper = pd.BooleanDtype()

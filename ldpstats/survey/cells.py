@@ -8,10 +8,12 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.io.layout import stored_columns
 from ldpstats.io.report_columns import cell_type
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.reports.single import Reports
 
-__all__ = ["cells_of_reports", "cells_of_text"]
+__all__ = ["cells_of_reports", "cells_of_text", "stored_cells"]
 
 Mask = npt.NDArray[np.bool_]
 
@@ -20,6 +22,13 @@ def cells_of_reports(reports: Reports, absent: Mask) -> pd.Series[Any]:
     """A column of reports in this order, empty where a respondent is `absent`, (n,)."""
     labels = reports.mechanism.report_labels(reports)
     return cells_of_text(labels, absent, cell_type(reports.mechanism))
+
+
+def stored_cells(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
+    """The columns of reports in a Parquet file, as `cells_of_reports` where they are labels."""
+    if isinstance(reports.mechanism, Enumerated):
+        return {name: cells_of_reports(reports, absent)}
+    return stored_columns(name, reports, absent)
 
 
 def cells_of_text(cells: Any, absent: Mask, kind: type) -> pd.Series[Any]:

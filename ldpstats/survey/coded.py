@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -13,8 +13,7 @@ import pandas as pd
 
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.io.tables import objects
-from ldpstats.io.values import row_named
+from ldpstats.io.layout import reports_in
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.mechanisms.observed import Observed
@@ -78,8 +77,13 @@ class Coded:
         return Coded.of(kept, at < 0)
 
 
-def as_reports(name: str, mechanism: Mechanism, column: pd.Series[Any]) -> Coded:
-    """Read a column of reports; labels as people write them.
+def as_reports(
+    name: str,
+    mechanism: Mechanism,
+    column: pd.Series[Any],
+    cohort: pd.Series[Any] | None = None,
+) -> Coded:
+    """Read a column of reports, and of their cohorts if there is one; labels as people write them.
 
     Errors name the question, the row from 1, and the value.
     """
@@ -87,23 +91,25 @@ def as_reports(name: str, mechanism: Mechanism, column: pd.Series[Any]) -> Coded
         codes = matched(name, column, mechanism.outputs)
         reports = Reports(codes[codes >= 0], mechanism, name=name)
         return Coded.of(reports, codes < 0)
-    values = objects(column)
-    absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
-    texts = values[~absent]
-    with row_named(name, 0, texts, absent):
-        parsed = mechanism.parse("reports", texts)
-    return Coded.of(replace(parsed, name=name), absent)
+    found, absent = reports_in(name, mechanism, column, cohort)
+    return Coded.of(replace(found, name=name), absent)
 
 
 def as_dictionary(
-    name: str, survey: DictionarySurvey, columns: Sequence[tuple[str, pd.Series[Any]]]
+    name: str,
+    survey: DictionarySurvey,
+    columns: Sequence[tuple[str, pd.Series[Any]]],
+    cohorts: Mapping[str, pd.Series[Any]],
 ) -> Coded:
-    """Read the five columns of a dictionary question: start, gram, start, gram and string."""
+    """Read the five columns of a dictionary question: start, gram, start, gram and string.
+
+    `cohorts` has the columns of cohorts, by the column of reports.
+    """
     start_1, gram_1, start_2, gram_2, string = columns
     starts: pd.Index[Any] = pd.Index(list(survey.layout.starts))
     a, b = (matched(where, column, starts) for where, column in (start_1, start_2))
     given = zip(survey.mechanisms, (gram_1, gram_2, string), strict=True)
-    parts = [as_reports(where, mechanism, column) for mechanism, (where, column) in given]
+    parts = [as_reports(c, mechanism, column, cohorts.get(c)) for mechanism, (c, column) in given]
     missing = np.array([a < 0, ~parts[0].present, b < 0, ~parts[1].present, ~parts[2].present])
     absent: npt.NDArray[np.bool_] = np.asarray(missing.all(axis=0))
     partly = missing.any(axis=0) & ~absent

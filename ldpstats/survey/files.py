@@ -1,39 +1,36 @@
-"""Tables in CSV and Parquet files, read by column when a column is first needed."""
+"""Tables in CSV files, read by column when a column is first needed."""
 
 from __future__ import annotations
 
-import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar, NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.engines.listing import found_files, is_files
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.io.storage.files import FilePath, reading, refusal
-from ldpstats.io.tables import (
-    column_metadata,
-    csv_lines,
-    file_format,
-    names,
-    table_chunks,
-    unguarded,
-)
+from ldpstats.io.storage.files import FilePath, refusal
+from ldpstats.io.tables import coded, csv_lines, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import missing_texts
 from ldpstats.survey.tables import Table, check_names
 
-__all__ = ["table_of"]
+__all__ = ["ONLY_CSV", "Csv", "table_of"]
+
+ONLY_CSV = "goes with CSV files: other tables know what is missing"
 
 _WHOLE = re.compile("-?(0|[1-9][0-9]{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]*)?([eE][-+]?[0-9]{1,3})?|-?inf")
 _TRUTH = {"true": True, "false": False}
 
 
-def table_of(data: object, na: object = ()) -> Table:
-    """A table of any kind: a frame, or the name of a CSV or Parquet file.
+def table_of(data: object, na: object = (), name: str = "data") -> Table:
+    """A table in memory of any kind: a frame, or CSV files, one after another.
 
     `na` is text that means an empty field, for CSV only.
 
@@ -44,84 +41,46 @@ def table_of(data: object, na: object = ()) -> Table:
     """
     empty = names("na", na)
     table: Table
-    if isinstance(data, pd.DataFrame):
-        table = Table.of(data.copy(deep=False))  # what is done to the caller's later is not seen
-    elif not isinstance(data, str | os.PathLike):
-        table = Table.of(data)
-    elif file_format(data) == ".parquet":
-        table = _Parquet("data", data)
+    if is_files(data):
+        files = found_files(data).files
+        for file in files:
+            file_format(file)
+        table = Csv(name, files, na=tuple(empty))
+    elif isinstance(data, pd.DataFrame):
+        table = Table.of(
+            data.copy(deep=False), name
+        )  # what is done to the caller's later is not seen
     else:
-        table = _Csv("data", data, na=tuple(empty))
-    if empty and not isinstance(table, _Csv):
-        raise InvalidArgument("na", empty, "goes with CSV files: other tables know what is missing")
-    check_names("data", list(table.columns))
+        table = Table.of(data, name)
+    if empty and not isinstance(table, Csv):
+        raise InvalidArgument("na", empty, ONLY_CSV)
+    check_names(name, list(table.columns))
     return table
 
 
-class _File(Table):
-    """A table in a file, of which `frame` is the name."""
-
-    frame: FilePath
-
-    def _arranged(self, columns: Mapping[str, Any]) -> NoReturn:
-        raise NotAvailable(f"{os.fspath(self.frame)}: a file is not changed: read it first")
-
-
 @dataclass(frozen=True, eq=False)
-class _Parquet(_File):
-    """A Parquet file."""
-
-    @cached_property
-    def _schema(self) -> tuple[tuple[str, ...], int]:
-        import pyarrow
-        import pyarrow.parquet
-
-        with reading(self.frame, pyarrow.ArrowException, regular=True):
-            with pyarrow.parquet.ParquetFile(self.frame) as file:
-                return tuple(file.schema_arrow.names), int(file.metadata.num_rows)
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self._schema[0]
-
-    def __len__(self) -> int:
-        return self._schema[1]
-
-    def _column(self, name: str) -> pd.Series[Any]:
-        import pyarrow
-        import pyarrow.parquet
-
-        with reading(self.frame, pyarrow.ArrowException, regular=True):
-            with pyarrow.parquet.ParquetFile(self.frame) as file:
-                read = file.read(columns=[name])
-        if len(read) != len(self):
-            raise refusal(self.frame, "changed while it was in use: make the survey anew")
-        return Table.of(read).column(name)
-
-    def stored(self, name: str) -> Mapping[bytes, bytes]:
-        return column_metadata(self.frame, name)
-
-
-@dataclass(frozen=True, eq=False)
-class _Csv(_File):
-    """A CSV file; an empty field is missing.
+class Csv(Table):
+    """CSV files of the same columns, one after another; an empty field is missing.
 
     A column that nothing else describes is of whole numbers, of numbers or of booleans if all its
     fields are written so, and of text otherwise; "01" is text. The apostrophe before =, +, - and @
     of spreadsheet_safe= is no part of a field, unless a label has it.
     """
 
+    frame: tuple[Path, ...]
     na: tuple[str, ...] = ()
-    empty_is_missing: ClassVar[bool] = True
     read: dict[str, pd.Series[Any]] = field(default_factory=dict, repr=False)
 
     @cached_property
     def _header(self) -> tuple[str, ...]:
-        with csv_lines(self.frame) as (lines, _):
-            header = next(lines, [])
-        if not header:
-            raise refusal(self.frame, "is empty: the first line must name the columns")
-        return tuple(map(unguarded, header))
+        first, *others = self.frame
+        header = _header(first)
+        for file in others:
+            differ = {*header} ^ {*_header(file)}
+            if differ:
+                remedy = f"and {first} do not both have the column {min(differ)!r}: give files of "
+                raise refusal(file, f"{remedy}one table")
+        return header
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -138,15 +97,16 @@ class _Csv(_File):
         wanted = [name for name in wanted if name in self.columns]
         if not wanted:
             return
-        texts: dict[str, list[Any]] = {name: [] for name in wanted}
-        empty = missing_texts(self.frame, self.na)
-        known: dict[str | None, str | None] = dict.fromkeys(empty)  # equal texts are held once
-        for chunk in table_chunks(self.frame, wanted):
-            for name in wanted:
-                texts[name].extend(known.setdefault(cell, cell) for cell in chunk[name])
-        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in texts.items()})
+        texts: dict[str, list[Any]] = {name: [np.empty(0, dtype=object)] for name in wanted}
+        empty = missing_texts(self.frame[0], self.na)
+        for file in self.frame:
+            for chunk in table_chunks(file, wanted, codes=wanted):
+                for name in wanted:
+                    texts[name].append(_cells(chunk[name], empty))
+        made = {name: np.concatenate(cells) for name, cells in texts.items()}
+        self.read.update({name: pd.Series(cells, dtype=object) for name, cells in made.items()})
         if len({len(column) for column in self.read.values()}) > 1:
-            raise refusal(self.frame, "changed while it was in use: make the survey anew")
+            raise refusal(self.frame[0], "changed while it was in use: make the survey anew")
 
     def _column(self, name: str) -> pd.Series[Any]:
         self.prepare([name])
@@ -159,6 +119,27 @@ class _Csv(_File):
         if labels is None or isinstance(labels, pd.RangeIndex):  # no label begins with it
             return _unguarded(self.column(name), set())
         return _unguarded(self.column(name), set(map(str, labels)))
+
+    def _arranged(self, columns: Mapping[str, Any]) -> NoReturn:
+        raise NotAvailable(f"{self.frame[0]}: a file is not changed: read it first")
+
+
+def _header(file: FilePath) -> tuple[str, ...]:
+    with csv_lines(file) as (lines, _):
+        header = next(lines, [])
+    if not header:
+        raise refusal(file, "is empty: the first line must name the columns")
+    return tuple(map(unguarded, header))
+
+
+def _cells(column: pd.Series[Any], empty: Sequence[str]) -> npt.NDArray[np.object_]:
+    """The fields of a column of text, None where missing; equal texts are one object."""
+    text = coded(column)
+    assert text is not None
+    codes, distinct = text
+    cells = [None if cell in empty else cell for cell in distinct.tolist()]
+    found: npt.NDArray[np.object_] = np.array([*cells, None], dtype=object)[codes]
+    return found
 
 
 def _unguarded(column: pd.Series[Any], labels: set[str]) -> pd.Series[Any]:

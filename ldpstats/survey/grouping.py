@@ -21,15 +21,16 @@ Rows = npt.NDArray[np.int64]
 _REMEDY = "group by text, booleans, categories or whole numbers; make bands of it first"
 
 
-def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any], list[Rows], int]:
-    """Labels of the groups of a question, the rows of each, and how many rows have no group.
+def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any], list[Rows], Rows]:
+    """Labels of the groups of a question, the rows of each, and the rows that have no group.
 
     Labels are tuples where several columns make the groups; groups are in the columns' order.
     """
     columns = _columns(held, by, name)
-    known = np.flatnonzero(~np.any([column.missing for column in columns], axis=0))
+    missing = np.any([column.missing for column in columns], axis=0)
+    known = np.flatnonzero(~missing)
     if not known.size:
-        raise InvalidArgument("by", list(by), f"nobody of {len(held)} has a group")
+        raise InvalidArgument("by", list(by), f"nobody of {held.respondents} has a group")
     cells = np.zeros(known.size, dtype=np.int64)
     for column in columns:  # numbered anew each time, in the same order, so that they stay small
         cells = cells * len(column.values) + column.codes[known]
@@ -44,7 +45,7 @@ def grouped_rows(held: Held, by: Sequence[object], name: str) -> tuple[list[Any]
     return (
         [label[0] if len(label) == 1 else label for label in labels],
         rows,
-        len(held) - len(known),
+        np.flatnonzero(missing),
     )
 
 

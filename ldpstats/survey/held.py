@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,20 +13,34 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable, shorten
 from ldpstats.io.report_columns import FINGERPRINT, SURVEY_FINGERPRINT, stored_text
+from ldpstats.io.values import whole_counts
 from ldpstats.mechanisms import PUM
 from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.survey import DictionarySurvey
-from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.fingerprints import fingerprint_column
+from ldpstats.reports.packed import cohort_beside, cohort_column
 from ldpstats.reports.single import Reports
 from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
 from ldpstats.survey.columns import Column, as_column
+from ldpstats.survey.conditions import Condition
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
 from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.selecting import selected
 from ldpstats.survey.tables import Table
 
-__all__ = ["Collected", "Held", "Selected", "Waves", "identifiers"]
+__all__ = [
+    "Collected",
+    "Held",
+    "Selected",
+    "Waves",
+    "coded_reports",
+    "identifiers",
+    "maker_of",
+    "refuse_identifiers",
+    "refuse_other_kind",
+]
 
 Array = npt.NDArray[Any]
 
@@ -58,6 +73,47 @@ class Held(ABC):
     def index(self) -> pd.Index[Any]:
         """Labels of the rows: their numbers from 0, but for tables of pandas."""
         return pd.RangeIndex(len(self))
+
+    @property
+    def respondents(self) -> int:
+        """How many respondents the rows are."""
+        return len(self)
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows stay in one order, however often they are read."""
+        return True
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
+        """Rows for what these questions and columns hold together, and how many respondents each.
+
+        In memory the rows themselves, which are one each (None), or as many as the column `count`
+        says. On an engine their distinct combinations.
+        """
+        return self, None if count is None else self.times(count)
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        """How many respondents each row stands for, from a column of counts."""
+        raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
+
+    def read(self, names: Sequence[str]) -> Held:
+        """All rows in memory, as far as these questions and columns need them."""
+        return self
+
+    def where(self, condition: Condition) -> Held:
+        """The rows for which a condition is true."""
+        return Selected(self, np.flatnonzero(selected(condition, self)))
+
+    @abstractmethod
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        """The columns of a question, each with that of its cohorts; a public column is its own."""
+
+    def columns_of(self, names: Iterable[str]) -> list[str]:
+        """All columns that these questions and public columns rest on."""
+        parts = [pair for name in names for pair in self.parts_of(name).items()]
+        return list(dict.fromkeys(c for pair in parts for c in pair if c is not None))
 
     @abstractmethod
     def prepare(self, names: Iterable[str]) -> None:
@@ -112,6 +168,7 @@ class Collected(Held):
 
     table: Table
     questionnaire: Questionnaire
+    cohorts: Mapping[str, str] = field(default_factory=dict)  # columns that are called otherwise
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -119,30 +176,50 @@ class Collected(Held):
         for question in sheet.questions:
             for column in sheet.columns(question):
                 self.table.check_column(column, "question")
-        self.table.prepare([*map(fingerprint_column, self._owned()), FINGERPRINTS, *self._owned()])
+        own = self._reports()
+        beside = [*map(fingerprint_column, own), *map(cohort_column, own)]
+        self.table.prepare([FINGERPRINTS, *beside, *own])
         for column, made_by in self._marks().items():
             if column in there:
-                where, digits = f"column {column!r}", self.table.column(column)
-                check_fingerprints(where, column, digits, made_by)
-        for column, question in self._owned().items():
+                self.table.check_marks(column, made_by)
+        for column, question in own.items():
             self._check_stored(column, sheet[question])
 
-    def _owned(self) -> dict[str, str]:
+    def _reports(self) -> dict[str, str]:
         """The question that each column of reports belongs to."""
         sheet = self.questionnaire
         return {column: name for name in sheet.questions for column in sheet.columns(name)}
 
+    @cached_property
+    def _cohorts(self) -> dict[str, str]:
+        """The column of cohorts beside each column of reports that has one."""
+        found, reports = dict(self.cohorts), self._reports()
+        others = {*self.columns} - {*reports}
+        for name in self.questionnaire.questions:
+            for column, mechanism in self.questionnaire.question(name).mechanisms.items():
+                beside = mechanism.n_cohorts and cohort_column(column) in others
+                if beside and column not in found:
+                    first = self.table.first(column)
+                    if cohort := cohort_beside(column, mechanism, others, first):
+                        found[column] = cohort
+        return found
+
+    def _owned(self) -> dict[str, str]:
+        """The question that each column of reports, or of their cohorts, belongs to."""
+        reports = self._reports()
+        return reports | {cohort: reports[column] for column, cohort in self._cohorts.items()}
+
     def _marks(self) -> dict[str, Any]:
         """What made the reports beside each column of fingerprints that there may be."""
         sheet = self.questionnaire
-        marks = {fingerprint_column(name): _maker(sheet[name]) for name in sheet.questions}
+        marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
         return {FINGERPRINTS: sheet} | marks
 
     def _check_stored(self, column: str, made_by: Any) -> None:
         """Refuse a column beside which another fingerprint is stored."""
         key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
         stored = self.table.stored(column)
-        for known, maker in ((key, _maker(made_by)), (STORED_FINGERPRINT, self.questionnaire)):
+        for known, maker in ((key, maker_of(made_by)), (STORED_FINGERPRINT, self.questionnaire)):
             found = stored_text(stored, known)
             if found and found != maker.fingerprint:
                 raise MechanismMismatch(
@@ -177,20 +254,36 @@ class Collected(Held):
         self.table.check_column(name)
         return as_column(name, self.table.typed(name))
 
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return whole_counts(f"column {count!r}", self.table.typed(count), 0)
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        if name not in self.questionnaire:
+            self.table.check_column(name)
+            return {name: None}
+        return {c: self._cohorts.get(c) for c in self.questionnaire.columns(name)}
+
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
-            made_by, columns = self.questionnaire[name], self.questionnaire.columns(name)
-            made = self.questionnaire.question(name).mechanisms
-            outputs = {c: m.outputs for c, m in made.items() if isinstance(m, Enumerated)}
-            given = [(c, self.table.reports(c, outputs.get(c))) for c in columns]
-            if isinstance(made_by, DictionarySurvey):
-                self.parsed[name] = as_dictionary(name, made_by, given)
-            else:
-                self.parsed[name] = as_reports(name, _maker(made_by), given[0][1])
+            self.parsed[name] = coded_reports(self.table, self, name)
         return self.parsed[name]
 
 
-def _maker(made_by: Any) -> Any:
+def coded_reports(table: Table, held: Held, name: str) -> Coded:
+    """The reports of a question in the columns of a table."""
+    sheet, parts = held.questionnaire, held.parts_of(name)
+    made_by, made = sheet[name], sheet.question(name).mechanisms
+    kinds = {c: made[own] for own, c in zip(sheet.columns(name), parts, strict=True) if own in made}
+    outputs = {c: m.outputs for c, m in kinds.items() if isinstance(m, Enumerated)}
+    given = [(c, table.reports(c, outputs.get(c))) for c in parts]
+    cohorts = {c: table.column(cohort) for c, cohort in parts.items() if cohort is not None}
+    if isinstance(made_by, DictionarySurvey):
+        return as_dictionary(name, made_by, given, cohorts)
+    ((column, reports),) = given
+    return as_reports(name, maker_of(made_by), reports, cohorts.get(column))
+
+
+def maker_of(made_by: Any) -> Any:
     """The mechanism that makes the reports of a question."""
     return made_by.common if isinstance(made_by, PUM) else made_by
 
@@ -234,11 +327,17 @@ class Selected(Held):
     def owner(self, name: str) -> str | None:
         return self.whole.owner(name)
 
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
+
     def unasked(self, name: str) -> Column:
         return self.whole.unasked(name).taken(self.rows)
 
     def reported(self, name: str) -> Coded:
         return self.whole.reported(name).taken(self.rows)
+
+    def times(self, count: str) -> npt.NDArray[np.int64]:
+        return self.whole.times(count)[self.rows]
 
 
 @dataclass(frozen=True, eq=False)
@@ -246,23 +345,33 @@ class Waves(Held):
     """The persons who are in two waves, with the columns of both, told apart by a suffix."""
 
     questionnaire: Questionnaire
-    sources: Mapping[str, tuple[Selected, str]]  # the wave of each name, and its name there
+    sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
     left_out: tuple[int, int]
 
     @classmethod
     def of(cls, first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Waves:
         """Match two waves by a column of identifiers, which stays as it is."""
         keys, kinds = zip(*(identifiers(wave, id) for wave in (first, second)), strict=True)
-        if kinds[0] != kinds[1]:
-            remedy = f"holds {kinds[0]} in one wave and {kinds[1]} in the other: convert one"
-            raise InvalidArgument("id", id, remedy)
+        refuse_other_kind(id, *kinds)
         place = keys[1].get_indexer(keys[0])
         both = np.flatnonzero(place >= 0)
-        if not both.size:
+        waves = Selected(first, both), Selected(second, place[both])
+        return cls.matched(waves, id, suffixes, (len(first), len(second)), both.size)
+
+    @classmethod
+    def matched(
+        cls,
+        waves: tuple[Held, Held],
+        id: str,
+        suffixes: tuple[str, str],
+        sizes: tuple[int, int],
+        both: int,
+    ) -> Waves:
+        """The columns of two waves that were of `sizes` persons, of whom `both` are in the two."""
+        if not both:
             remedy = "no person is in both waves: is this the column that identifies persons?"
             raise InvalidArgument("id", id, remedy)
-        waves = Selected(first, both), Selected(second, place[both])
-        sources: dict[str, tuple[Selected, str]] = {id: (waves[0], id)}
+        sources: dict[str, tuple[Held, str]] = {id: (waves[0], id)}
         mechanisms = {}
         for wave, suffix in zip(waves, suffixes, strict=True):
             asked = wave.questionnaire
@@ -275,8 +384,7 @@ class Waves(Held):
                 sources[f"{name}{suffix}"] = wave, name
                 if name in asked:
                     mechanisms[f"{name}{suffix}"] = asked[name]
-        lost = len(first) - both.size, len(second) - both.size
-        return cls(Questionnaire(mechanisms), sources, lost)
+        return cls(Questionnaire(mechanisms), sources, (sizes[0] - both, sizes[1] - both))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -320,7 +428,12 @@ class Waves(Held):
             found = replace(found, reports=replace(found.reports, name=name))
         return found
 
-    def _source(self, name: str) -> tuple[Selected, str]:
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        wave, old = self._source(name)
+        new: dict[Any, str] = {source: new for new, source in self.sources.items()}
+        return {new[wave, c]: new.get((wave, d)) for c, d in wave.parts_of(old).items()}
+
+    def _source(self, name: str) -> tuple[Held, str]:
         if name not in self.sources:
             shown = ", ".join(map(repr, self.columns))
             hint = did_you_mean(name, self.columns)
@@ -328,20 +441,28 @@ class Waves(Held):
         return self.sources[name]
 
 
+def refuse_other_kind(id: str, first: str, second: str) -> None:
+    """Refuse identifiers that are of different kinds in two waves."""
+    if first != second:
+        remedy = f"holds {first} in one wave and {second} in the other: convert one"
+        raise InvalidArgument("id", id, remedy)
+
+
+def refuse_identifiers(id: str, n: int, missing: int, twice: Any, times: int) -> None:
+    """Refuse a column of n rows if identifiers are missing, or one is there several times."""
+    if missing:
+        remedy = f"{missing} of {n} rows have no identifier: select others"
+        raise InvalidArgument("id", id, remedy)
+    if times > 1:
+        raise InvalidArgument("id", id, f"{twice!r} appears {times} times: keep one row a person")
+
+
 def identifiers(held: Held, id: str) -> tuple[pd.Index[Any], str]:
     """The identifiers of all rows, and what they are; refuse missing and repeated ones."""
     column = held.public(id)
-    if column.missing.any():
-        remedy = (
-            f"{int(column.missing.sum())} of {len(held)} rows have no identifier: select others"
-        )
-        raise InvalidArgument("id", id, remedy)
-    times = np.bincount(column.codes, minlength=len(column.values))
-    if (times > 1).any():
-        twice = column.values[int(np.argmax(times > 1))]
-        remedy = (
-            f"{twice!r} appears {int(times[np.argmax(times > 1)])} times: keep one row a person"
-        )
-        raise InvalidArgument("id", id, remedy)
+    times = np.bincount(column.codes[~column.missing], minlength=len(column.values))
+    often = int(np.argmax(times > 1)) if times.size else 0
+    most = (column.values[often], int(times[often])) if times.size else (None, 0)
+    refuse_identifiers(id, len(held), int(column.missing.sum()), *most)
     keys: pd.Index[Any] = pd.Index(column.values[column.codes].tolist(), dtype=object)
     return keys, column.what

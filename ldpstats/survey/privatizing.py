@@ -59,8 +59,9 @@ def report_columns(
     words: Words,
     own: Mapping[str, Mapping[Any, Array]] | None = None,
     where: Wheres = _row,
+    stored: bool = False,
 ) -> dict[str, dict[str, pd.Series[Any]]]:
-    """The columns of reports that take the place of each private question.
+    """The columns of reports that take the place of each private question; or `stored` ones.
 
     Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
     before all answers are read.
@@ -79,7 +80,8 @@ def report_columns(
         reports = question.reports(given[rows], words, named, tags)
         empty = np.ones(len(table), dtype=bool)
         empty[rows] = False
-        found[question.name] = question.cells(reports, empty)
+        cells = question.stored_cells if stored else question.cells
+        found[question.name] = cells(reports, empty)
     return found
 
 

@@ -17,13 +17,14 @@ from ldpstats.arguments.matching import matched
 from ldpstats.channels.audit import Audit
 from ldpstats.clients.device import plain
 from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.io.layout import stored_names
 from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
 from ldpstats.mechanisms import PUM, Mechanism
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words, entropy_of, system_words
-from ldpstats.survey.cells import cells_of_reports, cells_of_text
+from ldpstats.survey.cells import cells_of_reports, cells_of_text, stored_cells
 
 __all__ = ["Named", "PersonalQuestion", "Question", "question_of"]
 
@@ -133,10 +134,28 @@ class Question(ABC):
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """The columns of reports in a table, empty where `absent`, (n,)."""
 
+    @abstractmethod
+    def stored_cells(
+        self, reports: Any, absent: npt.NDArray[np.bool_]
+    ) -> dict[str, pd.Series[Any]]:
+        """The same as `cells` in a Parquet file; see `io.layout`."""
+
+    @property
+    def stored_columns(self) -> tuple[str, ...]:
+        """Its columns in a Parquet file of reports."""
+        made = self.mechanisms
+        return tuple(
+            n for c in self.columns for n in (stored_names(c, made[c]) if c in made else [c])
+        )
+
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:
         """What a Parquet file stores beside its columns: who made them."""
-        return {column: stored_fingerprint(made_by) for column, made_by in self.mechanisms.items()}
+        return {
+            name: stored_fingerprint(made_by)
+            for column, made_by in self.mechanisms.items()
+            for name in stored_names(column, made_by)
+        }
 
     @abstractmethod
     def message(self, reports: Any) -> Any:
@@ -187,6 +206,11 @@ class MechanismQuestion(Question):
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         return {self.name: cells_of_reports(reports, absent)}
 
+    def stored_cells(
+        self, reports: Any, absent: npt.NDArray[np.bool_]
+    ) -> dict[str, pd.Series[Any]]:
+        return stored_cells(self.name, reports, absent)
+
     def message(self, reports: Reports) -> Any:
         return self.made_by.procedure.message(reports)
 
@@ -222,6 +246,11 @@ class PersonalQuestion(Question):
 
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         return {self.name: cells_of_reports(reports, absent)}
+
+    def stored_cells(
+        self, reports: Any, absent: npt.NDArray[np.bool_]
+    ) -> dict[str, pd.Series[Any]]:
+        return stored_cells(self.name, reports, absent)
 
     def message(self, reports: Reports) -> Any:
         return self.made_by.common.procedure.message(reports)
@@ -269,10 +298,27 @@ class DictionaryQuestion(Question):
             for column, part in zip(self.columns, SURVEY_COLUMNS, strict=True)
         }
 
+    def stored_cells(
+        self, reports: Any, absent: npt.NDArray[np.bool_]
+    ) -> dict[str, pd.Series[Any]]:
+        parts = dict(
+            zip(self.mechanisms, (reports.first, reports.second, reports.string), strict=True)
+        )
+        found: dict[str, pd.Series[Any]] = {}
+        for column, cells in self.cells(reports, absent).items():
+            own = (
+                stored_cells(column, parts[column], absent) if column in parts else {column: cells}
+            )
+            found |= own
+        return found
+
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:
         own, of_mechanisms = self.made_by.fingerprint.encode("ascii"), super().stored
-        return {c: {SURVEY_FINGERPRINT: own, **of_mechanisms.get(c, {})} for c in self.columns}
+        return {
+            column: {SURVEY_FINGERPRINT: own, **of_mechanisms.get(column, {})}
+            for column in self.stored_columns
+        }
 
     def message(self, reports: DictionaryReports) -> Any:
         return self.made_by.procedure.message(reports)

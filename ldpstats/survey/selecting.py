@@ -27,12 +27,22 @@ from ldpstats.survey.conditions import (
     Value,
 )
 
-__all__ = ["Rows", "columns_in", "selected"]
+__all__ = [
+    "SIGNS",
+    "Rows",
+    "Truth",
+    "columns_in",
+    "converted",
+    "refuse_flag",
+    "refuse_unlike",
+    "selected",
+    "truth",
+]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-_SIGNS: dict[str, Callable[[Any, Any], Any]] = {
+SIGNS: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq,
     "!=": operator.ne,
     "<": operator.lt,
@@ -59,7 +69,7 @@ def selected(condition: Condition, rows: Rows) -> Mask:
     InvalidArgument
         For columns that do not exist or hold values of another kind than they are compared with.
     """
-    return _truth(condition, rows).true
+    return truth(condition, rows).true
 
 
 def columns_in(condition: Condition) -> Iterator[str]:
@@ -76,48 +86,47 @@ def columns_in(condition: Condition) -> Iterator[str]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Truth:
+class Truth:
     """Rows where a condition is true and where it is false; it is unknown in the others."""
 
     true: Mask
     false: Mask
 
 
-def _truth(condition: Condition, rows: Rows) -> _Truth:
+def truth(condition: Condition, rows: Rows) -> Truth:
+    """Where a condition is true, false and unknown, row by row."""
     if isinstance(condition, Not):
-        part = _truth(condition.part, rows)
-        return _Truth(part.false, part.true)
+        part = truth(condition.part, rows)
+        return Truth(part.false, part.true)
     if isinstance(condition, And | Or):
         both = _both if isinstance(condition, And) else _either
-        return reduce(both, (_truth(part, rows) for part in condition.parts))
+        return reduce(both, (truth(part, rows) for part in condition.parts))
     column = rows.public(condition.left.name)
     if isinstance(condition, Missing):
-        return _Truth(column.missing, ~column.missing)
+        return Truth(column.missing, ~column.missing)
     if isinstance(condition, Compare) and isinstance(condition.right, Name):
         return _two_columns(condition.sign, column, rows.public(condition.right.name))
     return _by_value(column, _holds(condition, column))
 
 
-def _both(one: _Truth, two: _Truth) -> _Truth:
-    return _Truth(one.true & two.true, one.false | two.false)
+def _both(one: Truth, two: Truth) -> Truth:
+    return Truth(one.true & two.true, one.false | two.false)
 
 
-def _either(one: _Truth, two: _Truth) -> _Truth:
-    return _Truth(one.true | two.true, one.false & two.false)
+def _either(one: Truth, two: Truth) -> Truth:
+    return Truth(one.true | two.true, one.false & two.false)
 
 
-def _by_value(column: Column, holds: Mask) -> _Truth:
+def _by_value(column: Column, holds: Mask) -> Truth:
     """The truth of a test of one column, from that for each of its values, shape (u,)."""
     true = np.append(holds, False)[column.codes]
-    return _Truth(true, ~true & ~column.missing)
+    return Truth(true, ~true & ~column.missing)
 
 
 def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
     """For which values of a column a test holds, shape (u,)."""
     if isinstance(condition, Holds):
-        if column.kind not in ("boolean", "empty"):
-            remedy = f"holds {column.what}: compare it with a value"
-            raise InvalidArgument("where", column.name, remedy)
+        refuse_flag(column)
         return column.values.astype(bool)
     if isinstance(condition, Among):
         found: Mask = np.any([_equal(column, value) for value in condition.values], axis=0)
@@ -130,12 +139,19 @@ def _holds(condition: Compare | Among | Holds, column: Column) -> Mask:
     return _order(sign, column, value)
 
 
+def refuse_flag(column: Column) -> None:
+    """Refuse a column that is no condition by itself."""
+    if column.kind not in ("boolean", "empty"):
+        remedy = f"holds {column.what}: compare it with a value"
+        raise InvalidArgument("where", column.name, remedy)
+
+
 def _equal(column: Column, value: Value) -> Mask:
     """Which values of a column equal one that is written in a condition, shape (u,).
 
     Text and categories that no row of the table has are refused: they may be misspelled.
     """
-    wanted = _converted(column, value)
+    wanted = converted(column, value)
     found = np.asarray(column.values == wanted, dtype=bool)
     listed = column.kind == "text" or (column.ordered is not None and column.kind != "empty")
     if listed and not found.any():
@@ -145,15 +161,15 @@ def _equal(column: Column, value: Value) -> Mask:
 
 def _order(sign: str, column: Column, value: Value) -> Mask:
     """Which values of a column are before or after one, shape (u,)."""
-    wanted = _converted(column, value)
+    wanted = converted(column, value)
     if column.ordered is not None:
         _refuse_unordered(column)
         place = np.flatnonzero(column.values == wanted)
         if not place.size:
             raise UnknownCategory("where", value, f"is no category of {_nearest(column, value)}")
-        return np.asarray(_SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
+        return np.asarray(SIGNS[sign](np.arange(len(column.values)), place[0]), dtype=bool)
     _refuse_unordered(column)
-    return np.asarray(_SIGNS[sign](column.values, wanted), dtype=bool)
+    return np.asarray(SIGNS[sign](column.values, wanted), dtype=bool)
 
 
 def _refuse_unordered(column: Column) -> None:
@@ -172,7 +188,7 @@ def _nearest(column: Column, value: Value) -> str:
     return f"{column.name!r}" + (f"; the nearest is {close[0]!r}" if close else "")
 
 
-def _converted(column: Column, value: Value) -> Any:
+def converted(column: Column, value: Value) -> Any:
     """A value of a condition in the type of the column's values; refuse one of another kind."""
     kind = "boolean" if isinstance(value, bool) else "text" if isinstance(value, str) else "number"
     if column.kind == "date" and isinstance(value, str):
@@ -201,9 +217,21 @@ def _date(text: str, column: Column) -> np.datetime64:
     raise InvalidArgument("where", text, remedy)
 
 
-def _two_columns(sign: str, left: Column, right: Column) -> _Truth:
+def _two_columns(sign: str, left: Column, right: Column) -> Truth:
     """The truth of a comparison of two columns, row by row."""
+    refuse_unlike(sign, left, right)
     known = ~left.missing & ~right.missing
+    true = np.zeros(len(known), dtype=bool)
+    if known.any():
+        pair = [column.values[column.codes[known]] for column in (left, right)]
+        if left.ordered and sign not in _EQUAL:
+            pair = [column.codes[known] for column in (left, right)]
+        true[known] = SIGNS[sign](*pair)
+    return Truth(true, known & ~true)
+
+
+def refuse_unlike(sign: str, left: Column, right: Column) -> None:
+    """Refuse to compare two columns of different kinds, or by an order that they do not share."""
     if "empty" not in (left.kind, right.kind) and left.kind != right.kind:
         remedy = f"holds {left.what}, but {right.name!r} holds {right.what}: compare like with like"
         raise InvalidArgument("where", left.name, remedy)
@@ -215,10 +243,3 @@ def _two_columns(sign: str, left: Column, right: Column) -> _Truth:
         ):
             remedy = f"and {right.name!r} have categories of their own, in no common order"
             raise InvalidArgument("where", left.name, remedy)
-    true = np.zeros(len(known), dtype=bool)
-    if known.any():
-        pair = [column.values[column.codes[known]] for column in (left, right)]
-        if left.ordered and sign not in _EQUAL:
-            pair = [column.codes[known] for column in (left, right)]
-        true[known] = _SIGNS[sign](*pair)
-    return _Truth(true, known & ~true)

@@ -9,7 +9,6 @@ from inspect import signature
 from typing import Any, overload
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import listed
@@ -17,7 +16,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable, shorten
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
-from ldpstats.models.change.model import change
+from ldpstats.models.change.model import change_between
 from ldpstats.models.change.results import ChangeResults
 from ldpstats.models.dictionary.model import DictionaryModel
 from ldpstats.models.dictionary.results import DictionaryResults
@@ -26,20 +25,27 @@ from ldpstats.models.frequency.model import FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.model import GroupedModel
 from ldpstats.models.grouped.results import GroupedResults
-from ldpstats.models.matrix.model import associations
+from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.coded import Coded, refuse_empty_labels, refuse_labels
 from ldpstats.survey.conditions import And, Condition, parse, words
-from ldpstats.survey.files import table_of
-from ldpstats.survey.grouping import grouped_rows
-from ldpstats.survey.held import Collected, Held, Selected, Waves, identifiers
+from ldpstats.survey.held import Held, Selected, identifiers
 from ldpstats.survey.masks import masked
+from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.selecting import columns_in, selected
+from ldpstats.survey.remote import matched
+from ldpstats.survey.selecting import columns_in
+from ldpstats.survey.tallying import (
+    grouped,
+    joint,
+    pairs,
+    refuse_unanswered,
+    sums_suffice,
+    tally,
+)
 
 __all__ = ["Survey"]
 
@@ -56,16 +62,26 @@ class Survey:
 
     Parameters
     ----------
-    data : DataFrame of pandas or Polars, Arrow table, or path
-        The table, or the name of a file: .csv, .csv.gz or .parquet. Files are read by column, when
-        a column is first needed. In CSV a public column is of numbers or booleans if all its fields
-        are written so ("01" is text), and of text otherwise; an empty field is missing.
+    data : table, lazy table, or path
+        In memory: a DataFrame of pandas or Polars, an Arrow table, or CSV files (.csv, .csv.gz), of
+        which a column is read when it is first needed. In CSV a public column is of numbers or
+        booleans if all its fields are written so ("01" is text), and of text otherwise; an empty
+        field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
+        files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
+        Polars, or what Narwhals takes as lazy. Files are one name, a list, or a pattern ("*").
     questionnaire : Questionnaire, or mapping from column to mechanism
         What the private columns hold.
     weights, strata, clusters, fpc : None
         Not yet available: the design of a sample.
     na : sequence of str
         Text that means an empty field of a CSV file, for example ("NA",).
+    table : str, optional
+        Which table of a database file; may be left out where there is one.
+    engine : {"duckdb", "spark", "polars"}, optional
+        What reads Parquet files; DuckDB by default.
+    on_error : {"raise", "report"}
+        With "report", Parquet files that are damaged or of other columns are left out, with a
+        warning for each; every other file is counted exactly once.
 
     Attributes
     ----------
@@ -109,6 +125,9 @@ class Survey:
     clusters: Any = None
     fpc: Any = None
     na: Any = ()
+    table: Any = None
+    engine: Any = None
+    on_error: Any = "raise"
 
     def __post_init__(self) -> None:
         for name in _DESIGN:
@@ -123,12 +142,9 @@ class Survey:
                 remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
-        table = table_of(self.data, self.na)
-        refuse_labels(self.na, sheet.entries)
-        if table.empty_is_missing:
-            refuse_empty_labels(sheet.entries)
+        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", Collected(table, sheet))
+        object.__setattr__(self, "data", held_on(rows, sheet))
 
     # -- the table -----------------------------------------------------------------------------
 
@@ -175,16 +191,16 @@ class Survey:
         """
         tree = parse(condition)
         self.data.prepare(columns_in(tree))
-        mask = selected(tree, self.data)
-        if not mask.any():
+        chosen = self.data.where(tree)
+        if not len(chosen):
             raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
-        return self._rows(np.flatnonzero(mask))
+        return Survey(chosen, self.questionnaire)
 
     def _counted(self, tree: Condition) -> str:
         """How many rows the parts of a condition select, in words."""
         if not isinstance(tree, And):
             return f": none of {len(self)} rows"
-        sizes = [f"{words(part)}: {selected(part, self.data).sum()}" for part in tree.parts]
+        sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
         return f"; of {len(self)} rows alone: {', '.join(sizes)}"
 
     def __getitem__(self, mask: object) -> Survey:
@@ -195,13 +211,12 @@ class Survey:
         if isinstance(mask, str):
             remedy = f"reports of a question are survey.reports({mask!r})"
             raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
+        if not self.data.ordered:
+            raise NotAvailable("rows of this table have no order: select them by where(condition)")
         rows = masked(mask, self.data.index)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
-        return self._rows(rows)
-
-    def _rows(self, rows: npt.NDArray[Any]) -> Survey:
-        return replace(self, data=Selected(self.data, rows))
+        return Survey(Selected(self.data.read(self.columns), rows), self.questionnaire)
 
     def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
@@ -245,7 +260,7 @@ class Survey:
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
         if len(given) != 2 or len(set(pair)) != 2:
             raise InvalidArgument("suffixes", suffixes, remedy)
-        waves = Waves.of(self.data, other.data, _text("id", id), (pair[0], pair[1]))
+        waves = matched(self.data, other.data, _text("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
 
     def __contains__(self, name: object) -> bool:
@@ -286,12 +301,16 @@ class Survey:
         >>> survey.reports("ill").n_missing
         1
         """
-        found = self._coded(name, "reports")
+        self._refuse_dictionary(name, "reports")
+        if id is None and not self.data.ordered:
+            remedy = "pass id=, or use joint_counts and association for several questions"
+            raise NotAvailable(f"reports of {name!r}: rows of this table have no order: {remedy}")
+        rows = self.data.read([name] if id is None else [name, _text("id", id)])
+        found = rows.coded(name)
         reports: Reports = found.reports
         if id is None:
             return reports
-        keys = identifiers(self.data, _text("id", id))[0]
-        return replace(reports, ids=keys[found.present].to_numpy())
+        return replace(reports, ids=identifiers(rows, id)[0][found.present].to_numpy())
 
     @overload
     def frequencies(
@@ -361,20 +380,24 @@ class Survey:
         100
         """
         _check_options(how, FrequencyModel.fit)
-        found = self._answered(name)
+        if isinstance(self._made_by(name), PUM):
+            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
+            raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
+        self._refuse_dictionary(name, "frequencies")
+        constraints = how.get("constraints")
+        sums = sums_suffice(self._made_by(name), candidates, method, constraints)
         if by is None:
-            model = FrequencyModel(found.reports, candidates, incomplete, name)
-            return model.fit(method, **how)
+            data = tally(self.data, name, sums)
+            refuse_unanswered(name, [data], len(self))
+            return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
         remedy = "must be the name of a public column, or a list of names"
         if isinstance(by, pd.Series | pd.Index | np.ndarray):
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else listed("by", by, remedy)
-        labels, rows, n_ungrouped = grouped_rows(self.data, columns, name)
-        groups = {
-            label: found.taken(chosen).reports for label, chosen in zip(labels, rows, strict=True)
-        }
-        grouped = GroupedModel(groups, columns, candidates, incomplete, name, n_ungrouped)
-        return grouped.fit(method, **how)
+        groups, ungrouped = grouped(self.data, name, columns, sums)
+        refuse_unanswered(name, groups.values(), len(self))
+        several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
+        return several.fit(method, **how)
 
     def personalized(
         self,
@@ -394,8 +417,8 @@ class Survey:
         if not isinstance(pum, PUM):
             self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
-        reports = self._coded(name, "personalized").reports
-        return PersonalizedModel(reports, pum, background, exact).fit(method)
+        data = tally(self.data, name)
+        return PersonalizedModel(data, pum, background, exact).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.
@@ -417,7 +440,7 @@ class Survey:
             self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
-        return DictionaryModel(self.data.coded(_text("name", name)).reports, keep).fit(**how)
+        return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
     # -- several variables ---------------------------------------------------------------------
 
@@ -435,7 +458,7 @@ class Survey:
             `n_missing` counts the respondents who lack one of the answers, `lacking` those who lack
             each.
         """
-        return JointCounts.of_rows(list(self._together(names).values()))
+        return joint(self.data, self._different(names))
 
     def association(
         self,
@@ -514,7 +537,8 @@ class Survey:
             if not isinstance(names, str)
             else [names]
         )
-        return associations(self._together(asked), candidates, other, **how)
+        names = self._different(asked)
+        return pairwise(names, *pairs(self.data, names), candidates, other, **how)
 
     def change(self, first: str, second: str, name: str | None = None, **how: Any) -> ChangeResults:
         """Change of the frequencies between two questions about the same, see `ldpstats.change`.
@@ -539,15 +563,15 @@ class Survey:
         >>> survey.change("ill_1", "ill_2").nobs
         100
         """
-        pairs = self._together((first, second))
-        (_, one), (_, two) = pairs.values()
-        if not (one & two).any():
-            remedy = f"nobody of {len(self)} answered both{self._why([first, second])}"
-            raise InvalidArgument("names", [first, second], remedy)
-        origins = {self.data.origin(question) for question in pairs}
+        names = self._different((first, second))
+        counts = joint(self.data, names)
+        if not counts.nobs:
+            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+            raise InvalidArgument("names", names, remedy)
+        origins = {self.data.origin(question) for question in names}
         if name is None and len(origins) == 1:
             name = origins.pop()
-        return change(pairs[first], pairs[second], name, **how)
+        return change_between(counts.tally(), name, **how)
 
     # -- inside --------------------------------------------------------------------------------
 
@@ -569,35 +593,22 @@ class Survey:
         if name not in self.questionnaire:
             self.data.unasked(name)
 
-    def _coded(self, name: str, what: str) -> Coded:
-        """The reports of a question that is not about strings."""
-        name = _text("name", name)
+    def _refuse_dictionary(self, name: str, what: str) -> None:
+        """Refuse a question about strings that nobody listed."""
         if isinstance(self._made_by(name), DictionarySurvey):
             raise NotAvailable(
                 f"{what} of {name!r}: it asks for strings that nobody listed; use "
                 f"survey.dictionary({name!r})"
             )
-        found: Coded = self.data.coded(name)
-        return found
 
-    def _answered(self, name: str) -> Coded:
-        """The reports of a question that has frequencies, and somebody answered."""
-        if isinstance(self._made_by(name), PUM):
-            remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
-            raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
-        found = self._coded(name, "frequencies")
-        if not len(found.reports):
-            raise InvalidArgument("name", name, f"nobody of {len(self)} answered this question")
-        return found
-
-    def _together(self, names: Sequence[str]) -> dict[str, tuple[Reports, npt.NDArray[np.bool_]]]:
-        """The reports of several questions, each with the rows that have one."""
-        names = [_text("names", name) for name in names]
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise InvalidArgument("names", names, "must be two different questions, or more")
-        self.data.prepare(names)
-        found = {name: self._coded(name, "association") for name in names}
-        return {name: (part.reports, part.present) for name, part in found.items()}
+    def _different(self, names: Sequence[str]) -> list[str]:
+        """Two questions or more, which are not about strings."""
+        asked = [_text("names", name) for name in names]
+        if len(asked) < 2 or len(set(asked)) < len(asked):
+            raise InvalidArgument("names", asked, "must be two different questions, or more")
+        for name in asked:
+            self._refuse_dictionary(name, "association")
+        return asked
 
     def __repr__(self) -> str:
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]

@@ -6,13 +6,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import pandas as pd
 
 from ldpstats.arguments.labels import as_series
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import HIDDEN, InvalidArgument
+from ldpstats.reports.fingerprints import check_fingerprints
 from ldpstats.survey.arrow import from_arrow, index_names, kept_notes, to_arrow
 
 __all__ = ["Table", "check_names"]
@@ -34,7 +35,6 @@ class Table(ABC):
     name: str  # of the argument, for errors
     frame: Any  # as it was given
     secret: bool = False
-    empty_is_missing: ClassVar[bool] = False  # empty text cannot be told from a missing value
 
     @staticmethod
     def of(data: object, name: str = "data", secret: bool = False) -> Table:
@@ -105,6 +105,12 @@ class Table(ABC):
         """A column of reports, which are among some labels if those are given."""
         return self.column(name)
 
+    def first(self, name: str) -> Any:
+        """The first report of a column that is not missing; None if all are."""
+        column = self.reports(name, None)
+        found = column.first_valid_index()
+        return None if found is None else column.loc[found]
+
     def index_names(self) -> tuple[Any, ...]:
         """Names of the index of pandas, which stays beside the columns of frames made of it."""
         return ()
@@ -115,6 +121,10 @@ class Table(ABC):
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that the table stores beside a column."""
         return {}
+
+    def check_marks(self, name: str, made_by: Any) -> None:
+        """Refuse a column of fingerprints that are not of this mechanism or questionnaire."""
+        check_fingerprints(f"column {name!r}", name, self.column(name), made_by)
 
     def check_column(self, name: str, what: str = "column") -> None:
         """Refuse the name of a column that is not there; `what` it is for."""

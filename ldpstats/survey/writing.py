@@ -143,7 +143,7 @@ class _Sheets:
                 raise InvalidArgument("keep", name, "is a question, and is copied anyway")
         own = [FINGERPRINTS]
         for question in sheet.entries:
-            own += question.columns if question.private else ()
+            own += question.stored_columns if question.private else ()
             for mechanism in question.mechanisms.values():
                 check_labels(target, mechanism, spreadsheet_safe)
         # names of private questions are columns of answers, and of reports as well
@@ -197,17 +197,18 @@ class _Sheets:
         def where(name: str) -> Named:
             return answers_in(self._where(name), done, np.zeros(len(frame), dtype=bool))
 
-        reports = report_columns(sheet, table, self.client.words, where=where)
+        parquet = file_format(self.kept.target) == ".parquet"
+        reports = report_columns(sheet, table, self.client.words, where=where, stored=parquet)
         copied = self.kept.of(frame, done)
         found: dict[str, pd.Series[Any]] = {}
         for name in sheet.questions:
             if name in reports:
-                cells = {c: pd.Series(objects(v), dtype=object) for c, v in reports[name].items()}
+                cells = {c: _cells(v) for c, v in reports[name].items()}
                 totals[name] += int(next(iter(cells.values())).notna().sum())
                 found |= cells
             else:
                 found[name] = copied.pop(name).mask(answers[name].isna(), None)
-        if file_format(self.kept.target) != ".parquet":
+        if not parquet:
             found[FINGERPRINTS] = constant(sheet.fingerprint, len(frame))
         return found | copied
 
@@ -223,4 +224,11 @@ class _Sheets:
         values, absent = present(where, column, to_label, absent_as, True)
         if labels is None:
             refuse_guarded(source, values, answers_in(where, done, absent))
-        return filled(values.tolist(), absent)
+        return filled(values, absent)
+
+
+def _cells(column: pd.Series[Any]) -> pd.Series[Any]:
+    """A column of objects, or one of Arrow as it is."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        return column
+    return pd.Series(objects(column), dtype=object)

@@ -21,7 +21,15 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     table, survey = _collected(e, sheet)
     design = {"weights": None, "strata": None, "clusters": None, "fpc": None, "na": ()}
     of = {"data": ("table", "frame", "path"), "questionnaire": ("mechanisms", "question")}
-    yield Site("Survey", ldp.Survey, {"data": table, "questionnaire": sheet} | design, of)
+    places = {"table": None, "engine": None, "on_error": "raise"}
+    given = {"data": table, "questionnaire": sheet} | design | places
+    yield Site("Survey", ldp.Survey, given, of)
+    counted = {"source": table, "mechanism": e.krr, "column": "job", "count": None, "cohort": None}
+    counted |= {"bits": False, "missing": "count", "where": "age > 18", "na": (), "progress": False}
+    by_name = {"source": ("table", "frame", "path"), "where": COLUMN, "column": COLUMN}
+    yield Site("count", ldp.count, counted | places, by_name)
+    file = {"source": e.report_file, "mechanism": e.krr, "column": "report", "cohort": None}
+    yield Site("count in files", ldp.count, file, by_name)
     mapping = {"job": e.krr, "late": e.warner}
     yield Site("Survey mapping", ldp.Survey, {"data": table, "questionnaire": mapping}, of)
     condition = {"condition": "18 <= age < 65 and (region in ['n', 's'] or not urban)"}

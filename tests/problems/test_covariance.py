@@ -48,6 +48,7 @@ def test_operations_agree_with_the_matrix() -> None:
         np.testing.assert_allclose(left.matrix(), expected, rtol=1e-12)
         np.testing.assert_allclose(left.variances(), np.diag(expected), rtol=1e-12)
         np.testing.assert_allclose(left.transform(R), R @ expected @ R.T, rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(left.forms(R), np.diag(left.transform(R)), rtol=1e-12)
         np.testing.assert_allclose(left.scaled(3.0).matrix(), 3 * expected, rtol=1e-12)
         np.testing.assert_allclose((left + right).matrix(), expected + W.matrix(), rtol=1e-12)
         np.testing.assert_allclose(

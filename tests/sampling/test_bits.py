@@ -8,8 +8,10 @@ from scipy import stats
 from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.kernels import sums
 from ldpstats.kernels import words as kernels
 from ldpstats.sampling import packing, samplers
+from ldpstats.sampling.streams import Streams
 from ldpstats.sampling.words import simulation_words
 
 
@@ -71,10 +73,11 @@ def test_compare_decides_lane_by_lane(digits):
 
 @pytest.mark.parametrize("limit", [1, 3 << 40, ONE // 2, 13 << 59, 13 << 57, ONE // 3, ALL])
 @pytest.mark.parametrize("size", [1, 64, 200])
-def test_coins_kernel_equals_its_twin_on_the_same_words(limit, size):
+@pytest.mark.parametrize("source", [Streams, kernels.CompiledStreams])
+def test_coins_take_digits_until_none_of_a_row_is_tied(limit, size, source):
     digits = [int(digit) for digit in f"{limit:064b}".rstrip("0")]
     digits += [0] * (-len(digits) % kernels.STEPS)
-    streams, twin = kernels.Streams(stream_key(3)), kernels.Streams(stream_key(3))
+    streams, twin = source(stream_key(3)), Streams(stream_key(3))
     coins = streams.coins(samplers._flips(digits), size)
     for row in np.split(coins, range(kernels.LANES, size, kernels.LANES)):
         used: list[np.ndarray] = []
@@ -95,13 +98,13 @@ def test_interpreted_coins_equal_the_compiled_ones(monkeypatch):
         if interpreted:
             interpret(monkeypatch)
         with np.errstate(over="ignore"):
-            streams = kernels.Streams(stream_key(7))
+            streams = kernels.CompiledStreams(stream_key(7))
             results.append(np.append(streams.coins(flips, 150), streams(1)))
     assert np.array_equal(*results)
 
 
 @pytest.mark.parametrize("limit", [ONE // 5, ONE // 2, ONE - (ONE >> 10)])
-def test_compiled_coins_have_their_probability(limit):
+def test_coins_have_their_probability(limit):
     n = 1 << 14
     coins = samplers._coins(n, limit, simulation_words(np.random.default_rng(20)))
     ones = int(np.bitwise_count(coins).sum())
@@ -229,13 +232,43 @@ def test_column_sums(path, n, n_bits):
     assert np.array_equal(packing.column_sums(packed[::2], n_bits), bits[::2].sum(axis=0))
 
 
-def test_column_sums_kernel_interpreted():
-    packed = np.full((600, 2), 255, dtype=np.uint8)  # counters of a byte are emptied in time
+@pytest.mark.parametrize("n_cells", [1, 3, 70])
+def test_cell_sums(path, n_cells):
+    rng = np.random.default_rng(n_cells)
+    bits = rng.random((2000, 13)) < np.linspace(0, 1, 13)
+    packed, cell = np.packbits(bits, axis=1, bitorder="little"), rng.integers(0, n_cells, 2000)
+    expected = [bits[cell == c].sum(axis=0) for c in range(n_cells)]
+    for kind in (np.uint8, np.int32, np.int64):
+        found = packing.cell_sums(packed, 13, cell.astype(kind), n_cells)
+        assert found.dtype == np.int64 and np.array_equal(found, expected)
+    assert not packing.cell_sums(packed[:0], 13, cell[:0], n_cells).any()
+
+
+def test_cell_sums_in_parts(path):
+    """Parts of any size add up, also where the compiled sums begin after some."""
+    rng = np.random.default_rng(5)
+    packed, cell = rng.integers(0, 256, (90_000, 9), dtype=np.uint8), rng.integers(0, 3, 90_000)
+    packed[:, -1] &= 15
+    running = packing.CellSums(68, 3)
+    for part in np.split(np.arange(90_000), [0, 1, 300, 20_000]):
+        running.add(packed[part], cell[part])
+    assert np.array_equal(running.reports(), np.bincount(cell))
+    assert np.array_equal(running.total(), packing.cell_sums(packed, 68, cell, 3))
+    assert np.array_equal(running.total([2, 0]), running.total()[[2, 0]])
+    bits = packing.unpack(packed, 68)
+    assert np.array_equal(running.total(), [bits[cell == c].sum(axis=0) for c in range(3)])
+
+
+def test_cell_sums_kernel_interpreted():
+    packed = np.full((600, 8), 255, dtype=np.uint8)  # lanes of a byte are emptied in time
     packed[::2, 1] = 5
-    spread = np.unpackbits(np.arange(256, dtype=np.uint8), bitorder="little").view(np.uint64)
-    total = np.ones(16, dtype=np.int64)
-    kernels.add_columns.py_func(packed, spread, total)
-    assert total.tolist() == [601] * 8 + [601, 301, 601] + [301] * 5
+    many = packing._Many(2, 1, np.zeros(2, dtype=np.int64))
+    cell = np.repeat([0, 1], [597, 3])
+    sums.add_bits.py_func(packed.view(np.uint64)[:, 0], cell, many.lanes, many.seen, many.sums)
+    assert many.seen.tolist() == [597, 3]
+    first, second = many.total(slice(None)).tolist()
+    assert first == [597] * 8 + [597, 298, 597] + [298] * 5 + [597] * 48
+    assert second == [3] * 8 + [3, 2, 3] + [2] * 5 + [3] * 48
 
 
 @pytest.mark.parametrize("packed", [np.zeros((3, 2), np.uint8), np.zeros((3, 1), bool)])

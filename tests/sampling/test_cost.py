@@ -29,7 +29,7 @@ assert "numba" not in sys.modules
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
-def test_memory_is_the_output_and_small_buffers():
+def test_memory_is_the_output_and_small_buffers(path):
     n = 1 << 20
     codes, words = np.zeros(n, dtype=np.int64), simulation_words(np.random.default_rng(1))
     place = codes[: n // 8, None]
@@ -37,7 +37,7 @@ def test_memory_is_the_output_and_small_buffers():
         (lambda: samplers.sample_krr(codes, 1000, 2**60, words), 8 * n),
         (lambda: samplers.sample_bits(place, 1024, 2**63, 2**62 + 1, words), 16 * n),
     ):
-        sample()  # compiles
+        sample()  # where it does, loads numba and compiles
         tracemalloc.start()
         assert sample().nbytes == size
         peak = tracemalloc.get_traced_memory()[1]

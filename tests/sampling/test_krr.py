@@ -13,9 +13,10 @@ import pytest
 from scipy import stats
 from shared.crafted_words import ALL, LEVEL, ONE, interpret, pvalue, script, stream_key
 
+from ldpstats import kernels as loading
 from ldpstats.errors import InvalidArgument
 from ldpstats.kernels import words as kernels
-from ldpstats.sampling import samplers
+from ldpstats.sampling import samplers, streams
 from ldpstats.sampling.words import simulation_words
 
 # --- thresholds ---------------------------------------------------------------------------------
@@ -146,7 +147,7 @@ def test_krr_block_equals_its_twin(k):
     words |= rng.integers(0, 2**32, size=n, dtype=np.uint64)
     words[::11] &= np.uint64(7 << 32)  # and rejections
     out = np.zeros((3, n), dtype=np.uint64)
-    pending, drawn = samplers._krr(codes, words, *scalars, out[0])
+    pending, drawn = streams.krr(codes, words, *scalars, out[0])
     assert {17, 4000} < set(pending.tolist())
     assert np.array_equal(drawn, words[pending])
     for i, function in ((1, kernels.krr_block), (2, kernels.krr_block.py_func)):
@@ -164,11 +165,12 @@ def test_krr_block_equals_its_twin(k):
 @pytest.mark.parametrize("n", [1, 255, 256, 5000])
 def test_krr_kernel_equals_its_twin_on_the_same_words(monkeypatch, k, n):
     monkeypatch.setattr(samplers, "LARGE", 0)
+    monkeypatch.setattr(loading, "LOADING", 0.0)
     codes = np.random.default_rng(4).integers(0, k, size=n)
     reports = []
     for given in (False, True):
         words = simulation_words(np.random.default_rng(10))
-        source = words.streams().__call__ if given else words
+        source = words.streams(1).__call__ if given else words
         y = samplers.sample_krr(codes, k, ONE // 3, source)
         reports.append(np.append(y, words(3).view(np.int64)))  # as many words were used
     assert np.array_equal(*reports)

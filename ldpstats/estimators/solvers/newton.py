@@ -81,11 +81,11 @@ def model_step(H: Array, p: Array, g: Array) -> Array:
     that the data can show makes it definite; it slows the last digits, and moves no solution.
     """
     definite, lower = _cholesky(H)
-    x = _pivoted(definite, p, g)
+    x = _pivoted(definite, p, g, lower)
     return _least_squares(definite, lower, p, g) if x is None else x
 
 
-def _pivoted(H: Array, p: Array, g: Array) -> Array | None:
+def _pivoted(H: Array, p: Array, g: Array, lower: Array | None = None) -> Array | None:
     """`model_step` by block principal pivoting (Judice & Pires 1994), warm: a few linear systems.
 
     Entries are at -p or free to solve their equations; all that violate their sign change sides,
@@ -93,7 +93,7 @@ def _pivoted(H: Array, p: Array, g: Array) -> Array | None:
     """
     free, fewest, patience = (p > 0.0) | (g < 0.0), p.size + 1, _PIVOTS
     for _ in range(_MOST_PIVOTS):
-        x = _solved(H, p, g, free)
+        x = _solved(H, p, g, free, lower)
         slope = g + H @ x
         wrong = np.where(free, x < -p, slope < -1e-12 * np.abs(g).max())
         found = int(wrong.sum())
@@ -107,11 +107,16 @@ def _pivoted(H: Array, p: Array, g: Array) -> Array | None:
     return None
 
 
-def _solved(H: Array, p: Array, g: Array, free: Array) -> Array:
-    """The x that is -p off the free entries and has slope ``g + H x = 0`` on them."""
+def _solved(H: Array, p: Array, g: Array, free: Array, lower: Array | None = None) -> Array:
+    """The x that is -p off the free entries and has slope ``g + H x = 0`` on them.
+
+    `lower` is Cholesky's factor of all of H, if it is known.
+    """
     from scipy.linalg import cho_solve
 
     x, rest = -p, ~free
+    if lower is not None and free.all():
+        return np.asarray(cho_solve((lower, True), -g))
     if free.any():
         factor = _cholesky(H[np.ix_(free, free)])[1]
         x[free] = cho_solve((factor, True), H[np.ix_(free, rest)] @ p[rest] - g[free])
@@ -134,7 +139,7 @@ def _least_squares(definite: Array, lower: Array, p: Array, g: Array) -> Array:
     # q - p would lose the digits of a small step; on the positive entries it solves an equation.
     free, x = q > 0.0, -p
     while free.any():
-        x = _solved(definite, p, g, free)
+        x = _solved(definite, p, g, free, lower)
         if np.all(x >= -p):
             break
         free &= x > -p

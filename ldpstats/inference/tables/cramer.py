@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from ldpstats.problems.covariance import Covariance
 __all__ = ["cramers_v", "departures", "standardised"]
 
 Array = npt.NDArray[Any]
+Rate = Callable[[Array, Array, Array, Array], Array]
 
 
 def cramers_v(
@@ -95,19 +96,31 @@ def _phi2(p: Array, covariance: Covariance, alpha: float) -> tuple[float, float,
     """phi^2 corrected for bias, and the ends of its interval, none of them clipped."""
     z, S = standardised(p, covariance)
     phi2, z2 = float(z @ z), normal_critical(alpha) ** 2
-    unbiased = phi2 - float(np.trace(S))
-    w = float(z @ S @ z) / phi2 if phi2 > 0 else 0.0
+    trace, squares, along = _sums(S, z)
+    unbiased = phi2 - trace
+    w = along / phi2 if phi2 > 0 else 0.0
     # (unbiased - t)^2 <= z2 (2 tr S^2 + 4 t w), a quadratic in t
     middle = unbiased + 2 * z2 * w
-    square = middle**2 - unbiased**2 + 2 * z2 * float(np.sum(S**2))
+    square = middle**2 - unbiased**2 + 2 * z2 * squares
     half = math.sqrt(square) if square >= 0 else -math.inf
     return unbiased, middle - half, middle + half
 
 
 def _least_phi2(p: Array, covariance: Covariance, alpha: float) -> float:
     """The upper end of phi^2 at an estimate of 0."""
-    S = standardised(p, covariance)[1]
-    return normal_critical(alpha) * math.sqrt(2.0 * float(np.sum(S**2)))
+    z, S = standardised(p, covariance)
+    return normal_critical(alpha) * math.sqrt(2.0 * _sums(S, z)[1])
+
+
+def _sums(S: Covariance, z: Array) -> tuple[float, float, float]:
+    """tr S, tr S^2 and z' S z."""
+    if S.factors is None:
+        C = S.core
+        return float(np.trace(C)), float(np.sum(C**2)), float(z @ C @ z)
+    d, v, F = S.diagonal, S.variances(), S.factors
+    shared = S.core @ (F.T @ F)  # tr S^2 = sum d^2 + 2 sum d (v - d) + tr (C F'F)^2
+    squares = float(d @ (2.0 * v - d)) + float(np.sum(shared * shared.T))
+    return float(v.sum()), squares, float(z @ S.times(z))
 
 
 def _bounded_phi2(table: EstimatedTable, alpha: float) -> tuple[float, float]:
@@ -117,7 +130,7 @@ def _bounded_phi2(table: EstimatedTable, alpha: float) -> tuple[float, float]:
     p = maps[0] @ table.p @ maps[1].T
     if min(p.shape) < 2 or not all(groups):
         return 0.0, math.inf  # one row or column is left
-    merged = Covariance.dense(table.covariance.transform(np.kron(*maps)))
+    merged = _merged(table.covariance, maps)
     low = max(_phi2(p, merged, alpha)[1], 0.0)
     high = max(_phi2(p, merged, alpha / 2.0)[2], _least_phi2(p, merged, alpha / 2.0))
     weak = [size - len(strong) for strong, size in zip(groups, table.p.shape, strict=True)]
@@ -144,6 +157,14 @@ def _merging(size: int, strong: Sequence[int]) -> Array:
     rows = np.eye(size)[list(strong)]
     rest = 1.0 - rows.sum(axis=0)
     return np.vstack([rows, rest]) if rest.any() else rows
+
+
+def _merged(V: Covariance, maps: Sequence[Array]) -> Covariance:
+    """The covariance of the cells of a table whose categories are merged."""
+    if V.factors is None:
+        return Covariance.dense(V.transform(np.kron(*maps)))
+    rows, columns = (kept.argmax(axis=0) for kept in maps)
+    return V.merged((rows[:, None] * len(maps[1]) + columns).ravel())
 
 
 def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple[Array, Array]:
@@ -178,34 +199,63 @@ def departures(P: pd.DataFrame | npt.ArrayLike, covariance: Covariance) -> tuple
            [0.0112, 0.0112]]))
     """
     p = EstimatedTable.of(P, covariance).p
-    spread = _congruence(lambda D: _departure_rate(p, D), covariance, p.shape)
+
+    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
+        return _departure_rate(p, D, dr, dc, ds)
+
+    spread = _congruence(rate, covariance, p.shape)
     expected = np.outer(p.sum(axis=1), p.sum(axis=0)) / p.sum()
-    variance = np.maximum(np.diagonal(spread), 0.0)  # below 0 by rounding only
+    exact = np.diagonal(spread.core) if spread.factors is None else spread.variances()
+    variance = np.maximum(exact, 0.0)  # below 0 by rounding only
     return p - expected, np.sqrt(variance).reshape(p.shape)
 
 
-def _departure_rate(p: Array, D: Array) -> Array:
-    """Derivative of p - r c' / s along tangents D, shape (k1, k2, m); s is the sum of p."""
+def _departure_rate(p: Array, D: Array, dr: Array, dc: Array, ds: Array) -> Array:
+    """Derivative of p - r c' / s along tangents D, (k1, k2, m), with the sums dr, dc and ds."""
     s, r, c = p.sum(), p.sum(axis=1)[:, None, None], p.sum(axis=0)[None, :, None]
-    dr, dc, ds = D.sum(axis=1)[:, None], D.sum(axis=0)[None], D.sum(axis=(0, 1))
-    return np.asarray(D - (dr * c + r * dc) / s + r * c * ds / s**2)
+    return np.asarray(D - (dr[:, None] * c + r * dc[None]) / s + r * c * ds / s**2)
 
 
-def standardised(p: Array, covariance: Covariance) -> tuple[Array, Array]:
+def standardised(p: Array, covariance: Covariance) -> tuple[Array, Covariance]:
     """z = (p - r c' / s) / sqrt(r c') as a vector, and its covariance by the delta method."""
     r, c = p.sum(axis=1)[:, None], p.sum(axis=0)[None]
     root = np.sqrt(r * c)
     z = (p - r * c / p.sum()) / root
 
-    def rate(D: Array) -> Array:
-        relative = D.sum(axis=1)[:, None] / r[..., None] + D.sum(axis=0)[None] / c[..., None]
-        return np.asarray(_departure_rate(p, D) / root[..., None] - z[..., None] * relative / 2)
+    def rate(D: Array, dr: Array, dc: Array, ds: Array) -> Array:
+        relative = dr[:, None] / r[..., None] + dc[None] / c[..., None]
+        moved = _departure_rate(p, D, dr, dc, ds)
+        return np.asarray(moved / root[..., None] - z[..., None] * relative / 2)
 
     return z.ravel(), _congruence(rate, covariance, p.shape)
 
 
-def _congruence(rate: Any, covariance: Covariance, shape: tuple[int, ...]) -> Array:
-    """G V G' of a derivative G, given by its action on tangents, shape (k1, k2, m)."""
-    half = rate(covariance.matrix().reshape(*shape, -1)).reshape(covariance.size, -1)
-    spread = rate(half.T.reshape(*shape, -1)).reshape(covariance.size, -1)
-    return np.asarray((spread + spread.T) / 2)
+def _congruence(rate: Rate, V: Covariance, shape: tuple[int, int]) -> Covariance:
+    """G V G' of a derivative G, given by its action on tangents, (k1, k2, m), and their sums.
+
+    G is a diagonal g and what the sums R' of rows and columns add, L R'. With V = diag(d) + F C F'
+    the result is one of these too, with the factors L, g d R and G F.
+    """
+
+    def along(D: Array) -> Array:
+        D = D.reshape(*shape, -1)
+        sums = D.sum(axis=1), D.sum(axis=0), D.sum(axis=(0, 1))
+        return rate(D, *sums).reshape(V.size, -1)
+
+    if V.factors is None:
+        spread = along(along(V.matrix()).T)
+        return Covariance.dense((spread + spread.T) / 2)
+    k1, k2 = shape
+    none, ones = np.zeros((1, 1, 1)), np.ones(k1)
+    by_row = rate(none, np.eye(k1), np.zeros((k2, k1)), ones)
+    by_column = rate(none, np.zeros((k1, k2)), np.eye(k2), np.zeros(k2))
+    L = np.concatenate([by_row, by_column], axis=2).reshape(V.size, -1)
+    apart = rate(np.ones((*shape, 1)), np.zeros((k1, 1)), np.zeros((k2, 1)), np.zeros(1)).ravel()
+    R = np.hstack([np.kron(np.eye(k1), np.ones((k2, 1))), np.tile(np.eye(k2), (k1, 1))])
+    q, r = k1 + k2, len(V.core)
+    core = np.zeros((2 * q + r,) * 2)
+    core[:q, :q] = (R.T * V.diagonal) @ R
+    core[:q, q : 2 * q] = core[q : 2 * q, :q] = np.eye(q)
+    core[2 * q :, 2 * q :] = V.core
+    factors = np.hstack([L, (apart * V.diagonal)[:, None] * R, along(V.factors)])
+    return Covariance(apart**2 * V.diagonal, core, factors)

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.arguments.markup import html_table
-from ldpstats.problems.estimates import number_from_json, number_to_json
 
 __all__ = ["Effect", "Kind", "beside"]
 

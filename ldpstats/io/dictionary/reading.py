@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -36,7 +36,7 @@ from ldpstats.io.values import missing_texts, present, refuse_missing
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import DictionarySurvey
 
-__all__ = ["read_dictionary_reports"]
+__all__ = ["DictionaryTable", "read_dictionary_reports"]
 
 Array = npt.NDArray[Any]
 
@@ -99,16 +99,9 @@ def read_dictionary_reports(
     one_of("missing", missing, ("raise", "count"))
     check_survey(survey)
     used = names("columns", SURVEY_COLUMNS if columns is None else columns)
-    table = _Table(path, survey, used, names("na", na))
-    chunks, done = [survey.no_reports()], 0
-    optional = [SURVEY_FINGERPRINTS, *(column for part in table.parts for column in part.optional)]
-    for frame in table_chunks(path, used, chunk_rows, advance, optional=optional):
-        chunk, absent = table.read(frame, done)
-        if missing == "raise":
-            refuse_missing(os.fspath(path), done, absent)
-        chunks.append(chunk)
-        done += len(frame)
-    return _sum(chunks)
+    table = DictionaryTable(path, survey, used, names("na", na))
+    frames = table_chunks(path, used, chunk_rows, advance, optional=table.optional)
+    return table.gathered(frames, missing)
 
 
 def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
@@ -120,8 +113,8 @@ def _sum(chunks: Sequence[DictionaryReports]) -> DictionaryReports:
 
 
 @dataclass(frozen=True)
-class _Table:
-    """Reader of the five columns of reports of a table."""
+class DictionaryTable:
+    """Reader of the five columns of reports of a table in a file."""
 
     path: FilePath
     survey: DictionarySurvey
@@ -148,6 +141,22 @@ class _Table:
         each = zip(self.survey.mechanisms, (gram_1, gram_2, string), strict=True)
         how: Any = {"missing": "count", "na": self.na, "exact": True}
         return [ReportColumn(self.path, mechanism, column, **how) for mechanism, column in each]
+
+    @property
+    def optional(self) -> list[str]:
+        """Columns that are read where they exist: fingerprints, and what goes with the reports."""
+        return [SURVEY_FINGERPRINTS, *(column for part in self.parts for column in part.optional)]
+
+    def gathered(self, frames: Iterable[pd.DataFrame], missing: str) -> DictionaryReports:
+        """The reports of all chunks, in their order; `missing` ones are refused or counted."""
+        chunks, done = [self.survey.no_reports()], 0
+        for frame in frames:
+            chunk, absent = self.read(frame, done)
+            if missing == "raise":
+                refuse_missing(os.fspath(self.path), done, absent)
+            chunks.append(chunk)
+            done += len(frame)
+        return _sum(chunks)
 
     def read(self, frame: pd.DataFrame, done: int) -> tuple[DictionaryReports, Array]:
         """The reports of a chunk, `done` rows after the start, and which rows are empty, (n,)."""

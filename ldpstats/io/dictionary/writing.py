@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.answers import Answers, check_labels, chunks_of, filled
 from ldpstats.io.kept import KeptColumns, constant
+from ldpstats.io.layout import stored_columns, stored_names
 from ldpstats.io.report_columns import (
     SURVEY_COLUMNS,
     SURVEY_FINGERPRINT,
@@ -22,12 +23,14 @@ from ldpstats.io.report_columns import (
 from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
+from ldpstats.mechanisms.enumerated import Enumerated
 from ldpstats.models.dictionary.reports import DictionaryReports
 from ldpstats.models.dictionary.survey import (
     DictionaryClient,
     DictionaryCollector,
     DictionarySurvey,
 )
+from ldpstats.reports.packed import cohort_column
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
 
@@ -48,7 +51,8 @@ def write_dictionary_reports(
     reports : DictionaryReports or iterable of DictionaryReports
         Chunks of one survey's reports. A respondent who gave no answer becomes an empty row.
     path : path-like
-        Its columns are those of `DictionaryReports.to_frame`. The survey's fingerprint goes with
+        Its columns are those of `DictionaryReports.to_frame`; in Parquet bits are bytes, and
+        cohorts have columns of their own (`io.layout`). The survey's fingerprint goes with
         them: a CSV file has it in every row, missing answers included, in the column
         `survey_fingerprint`; a Parquet file stores it once. Keep the specification beside the file
         (`write_survey`): without it the reports cannot be analysed.
@@ -157,7 +161,8 @@ def privatize_strings(
     """
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    own, totals = [*SURVEY_COLUMNS, SURVEY_FINGERPRINTS], [0, 0]
+    beside = [cohort_column(name) for name in ("gram_1", "gram_2", "string")]
+    own, totals = [*SURVEY_COLUMNS, *beside, SURVEY_FINGERPRINTS], [0, 0]
     kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     answers = Answers(kept, None, missing, na, specification)
     how: dict[str, Any] = {"chunk_rows": chunk_rows, "advance": advance}
@@ -186,9 +191,15 @@ def _columns(
     reports: DictionaryReports, absent: Array, path: FilePath
 ) -> dict[str, pd.Series[Any]]:
     """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
-    frame = reports.to_frame()
-    table = {str(name): filled(column.tolist(), absent) for name, column in frame.items()}
-    if file_format(path) != ".parquet":
+    frame, parquet = reports.to_frame(), file_format(path) == ".parquet"
+    table: dict[str, pd.Series[Any]] = {}
+    parts = {"gram_1": reports.first, "gram_2": reports.second, "string": reports.string}
+    for name in SURVEY_COLUMNS:
+        if parquet and name in parts and not isinstance(parts[name].mechanism, Enumerated):
+            table |= stored_columns(name, parts[name], absent)
+        else:
+            table[name] = filled(frame[name].tolist(), absent)
+    if not parquet:
         table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
     return table
 
@@ -208,5 +219,6 @@ def _write(
     }
     for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
         check_labels(path, mechanism, how["spreadsheet_safe"])
-        stored[name] = own | stored_fingerprint(mechanism)  # for who reads this column alone
+        alone = own | stored_fingerprint(mechanism)  # for who reads this column alone
+        stored |= dict.fromkeys(stored_names(name, mechanism), alone)
     write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)

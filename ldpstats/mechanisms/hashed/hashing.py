@@ -52,6 +52,7 @@ The last has 48 x, so that its 64 bytes take two blocks of SHA-256. Closed alpha
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import positive_integer
 from ldpstats.errors import InvalidArgument
+from ldpstats.kernels import repaid
 
 __all__ = [
     "distinct_cells",
@@ -77,8 +79,9 @@ U64 = npt.NDArray[np.uint64]
 
 _GOLDEN = 0x9E3779B97F4A7C15
 _MOST_COHORTS, _MOST_CELLS, _MOST_HASHES = 1 << 31, 1 << 31, (1 << 16) - 1
-_MANY_STRINGS = 20_000  # hashlib needs 20 ms for these, which importing numba costs many times over
-_MANY_CELLS = 1 << 20
+_MANY_STRINGS = 20_000  # hashlib needs 20 ms for these: distinct ones are worth looking for
+_FIRST = 1 << 12  # strings that show whether many repeat
+_STRING, _CELL = 1e-6, 2e-8  # seconds that hashlib needs for a string, and numpy for a cell
 
 
 def hash_strings(name: str, values: object) -> U64:
@@ -88,8 +91,7 @@ def hash_strings(name: str, values: object) -> U64:
         hashes = _hash_buffers(column)
         if hashes is not None:
             return hashes
-    heads = b"".join(hashlib.sha256(text).digest()[:8] for text in _utf8(name, column))
-    return np.frombuffer(heads, dtype="<u8").astype(np.uint64)
+    return _hash_texts(_utf8(name, column))
 
 
 def _column(name: str, values: object) -> Any:
@@ -131,8 +133,6 @@ def _hash_buffers(column: Any) -> U64 | None:
     """Hashes from the buffers of an Arrow array; None if some entry is not a string in UTF-8."""
     import pyarrow as pa
 
-    from ldpstats.kernels.hashing import sha256_words
-
     if isinstance(column, np.ma.MaskedArray):
         return None
     try:
@@ -146,15 +146,32 @@ def _hash_buffers(column: Any) -> U64 | None:
         return None
     if strings.null_count:
         return None
-    out, start = np.empty(len(strings), dtype=np.uint64), 0
-    for chunk in strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]:
-        stop = start + len(chunk)
-        if len(chunk):
-            _, offsets, text = chunk.buffers()
-            ends = np.frombuffer(offsets, dtype=np.int64)[chunk.offset :][: len(chunk) + 1]
-            sha256_words(np.frombuffer(text or b"", dtype=np.uint8), ends, out[start:stop])
-        start = stop
+    chunks = strings.chunks if isinstance(strings, pa.ChunkedArray) else [strings]
+    return np.concatenate([_hash_chunk(chunk) for chunk in chunks])
+
+
+def _hash_chunk(strings: Any) -> U64:
+    """Hashes of an Arrow array of valid strings; of each distinct one once, where many repeat."""
+    first = strings[:_FIRST]
+    if 2 * len(first.unique()) < len(first):
+        encoded = strings.dictionary_encode()
+        hashes = _hash_chunk(encoded.dictionary)
+        return np.asarray(hashes[encoded.indices.to_numpy()])
+    if not repaid("hashing", len(strings) * _STRING):
+        return _hash_texts(text.as_buffer() for text in strings)
+    from ldpstats.kernels.hashing import sha256_words
+
+    out = np.empty(len(strings), dtype=np.uint64)
+    _, offsets, text = strings.buffers()
+    ends = np.frombuffer(offsets, dtype=np.int64)[strings.offset :][: len(strings) + 1]
+    sha256_words(np.frombuffer(text or b"", dtype=np.uint8), ends, out)
     return out
+
+
+def _hash_texts(texts: Iterable[Any]) -> U64:
+    """Hashes of strings, given as bytes or buffers."""
+    heads = b"".join(hashlib.sha256(text).digest()[:8] for text in texts)
+    return np.frombuffer(heads, dtype="<u8").astype(np.uint64)
 
 
 def _arrow_strings(column: Any) -> Any:
@@ -241,7 +258,7 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     hashes, K = _checked_hashes(hashes), keys(n_cohorts, n_hashes)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
-    if out.size < _MANY_CELLS:
+    if not repaid("hashing", out.size * _CELL):
         out[:] = _cells(mix64(hashes[None, :, None] ^ K[:, None, :]), n_cells)
         return out
     from ldpstats.kernels import hashing as hash_kernels
@@ -259,7 +276,7 @@ def own_cells(
     numbers = _checked_cohorts(cohort, hashes.size)
     n_hashes = _at_most("n_hashes", n_hashes, _MOST_HASHES)
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
-    if hashes.size * n_hashes < _MANY_CELLS:
+    if not repaid("hashing", hashes.size * n_hashes * _CELL):
         mixed = mix64(hashes[:, None] ^ _keys(numbers[:, None], n_hashes))
         return _cells(mixed, n_cells).astype(np.int64)
     from ldpstats.kernels import hashing as hash_kernels

@@ -206,7 +206,8 @@ def _listed(reports: Reports) -> tuple[Array, Array, list[Any]]:
     """Channel, (k, l), of reports whose l values can be listed, their codes, and their labels."""
     mechanism: Mechanism = reports.mechanism
     if isinstance(mechanism, Enumerated):
-        return mechanism.channel().matrix(), reports.y, mechanism.outputs.tolist()
+        codes = reports.y.astype(np.int64)
+        return mechanism.channel().matrix(), codes, mechanism.outputs.tolist()
     form: Any = mechanism.format  # reports are bits, not labels: a BitFormat
     noised, revealed = np.arange(mechanism.n_bits), form.revealed(reports.y)
     if mechanism.sensitive is not None:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.reports.formats import BitFormat, format_bits, parse_bits
+from ldpstats.reports.formats import BitFormat
 from ldpstats.sampling import packing
 
 __all__ = ["RevealingFormat"]
@@ -101,7 +101,9 @@ class RevealingFormat(BitFormat):
         bits[at, self.others[revealed[at] - 1]] = True
         return bits
 
-    def sum_bits(self, y: Array, n: Array | None = None) -> Array:
+    def sum_bits(
+        self, y: Array, n: Array | None = None, cohort: Array | None = None, n_cohorts: int = 1
+    ) -> Array:
         revealed, bits = self.revealed(y), y[:, : self._width]
         S, sums = self.sensitive.size, np.zeros(self.n_bits, dtype=np.int64)
         told = np.bincount(revealed, weights=n, minlength=self.others.size + 1)[1:]
@@ -112,7 +114,7 @@ class RevealingFormat(BitFormat):
             many = (times != 1) & part.any(axis=1)
             sums[self.sensitive] += packing.column_sums(part[times == 1], S)
             sums[self.sensitive] += times[many] @ packing.unpack(part[many], S)
-        return sums
+        return sums[None]
 
     def condense(self, y: Array, n: Array | None) -> tuple[Array, Array | None, Array | None]:
         """Reports that reveal a category are a row for each, without the noise around it."""
@@ -127,11 +129,11 @@ class RevealingFormat(BitFormat):
         np.take(y, kept, axis=0, out=left[: kept.size], mode="clip")
         left[kept.size :] = self.pack(np.zeros((seen.size, self._width), np.uint8), seen)
         times = np.concatenate([times[kept], counts[seen]])
-        noise = self.sum_bits(y, n) - self.sum_bits(left, times)
+        noise = (self.sum_bits(y, n) - self.sum_bits(left, times))[0]
         return left, times, noise if noise.any() else None
 
-    def parse(self, name: str, labels: object) -> Array:
-        bits = packing.unpack(parse_bits(name, labels, self.n_bits), self.n_bits)
+    def from_table(self, name: str, packed: npt.NDArray[np.uint8]) -> Array:
+        bits = packing.unpack(super().from_table(name, packed), self.n_bits)
         told = bits[:, self.others]
         many = np.flatnonzero(told.sum(axis=1) > 1)
         if many.size:
@@ -146,9 +148,8 @@ class RevealingFormat(BitFormat):
                 f"{name}[{i}]", "0" * self.n_bits, "has no bit: none is sensitive"
             )
         revealed = np.where(told.any(axis=1), told.argmax(axis=1) + 1, 0) if told.size else 0
-        packed = np.packbits(bits[:, self.sensitive], axis=1, bitorder="little")
-        return self.pack(packed, np.broadcast_to(revealed, len(bits)))
+        noised = np.packbits(bits[:, self.sensitive], axis=1, bitorder="little")
+        return self.pack(noised, np.broadcast_to(revealed, len(bits)))
 
-    def text(self, y: Array) -> npt.NDArray[Any]:
-        packed = np.packbits(self.unpack(y), axis=1, bitorder="little")
-        return format_bits(packed, self.n_bits)
+    def to_table(self, y: Array) -> npt.NDArray[np.uint8]:
+        return np.packbits(self.unpack(y), axis=1, bitorder="little")

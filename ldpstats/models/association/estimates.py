@@ -100,8 +100,11 @@ def _small_strata(evidence: Evidence) -> bool:
 
 
 def covariance_of(problem: JointMoments) -> Covariance | None:
-    """Covariance of the estimate that solves the moments; None where it is too large."""
-    return problem.covariance() if problem.k <= LARGEST_INFORMATION else None
+    """Covariance of the estimate that solves the moments; None where it is too large.
+
+    Of more cells than a matrix is formed for it is a diagonal and a low rank, where features allow.
+    """
+    return problem.covariance() if problem.k <= LARGEST_INFORMATION else problem.factored
 
 
 def uncertain(evidence: Evidence, problem: JointMoments) -> Uncertain:
@@ -124,7 +127,7 @@ def cell_law(evidence: Evidence, problem: JointMoments, V: Covariance | None) ->
     """Cumulants of the estimate of each cell along its path; None where they are not known."""
     if not evidence.is_exact:
         return None
-    matrix = None if V is None else V.matrix()
+    matrix = V.matrix() if V is not None and problem.k <= LARGEST_INFORMATION else None
     parts, N, k = problem.path_moments(problem.in_errors, matrix), evidence.nobs, problem.k
     if parts is None:
         return None

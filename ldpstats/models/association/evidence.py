@@ -76,7 +76,8 @@ class Evidence:
         for group in self.groups:
             for part in group.counts.reports:
                 found.update(part.mechanism.fingerprint.encode())
-                for values in (part.y, part.cohort):
+                y = part.y if part.mechanism.n_bits else part.y.astype(np.int64)
+                for values in (y, part.cohort):
                     found.update(b"" if values is None else np.ascontiguousarray(values).tobytes())
             found.update(np.ascontiguousarray(group.counts.n).tobytes())
         return found.hexdigest()

@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.channels.base import Channel
+from ldpstats.channels.structured import Bits, Uniformised
 from ldpstats.inference.tables.cross_moments import CrossMoments
 from ldpstats.models.association.variables import VariableSpec
 from ldpstats.problems.joint.features import FeatureMap, linear_features
+from ldpstats.problems.joint.products import Unit
 from ldpstats.problems.joint.stratum import Alphabet, Listing, Stratum
 from ldpstats.problems.rows.base import DenseRows, Rows
 from ldpstats.problems.rows.joint import Factor, JointRows
@@ -115,9 +118,20 @@ class JointGroup:
         for part in self.slices:
             n = self.counts.n[part]
             responses = tuple(m.response(self._shares(v, part)) for v, m in enumerate(maps))
-            made = Stratum(rows.select(part), n, n, int(n.sum()), responses, listing, alphabets)
+            made = Stratum(
+                rows.select(part), n, n, int(n.sum()), responses, listing, alphabets, self._units
+            )
             strata.append(made)
         return strata
+
+    @cached_property
+    def _units(self) -> tuple[Unit, ...] | None:
+        """The unbiased features of each variable, where those of all are simple."""
+        if any(m.n_cohorts for m in self.counts.mechanisms):
+            return None
+        found = [_unit(m.channel()) for m in self.counts.mechanisms]
+        simple = tuple(unit for unit in found if unit is not None)
+        return simple if len(simple) == len(found) else None
 
     @cached_property
     def channels(self) -> list[Array | None]:
@@ -368,6 +382,15 @@ def _combinations(channels: Sequence[Array]) -> JointRows:
     grid = np.indices([Q.shape[1] for Q in channels]).reshape(len(channels), -1)
     pairs = zip(channels, grid, strict=True)
     return JointRows(tuple(Factor(np.ascontiguousarray(Q.T), index) for Q, index in pairs))
+
+
+def _unit(channel: Channel) -> Unit | None:
+    """The unbiased features of a channel's reports, where they are simple."""
+    if isinstance(channel, Uniformised):
+        return Unit.of_labels(channel.matrix(), channel.a, channel.b)
+    if isinstance(channel, Bits) and channel.unary:
+        return Unit.of_bits(channel.k, channel.p1, channel.p0)
+    return None
 
 
 def _dense(rows: Rows, k: int) -> Array:

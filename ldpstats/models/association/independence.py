@@ -98,21 +98,27 @@ def _chi_square(evidence: Evidence, statistic: float, df: int, method: str) -> T
 
 def _wald(evidence: Evidence) -> TestResult:
     """Over candidates on the dual estimate: the delta method of p - r c' fails for noisy totals."""
-    n_cells = prod(evidence.sizes)
-    if n_cells > LARGEST_INFORMATION:
-        raise NotAvailable(
-            f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
-        )
+    _check_size(evidence.sizes)
     dual = evidence.dual_moments
     P = dual.estimate()[0].reshape(evidence.sizes)
     smallest, how = smallest_expected(evidence), "Wald test on the one-step joint estimate"
     return wald_test(evidence.names, P, dual.covariance(), smallest, how)
 
 
+def _check_size(sizes: tuple[int, ...]) -> None:
+    """Refuse a test of very many cells at once, whose covariance would have to be inverted."""
+    n_cells = prod(sizes)
+    if n_cells > LARGEST_INFORMATION:
+        raise NotAvailable(
+            f"a Wald test needs the covariance of {n_cells} cells: use method='score'"
+        )
+
+
 def wald_test(
     names: tuple[str, ...], P: Array, covariance: Covariance, smallest: float, method: str
 ) -> TestResult:
     """Wald's test of a two-way table P; `smallest` is its smallest expected count."""
+    _check_size(P.shape)
     try:
         statistic, df = tables.wald_independence(P, covariance)
     except NotIdentified:

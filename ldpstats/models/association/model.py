@@ -380,6 +380,8 @@ def _by_moments(
     if plain is None:
         return solution, None, "none (too large)"
     V = estimator.covariance(problem, solution, plain)
+    if V.factors is not None:
+        return solution, V, "linear"
     return solution, without_rounding(V.matrix(), plain.variances().max()), "linear"
 
 

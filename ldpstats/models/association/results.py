@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, listed, numbers, one_of, positive_integer
+from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import BoundaryWarning, InvalidArgument, NotAvailable
 from ldpstats.inference import intervals, multiplicity
@@ -37,9 +38,14 @@ from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
+from ldpstats.models.shared.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+    record,
+)
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain, number_from_json, number_to_json
 from ldpstats.problems.simplex import project_simplex
 
 if TYPE_CHECKING:
@@ -869,7 +875,7 @@ class AssociationResults(FittedResults):
         document: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         document |= {name: number_to_json(getattr(self, name)) for name in _NUMBERS}
         document |= {name: list(document[name]) for name in _LISTS}
-        document["fitted"], document["linear"] = self.fitted.to_dict(), self.linear.to_dict()
+        document |= estimates_to_dict(self.fitted, self.linear)
         document["labels"] = [labels_to_json(values) for values in self.labels]
         document["margin_fits"] = [fit.to_dict() for fit in self.margin_fits]
         for name, test in zip(_TESTS, (self.independence, self.trend), strict=True):
@@ -887,7 +893,7 @@ class AssociationResults(FittedResults):
         given = {name: d[name] for name in _PLAIN}
         given |= {name: tuple(d[name]) for name in _LISTS}
         given |= {name: number_from_json(d[name]) for name in _NUMBERS}
-        given |= {name: Uncertain.from_dict(d[name]) for name in ("fitted", "linear")}
+        given |= estimates_from_dict(d)
         given["labels"] = tuple(labels_from_json("labels", values) for values in d["labels"])
         given["margin_fits"] = tuple(FrequencyResults.from_dict(fit) for fit in d["margin_fits"])
         given["is_partial"] = any(fit.fit.is_partial for fit in given["margin_fits"])

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.skewness import CellLaw, path_cumulants
 from ldpstats.inference.tails import continuity, skewed_pvalue
@@ -106,12 +107,12 @@ class ChangeLaw:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
-        return {field.name: getattr(self, field.name).tolist() for field in fields(self)}
+        return {field.name: array_to_json(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, document: Mapping[str, Any]) -> ChangeLaw:
         """Inverse of `to_dict`."""
-        return cls(*(np.array(document[field.name], dtype=np.float64) for field in fields(cls)))
+        return cls(*(array_from_json(document[field.name]) for field in fields(cls)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,8 +14,9 @@ from ldpstats.models.change.estimates import change_fit, homogeneity
 from ldpstats.models.change.law import change_law, pair_features, turnover_law
 from ldpstats.models.change.record import Changes
 from ldpstats.models.change.results import ChangeResults
+from ldpstats.reports.joint import JointCounts
 
-__all__ = ["change"]
+__all__ = ["change", "change_between"]
 
 _WAVES = ("first", "second")
 
@@ -72,9 +73,19 @@ def change(
     >>> results.n_missing
     1
     """
-    if not isinstance(name, str | None):
-        raise InvalidArgument("name", name, "must be text: the name of the variable")
-    counts = together((first, second))
+    _check_name(name)
+    return change_between(together((first, second)), name, waves, candidates, method)
+
+
+def change_between(
+    counts: JointCounts,
+    name: str | None = None,
+    waves: Sequence[str] | None = None,
+    candidates: Any = None,
+    method: str | Estimator[Any] | None = None,
+) -> ChangeResults:
+    """Change between two variables of the same respondents, from their counts; see `change`."""
+    _check_name(name)
     known = [part.name for part in counts.reports]
     same = known[0] == known[1]
     names = _wave_names(waves, _WAVES if same or not all(known) else known)
@@ -91,6 +102,11 @@ def change(
     fit = change_fit(joint, law, known[0] * same if name is None else name)
     turnover = None if pairs is None else turnover_law(pairs)
     return ChangeResults(fit, joint, Changes(law, turnover, homogeneity(fit, names, pairs, law)))
+
+
+def _check_name(name: object) -> None:
+    if not isinstance(name, str | None):
+        raise InvalidArgument("name", name, "must be text: the name of the variable")
 
 
 def _wave_names(waves: Sequence[str] | None, known: Sequence[str]) -> tuple[str, ...]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of, positive_integer, probability
+from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.inference import multiplicity
 from ldpstats.inference.selection import selected_intervals
 from ldpstats.inference.tests import TestResult
@@ -34,7 +35,7 @@ from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import count_of, names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
 from ldpstats.problems.covariance import Covariance
-from ldpstats.problems.estimates import Uncertain, Unexplained, number_from_json, number_to_json
+from ldpstats.problems.estimates import Uncertain, Unexplained
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -229,7 +229,11 @@ class DictionarySurvey(Instrument["DictionaryClient", "DictionaryCollector"]):
     @property
     def procedure(self) -> Procedure:
         """How a device makes a report, and the privacy that one report spends."""
-        return Procedure(self._report, self._message, self._spent)
+        return Procedure(self._report, self._message, self._spent, self._single)
+
+    def _single(self, value: object, words: Words) -> dict[str, Any]:
+        """What a device sends for one answer."""
+        return self._message(self._report([value], words, "raise"))
 
     def _spent(self) -> float:
         assert self.epsilon is not None

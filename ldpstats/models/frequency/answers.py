@@ -23,7 +23,7 @@ from ldpstats.channels.structured import Uniformised
 from ldpstats.estimators.mle import MLE
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.record import Laws
-from ldpstats.problems.estimates import ExactForm, PathLaw, ReportLaw, Uncertain
+from ldpstats.problems.estimates import ExactForm, PathLaw, ReportLaw, ReportPart, Uncertain
 from ldpstats.problems.laws import answer_moments
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import StackedRows
@@ -40,6 +40,7 @@ _RESTRICTING = 60  # steps to frequencies that meet several restrictions
 _UNSEEN = 1e-12  # share of a category that was not seen: it is not impossible
 _MANY = 4096  # scores from which on not all tilts are held in memory at once
 _LARGEST_SPREAD = 100  # categories whose covariance is worth to be built entry by entry
+_LUMPED = 256  # categories that a contrast leaves out
 _ROUNDING = 1e-12  # of a mean square, that may be left of a variance which is zero
 
 
@@ -52,7 +53,7 @@ class SumLaw:
     scores : array, shape (k,)
         The s, not all the same.
     p : array, shape (k,)
-        Frequencies as they were found.
+        Frequencies as they were found, all positive.
     moments : array, shape (S, 3, k)
         Means of what a report of each source counts for, of its square and of its cube, if category
         x is the answer.
@@ -65,19 +66,14 @@ class SumLaw:
     nobs: Array
 
     @cached_property
-    def _seen(self) -> Array:
-        p = self.p + _UNSEEN
-        return np.asarray(p / p.sum())
-
-    @cached_property
     def _classes(self) -> tuple[Array, Array, Array, Array]:
         """Distinct scores in [0, 1], their shares and moments, and the class of each category.
 
         Answers of one score keep their proportions, whatever the value.
         """
         scores, of = np.unique(self.scores, return_inverse=True)
-        share = np.bincount(of, weights=self._seen)
-        weighted = (self.moments * self._seen).reshape(-1, of.size)
+        share = np.bincount(of, weights=self.p)
+        weighted = (self.moments * self.p).reshape(-1, of.size)
         sums = np.array([np.bincount(of, weights=row) for row in weighted])
         unit = (scores - scores[0]) / (scores[-1] - scores[0])
         return unit, share, (sums / share).reshape(*self.moments.shape[:2], -1), of
@@ -92,13 +88,15 @@ class SumLaw:
     @cached_property
     def _values(self) -> Array:
         unit = self._classes[0]
+        if unit.size < _MANY:
+            return np.asarray(self._tilted(_TILTS) @ unit)
         parts = np.array_split(_TILTS, 1 + unit.size // _MANY)
         return np.concatenate([self._tilted(part) @ unit for part in parts])
 
     def frequencies(self, value: float) -> Array:
         """The likeliest frequencies, shape (k,), whose sum of scores is `value`."""
         _, share, _, of = self._classes
-        return np.asarray(self._seen * (self._shares(value) / share)[of])
+        return np.asarray(self.p * (self._shares(value) / share)[of])
 
     def _shares(self, value: float) -> Array:
         u, least = self._classes[0], self.scores.min()
@@ -134,16 +132,31 @@ class SumLaw:
 class Answers:
     """The frequencies that were found, and how the reports of each answer enter an estimate.
 
-    `moments` gives ``SumLaw.moments`` of a contrast of shape (k,).
+    ``moments(row, at)`` gives ``SumLaw.moments`` of the categories `at`: all that the contrast
+    `row`, shape (k,), is about, and some others. `alike` says that all others have the same.
     """
 
     p: Array
-    moments: Callable[[Array], Array]
+    moments: Callable[..., Array]
     nobs: Array
+    alike: bool = False
+
+    @cached_property
+    def _seen(self) -> Array:
+        p = self.p + _UNSEEN
+        return np.asarray(p / p.sum())
 
     def law(self, row: Array) -> SumLaw:
-        """The law of the contrast `row`, whose entries are not all the same."""
-        return SumLaw(row, self.p, self.moments(row), self.nobs)
+        """The law of the contrast `row`, whose entries are not all the same.
+
+        Where very many entries are zero, their categories become one.
+        """
+        out = row == 0.0
+        if not self.alike or np.count_nonzero(out) < _LUMPED:
+            return SumLaw(row, self._seen, self.moments(row), self.nobs)
+        at = np.append(np.flatnonzero(row), np.argmax(out))  # one stands for all others
+        p = np.append(self._seen[at[:-1]], self._seen @ out)
+        return SumLaw(row[at], p, self.moments(row, at), self.nobs)
 
     def null_covariance(self, R: Array, value: Array) -> Array:
         """Covariance, shape (q, q), of contrasts R of shape (q, k) where they are `value`."""
@@ -229,19 +242,31 @@ def _of_labels(law: ReportLaw, channels: Sequence[Channel]) -> Answers | None:
     W = rows[0] if len(rows) == 1 else StackedRows(tuple(rows))
     p = MLE().solve(Likelihood(W, np.concatenate(seen))).p
     nobs = np.array([float(part.nobs) for part in law.parts])
-    return Answers(p, partial(_label_moments, law, channels), nobs)
+    pairs = list(zip(law.parts, channels, strict=True))
+    alike = all(isinstance(made, Uniformised) and part.weights.ndim == 1 for part, made in pairs)
+    return Answers(p, partial(_label_moments, pairs), nobs, alike)
 
 
-def _label_moments(law: ReportLaw, channels: Sequence[Channel], row: Array) -> Array:
+def _label_moments(
+    pairs: Sequence[tuple[ReportPart, Channel]], row: Array, at: Any = slice(None)
+) -> Array:
     found = []
-    for part, channel in zip(law.parts, channels, strict=True):
-        u = part.contrasts(row[None])[0]
-        powers = np.array([u, u**2, u**3])
+    for part, channel in pairs:
+        if isinstance(channel, Uniformised) and part.weights.ndim == 1:
+            powers = _powers(row[at] * part.weights[at])
+            found.append(channel.a * powers + (powers @ channel.noise()[at])[:, None])
+            continue
+        powers = _powers(part.contrasts(row[None])[0])
         if isinstance(channel, Uniformised):
-            found.append(channel.a * powers + (powers @ channel.noise())[:, None])
+            own = channel.a * powers + (powers @ channel.noise())[:, None]
         else:
-            found.append(powers @ channel.matrix().T)
+            own = powers @ channel.matrix().T
+        found.append(own[:, at])
     return np.array(found)
+
+
+def _powers(u: Array) -> Array:
+    return np.array([u, u * u, u * u * u])
 
 
 def _of_scores(linear: Uncertain, tally: PathLaw, channels: Sequence[Channel]) -> Answers:
@@ -251,11 +276,11 @@ def _of_scores(linear: Uncertain, tally: PathLaw, channels: Sequence[Channel]) -
     p = np.maximum(p, 1e-15)
     start, V = p / p.sum(), linear.known()
 
-    def moments(row: Array) -> Array:
+    def moments(row: Array, at: Any = slice(None)) -> Array:
         weights = V.times(row)
         features = [np.tile(n * weights, (row.size, 1)) for n in tally.nobs[:, 0]]
         pairs = zip(channels, features, strict=True)
-        return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])
+        return np.array([channel.score_moments(start, F)[0] for channel, F in pairs])[..., at]
 
     return Answers(start, moments, tally.nobs[:, 0])
 
@@ -264,8 +289,8 @@ def _of_bits(linear: Uncertain, exact: ExactForm, maker: Mechanism) -> Answers |
     if maker.n_cohorts or not maker.n_bits:
         return None
 
-    def moments(row: Array) -> Array:
+    def moments(row: Array, at: Any = slice(None)) -> Array:
         raw = answer_moments(exact.offset, exact.scale, (row / exact.scale)[None])
-        return np.array([[one[0] for one in raw]])
+        return np.array([[one[0] for one in raw]])[..., at]
 
     return Answers(project_simplex(linear.estimate), moments, np.array([float(exact.nobs)]))

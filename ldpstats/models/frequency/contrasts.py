@@ -31,10 +31,11 @@ def contrast_law(
 
     if known is not None and np.ptp(row) > 0.0:
         return ContrastLaw(known.law(row).at, float(row.min()), float(row.max()), is_fixed=False)
-    span, entries = (float(row.min()), float(row.max())), np.flatnonzero(row)
+    span = float(row.min()), float(row.max())
     if laws.law is not None and linear.at is None:
         return ContrastLaw(partial(_moved_law, linear, laws.law, row), *span)
-    if laws.tally is not None and entries.size == 1:
+    if laws.tally is not None and np.count_nonzero(row) == 1:
+        entries = np.flatnonzero(row)
         places = np.arange(linear.estimate.size)[linear.places]
         place = np.searchsorted(places, entries[0])
         p = np.clip(linear.estimate[linear.places], 0.0, 1.0)
@@ -67,8 +68,10 @@ def null_covariance(
 
 def _moved_law(linear: Uncertain, law: ReportLaw, row: Array, value: Array) -> tuple[Array, Array]:
     """Standard error and skewness of a contrast if it is `value`, from the law of reports."""
-    R = row[None]
-    moved = law.moved(_restriction(linear, R, R @ linear.estimate - value))
+    R, covariances = row[None], linear.known().times(row)
+    scale = float(row @ covariances)
+    gap = float(row @ linear.estimate - value[0])
+    moved = law.moved(covariances * (-gap / scale if scale else 0.0))
     variance = np.diagonal(moved.covariance(R))
     cumulant = moved.third_cumulants(R)
     return np.sqrt(variance), cumulant / np.where(variance > 0.0, variance, 1.0) ** 1.5

@@ -20,7 +20,6 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.chi_square import rare_categories, together
 from ldpstats.models.frequency.covariance import LARGEST_INFORMATION
 from ldpstats.problems.covariance import block_diagonal
-from ldpstats.problems.equations import Equations
 from ldpstats.problems.estimates import ExactForm
 from ldpstats.problems.moments import Check, Moments
 from ldpstats.problems.pooled import joined
@@ -38,7 +37,9 @@ _FEWEST = 10  # reports that two cells of five take
 
 
 def goodness_of_fit(
-    sources: Sequence[Counts | BitCounts], problems: Sequence[Moments]
+    sources: Sequence[Counts | BitCounts],
+    problems: Sequence[Moments],
+    likeliest: Array | None = None,
 ) -> TestResult | None:
     """Test that the reports can come from their channel(s) at all, whatever p is.
 
@@ -48,9 +49,10 @@ def goodness_of_fit(
     are tested by that, and by the sum of all estimates, which is one on average. Several sources
     are tested one by one and compared with each other, with Bonferroni's correction; hashed ones
     whose cohorts were merged to one problem are tested at once. None where there are too few
-    reports for any.
+    reports for any. `likeliest` is where the likelihood of a single source is largest, if known.
     """
-    found = [_one_fit(c, problem) for c, problem in zip(sources, problems, strict=False)]
+    pairs = zip(sources, problems, strict=False)
+    found = [_one_fit(c, problem, likeliest) for c, problem in pairs]
     if len(problems) > 1:
         found.append(_homogeneity(problems))
     return _worst([test for test in found if test is not None])
@@ -68,10 +70,15 @@ def _worst(tests: Sequence[TestResult]) -> TestResult | None:
     )
 
 
-def _one_fit(counts: Any, problem: Moments) -> TestResult | None:
+def _one_fit(counts: Any, problem: Moments, likeliest: Array | None) -> TestResult | None:
     """What one source's equations say can be tested; the worst, where that is several things."""
     try:
-        found = [_TESTS[check](counts, problem) for check in problem.checks]
+        found = [
+            _laws_fit(counts, problem, likeliest)
+            if check is Check.LAWS
+            else _TESTS[check](counts, problem)
+            for check in problem.checks
+        ]
     except (NotAvailable, NotIdentified):  # too few reports, or they leave p open
         return None
     return _worst([test for test in found if test is not None])
@@ -104,7 +111,7 @@ def _ones_fit(counts: Counts | BitCounts, problem: Moments) -> TestResult:
     return TestResult(_NULL, float(z), None, float(p), "z-test of the total number of ones")
 
 
-def _laws_fit(counts: Counts, problem: Equations) -> TestResult:
+def _laws_fit(counts: Counts, problem: Any, likeliest: Array | None) -> TestResult:
     """Labels: their distance from the laws of the channel, or else the most negative estimates.
 
     Rare outputs are put together. A channel with no more outputs than categories can make any law
@@ -113,7 +120,9 @@ def _laws_fit(counts: Counts, problem: Equations) -> TestResult:
     n, Q = counts.vector(), counts.mechanism.channel().matrix()
     seen, possible = n > 0, Q.any(axis=0)
     target = gap_target(int(n.sum()), None)
-    best = maximise(DenseRows(Q.T[seen]), n[seen].astype(np.float64), target, False)[0].p
+    best = maximise(
+        DenseRows(Q.T[seen]), n[seen].astype(np.float64), target, False, start=likeliest
+    )[0].p
     law = (best @ Q)[possible]
     if possible.sum() > len(Q) and n.sum() >= _FEWEST:
         group = goodness.rare_groups(n.sum() * law)
@@ -168,7 +177,6 @@ def _smallest(form: ExactForm) -> Array:
 
 _TESTS: Mapping[Check, Callable[[Any, Any], TestResult | None]] = {
     Check.CELLS: _cells_fit,
-    Check.LAWS: _laws_fit,
     Check.NEGATIVE: _negative_fit,
     Check.ONES: _ones_fit,
     Check.SUM: _sum_fit,

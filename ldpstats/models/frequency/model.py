@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -28,15 +27,16 @@ from ldpstats.estimators.base import (
     SelectingEstimator,
 )
 from ldpstats.estimators.mle import MLE
+from ldpstats.inference.intervals import fewest_draws
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.evidence import Evidence
 from ldpstats.models.frequency.fit_checks import goodness_of_fit
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.one_sample import one_sample_test
-from ldpstats.models.frequency.record import Checks, Laws
+from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.shared.fit import CONSTRAINED, Fit, is_partial
+from ldpstats.models.shared.fit import CONSTRAINED, Fit
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
 from ldpstats.problems.moments import Moments
@@ -245,12 +245,9 @@ class FrequencyModel:
         linear = self._linear(problem, selection)
         solution, fitted, kind = self._solve(estimator, problem, selection, linear, cov_type)
         record = self._record(estimator, solution, fitted, linear, kind)
-        return self._results(record, problem, goodness_of_fit(self.sources, listed.parts))
-
-    @cached_property
-    def _documents(self) -> tuple[dict[str, Any], ...]:
-        """The specifications, which take time where categories are a million."""
-        return tuple(counts.mechanism.to_dict() for counts in self.sources)
+        likeliest = solution.p if estimator == MLE() and len(self.sources) == 1 else None
+        fit = goodness_of_fit(self.sources, listed.parts, likeliest)
+        return self._results(record, problem, fit)
 
     def _results(self, record: Fit, problem: Moments, fit: TestResult | None) -> FrequencyResults:
         """All that was found, without the data."""
@@ -258,7 +255,7 @@ class FrequencyModel:
         return FrequencyResults(
             record,
             self.categories,
-            self._documents,
+            Specifications(tuple(counts.mechanism for counts in self.sources)),
             Laws(
                 exact=self.moments().exact_form(),
                 tally=problem.tally(record.linear, self.evidence.reference),
@@ -293,7 +290,10 @@ class FrequencyModel:
             n_missing=self._n_missing,
             epsilon=max(mechanism.epsilon for mechanism in mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=is_partial(self._documents),
+            is_partial=any(
+                mechanism.sensitive is not None and len(mechanism.sensitive) < mechanism.k
+                for mechanism in mechanisms
+            ),
             llf=self.evidence.loglike(solution.p),
             gap=solution.gap,
             n_iter=solution.n_iter,
@@ -421,12 +421,15 @@ class FrequencyModel:
         p0 = distribution("p0", p0, len(self.categories), partial=self.evidence.inference.is_open)
         return one_sample_test(self.evidence, p0)
 
-    def profile_intervals(self, results: FrequencyResults, alpha: float) -> Array:
+    def profile_intervals(
+        self, results: FrequencyResults, alpha: float, progress: bool = False
+    ) -> Array:
         """Profile-likelihood intervals, shape (k, 2): see `FrequencyResults.conf_int`."""
         self._made(results)
         if "constrained" in results.settings:
             raise NotAvailable("profile intervals of a constrained fit: use method='bootstrap'")
-        return profiles(self.evidence.likelihood, alpha)
+        progress = boolean("progress", progress)
+        return profiles(self.evidence.likelihood, results.linear.bse(), alpha, progress)
 
     def bootstrap_intervals(
         self,
@@ -435,6 +438,7 @@ class FrequencyModel:
         rng: np.random.Generator | None = None,
         n_boot: int = 999,
         estimator: Estimator[Any] | None = None,
+        progress: bool = False,
     ) -> Array:
         """Parametric bootstrap percentile intervals, shape (k, 2).
 
@@ -445,7 +449,8 @@ class FrequencyModel:
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")
-        n_boot = replicates("n_boot", n_boot, 2)
+        n_boot = replicates("n_boot", n_boot, fewest_draws(alpha))
+        progress = boolean("progress", progress)
         self._made(results)
         if results.unexplained is not None and not results.assumes_complete:
             raise NotAvailable(
@@ -463,7 +468,7 @@ class FrequencyModel:
         p = results.fitted.estimate
         if p.min() < 0.0 or abs(p.sum() - 1.0) > 1e-9:
             p = self.moments().plug_in()
-        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot)
+        return bootstrap(self.evidence, estimator, p, alpha, rng, n_boot, progress)
 
     def _made(self, results: FrequencyResults) -> None:
         """Refuse results of other data: the same data give the same linear estimate, bit by bit."""
@@ -488,6 +493,8 @@ def _tallied(data: Data | Sequence[Data]) -> tuple[Counts | BitCounts, ...]:
             raise not_reports("data", group, remedy)
     for group in groups:
         counts = group.tally() if isinstance(group, Reports) else group
+        if len(groups) == 1:  # a fingerprint takes long where Q is large
+            return (counts,)
         key = counts.mechanism.fingerprint, counts.has_patterns
         sums[key] = sums[key] + counts if key in sums else counts
     return tuple(sums.values())

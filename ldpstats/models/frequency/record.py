@@ -2,18 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms import Mechanism
 from ldpstats.problems.estimates import ExactForm, ReportLaw, Tallies, Unexplained
 
-__all__ = ["Checks", "Laws"]
+__all__ = ["Checks", "Laws", "Specifications"]
 
 _COMPLETE = ("mle", "em", "cvxpy", "projected", "normalized", "thresholded")
 _SUSPECT = 0.01  # p-value of the goodness of fit below which a list is taken to be incomplete
+
+
+@dataclass(frozen=True, eq=False)
+class Specifications(Sequence[dict[str, Any]]):
+    """The specifications of mechanisms, written when they are asked for: Q may be large."""
+
+    mechanisms: tuple[Mechanism, ...]
+
+    @cached_property
+    def _written(self) -> tuple[dict[str, Any], ...]:
+        return tuple(mechanism.to_dict() for mechanism in self.mechanisms)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._written[index]
+
+    def __len__(self) -> int:
+        return len(self.mechanisms)
 
 
 @dataclass(frozen=True, eq=False)

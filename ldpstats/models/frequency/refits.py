@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator
-from ldpstats.estimators.mle import MLE
+from ldpstats.estimators.mle import MLE, refitted
+from ldpstats.estimators.solvers.ascent import observed
 from ldpstats.inference import intervals
 from ldpstats.models.frequency.evidence import Evidence
+from ldpstats.models.shared.bar import maybe_bar
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import FixedEntry
 from ldpstats.reports.single import BitCounts, Counts
@@ -21,25 +22,55 @@ __all__ = ["bootstrap", "profiles"]
 Array = npt.NDArray[Any]
 
 
-def profiles(likelihood: Likelihood, alpha: float) -> Array:
-    """Profile-likelihood intervals of all categories, shape (k, 2)."""
+def profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
+    """Profile-likelihood intervals of all categories, shape (k, 2).
+
+    `se` are about the standard errors, nan where unknown.
+    """
+    W, n = observed(likelihood)
+    seen = Likelihood(W.prepared(), n)
     best = MLE().solve(likelihood).p
-    maximum = likelihood.loglike(best)
+    maximum = seen.loglike(best)
+    ends = np.empty((likelihood.k, 2))
+    with maybe_bar("profiles", progress) as advance:
+        for i in range(likelihood.k):
+            path = _Path(seen, i, best)
+            at = path.loglike, float(best[i]), maximum, alpha
+            ends[i] = intervals.profile(*at, path.slope, float(se[i]))
+            advance((i + 1) / likelihood.k)
+    return ends
 
-    def at(i: int, v: float) -> float:
-        if v >= 1.0:
-            return likelihood.loglike(np.eye(likelihood.k)[i])
-        fixed = Likelihood(FixedEntry(likelihood.W, i, v), likelihood.n)
-        flat = np.full(fixed.k, 1.0 / fixed.k)
-        if fixed.W.mix(flat).min() <= 0.0:  # v makes a report impossible that was seen
-            return -np.inf
-        return fixed.loglike(MLE().solve(fixed).p)
 
-    ends = [
-        intervals.profile(partial(at, i), float(best[i]), maximum, alpha)
-        for i in range(likelihood.k)
-    ]
-    return np.array(ends)
+class _Path:
+    """The profile likelihood of one category, maximised over the others from where it was last."""
+
+    def __init__(self, likelihood: Likelihood, index: int, best: Array) -> None:
+        self.likelihood, self.index = likelihood, index
+        others = np.delete(best, index)
+        share = others.sum()
+        self._others = others / share if share > 0.0 else np.full(others.size, 1.0 / others.size)
+        self._at: Array | None = None
+
+    def loglike(self, v: float) -> float:
+        """l(v), -inf where v makes a report impossible that was seen."""
+        W, n = FixedEntry(self.likelihood.W, self.index, v), self.likelihood.n
+        self._at = np.eye(self.likelihood.k)[self.index]
+        if v < 1.0:
+            flat = np.full(self._others.size, 1.0 / self._others.size)
+            if W.mix(flat).min() <= 0.0:
+                self._at = None
+                return -np.inf
+            start = self._others if W.closed_form(n) is None else None
+            self._others = refitted(W, n, start).p
+            self._at = np.insert((1.0 - v) * self._others, self.index, v)
+        return self.likelihood.loglike(self._at)
+
+    def slope(self, v: float) -> float:
+        """l'(v), by the envelope theorem; nan where it is not known."""
+        if self._at is None or not v < 1.0:
+            return np.nan
+        score = self.likelihood.score(self._at)
+        return float(score[self.index] - self._others @ np.delete(score, self.index))
 
 
 def bootstrap(
@@ -49,17 +80,28 @@ def bootstrap(
     alpha: float,
     rng: np.random.Generator,
     n_boot: int,
+    progress: bool,
 ) -> Array:
     """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
     draws = np.empty((n_boot, p.size))
-    for b in range(n_boot):
-        sources = tuple(_redrawn(c, evidence.candidates, p, rng) for c in evidence.sources)
-        again = Evidence.of(sources, evidence.candidates, incomplete=False)
-        if isinstance(estimator, LikelihoodEstimator):  # the two kinds solve different problems
-            draws[b] = estimator.solve(again.likelihood).p
-        else:
-            draws[b] = estimator.solve(again.moments).p
+    with maybe_bar("bootstrap", progress) as advance:
+        for b in range(n_boot):
+            sources = tuple(_redrawn(c, evidence.candidates, p, rng) for c in evidence.sources)
+            again = Evidence.of(sources, evidence.candidates, incomplete=False)
+            draws[b] = _refit(again, estimator, p)
+            advance((b + 1) / n_boot)
     return np.asarray(intervals.percentile(draws, alpha))
+
+
+def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Array:
+    """The estimate of a simulated survey; the two kinds of estimator solve different problems."""
+    if not isinstance(estimator, LikelihoodEstimator):
+        return estimator.solve(evidence.moments).p
+    if estimator != MLE():
+        return estimator.solve(evidence.likelihood).p
+    W, n = observed(evidence.likelihood)
+    known = W.closed_form(n) is not None or W.reduced(n) is not None
+    return refitted(W, n, None if known else p).p
 
 
 def _redrawn(

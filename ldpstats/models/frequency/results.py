@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of, positive_integer
+from ldpstats.arguments.documents import number_from_json, number_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import (
     BoundaryWarning,
@@ -28,16 +30,19 @@ from ldpstats.models.frequency.record import Checks, Laws
 from ldpstats.models.shared.categories import CategoryResults
 from ldpstats.models.shared.fit import Fit, Part, is_partial
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict, record
+from ldpstats.models.shared.storage import (
+    estimates_from_dict,
+    estimates_to_dict,
+    maybe_from_dict,
+    maybe_to_dict,
+    record,
+)
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import (
     ExactForm,
     ReportLaw,
     Tallies,
-    Uncertain,
     Unexplained,
-    number_from_json,
-    number_to_json,
 )
 
 if TYPE_CHECKING:
@@ -66,8 +71,6 @@ _PLAIN = (
 )
 _NUMBERS = ("llf", "gap", "epsilon", "dispersion")
 _PARTS: dict[str, Any] = {
-    "fitted": Uncertain,
-    "linear": Uncertain,
     "exact": ExactForm,
     "tally": Tallies,
     "law": ReportLaw,
@@ -155,7 +158,7 @@ class FrequencyResults(CategoryResults):
     """
 
     categories: pd.Index[Any]
-    mechanisms: tuple[dict[str, Any], ...]
+    mechanisms: Sequence[dict[str, Any]]
     laws: Laws
     checks: Checks
 
@@ -206,8 +209,9 @@ class FrequencyResults(CategoryResults):
             "wilson": the score interval, mapped likewise. "wald": linear estimate plus or minus
             normal quantile times its standard error. "wald-mle": the same around `params`.
             "profile": likelihood ratio (needs ``model=``). "bootstrap": percentiles of refits of
-            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). The
-            last three lean on asymptotics that fail on the boundary, and warn there.
+            simulated surveys (needs ``model=`` and ``rng=``; ``n_boot=`` defaults to 999). Both fit
+            again and again: ``progress=True`` shows a bar. The last three lean on asymptotics that
+            fail on the boundary, and warn there.
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there, at
             which the estimate is alpha/2 times as likely as at the edge: never one of width zero.
@@ -250,9 +254,9 @@ class FrequencyResults(CategoryResults):
         return pd.DataFrame(bounds, index=self.categories, columns=["lower", "upper"])
 
     def _bounds(self, method: str, alpha: float, scheffe: bool, how: dict[str, Any]) -> Array:
-        allowed = {"profile": {"model"}, "bootstrap": {"model", "rng", "n_boot", "estimator"}}.get(
-            method, set()
-        )
+        refits = {"model", "progress"}
+        more = {"profile": refits, "bootstrap": refits | {"rng", "n_boot", "estimator"}}
+        allowed = more.get(method, set())
         for name, value in how.items():
             if name not in allowed:
                 raise InvalidArgument(name, value, f"is no option of method={method!r}")
@@ -620,7 +624,21 @@ class FrequencyResults(CategoryResults):
             "params", "bse", "linear", "linear_se", "lower", "upper" (default interval) and
             "presence_pvalue" (one-sided, p = 0 against p > 0, not adjusted).
         """
-        frame = self._estimates_frame(alpha)
+        return self._table(alpha, self._uncut(alpha))
+
+    def _uncut(self, alpha: float) -> pd.DataFrame | None:
+        """Default intervals before they are cut to [0, 1]; None where there are none."""
+        return None if self.linear.covariance is None else self.conf_int(alpha, clip=False)
+
+    def _table(self, alpha: float, uncut: pd.DataFrame | None) -> pd.DataFrame:
+        """`summary_frame` with these intervals, cut."""
+        bounds = None
+        if uncut is not None:
+            cut = own_intervals.cut(
+                uncut.to_numpy(copy=True), "default", self.linear, self.laws, alpha
+            )
+            bounds = pd.DataFrame(cut, index=self.categories, columns=["lower", "upper"])
+        frame = self._estimates_frame(alpha, bounds)
         computed = self.linear.covariance is not None
         frame["presence_pvalue"] = self.presence_pvalues() if computed else np.nan
         return frame
@@ -654,13 +672,13 @@ class FrequencyResults(CategoryResults):
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         details = boolean("details", details)
-        computed = self.linear.covariance is not None
+        uncut = self._uncut(alpha)
         table = frequency_summary(
             self.fit,
             self.laws,
             self.checks,
-            frame=self.summary_frame(alpha),
-            uncut=self.conf_int(alpha, clip=False) if computed else None,
+            frame=self._table(alpha, uncut),
+            uncut=uncut,
             alpha=alpha,
             max_rows=max_rows,
             details=details,
@@ -674,6 +692,7 @@ class FrequencyResults(CategoryResults):
         numbers = (*_NUMBERS, "condition")
         document |= {name: number_to_json(getattr(self, name)) for name in numbers}
         document |= {name: maybe_to_dict(getattr(self, name)) for name in _PARTS}
+        document |= estimates_to_dict(self.fitted, self.linear)
         document["categories"] = labels_to_json(self.categories)
         document |= {"name": self.name, "source_nobs": list(self.fit.source_nobs)}
         return document | {name: list(getattr(self, name)) for name in _LISTS}
@@ -684,6 +703,7 @@ class FrequencyResults(CategoryResults):
         d |= {name: number_from_json(document[name]) for name in _NUMBERS}
         d["condition"] = number_from_json(document.get("condition", 1.0))  # 0.1.0 wrote none
         d |= {name: maybe_from_dict(part, document[name]) for name, part in _PARTS.items()}
+        d |= estimates_from_dict(document)
         d |= {name: tuple(document[name]) for name in _LISTS}
         d["is_partial"] = is_partial(d["mechanisms"])
         d["name"] = str(document.get("name", ""))  # 0.1.0 wrote neither this nor the next

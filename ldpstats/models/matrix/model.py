@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -14,9 +14,10 @@ from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
 from ldpstats.models.association.variables import per_variable, together, variable_names
 from ldpstats.models.matrix.results import AssociationMatrix
+from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 
-__all__ = ["associations"]
+__all__ = ["associations", "pairwise"]
 
 _REMEDY = 'must map names to Reports or pairs (Reports, mask), such as {"job": x, "late": y}'
 
@@ -68,42 +69,69 @@ def associations(
     >>> bool(matrix.pvalues_holm.loc["smokes", "coughs"] < 0.001)
     True
     """
-    alpha, names = level(alpha), _checked(reports)
+    names = _checked(reports)
+    held = [reports[name] for name in names]
+    sources = [part if isinstance(part, Reports) else part[0] for part in held]
+    found = {n: (str(p.mechanism), len(p)) for n, p in zip(names, sources, strict=True)}
+    pairs = ((both, _counted([reports[name] for name in both])) for both in combinations(names, 2))
+    return pairwise(names, found, pairs, candidates, other, method, alpha)
+
+
+def pairwise(
+    names: Sequence[str],
+    sources: Mapping[str, tuple[str, int]],
+    pairs: Iterable[tuple[tuple[str, str], JointCounts | LDPError]],
+    candidates: Any = None,
+    other: Any = False,
+    method: Any = None,
+    alpha: float = 0.05,
+) -> AssociationMatrix:
+    """The association of every pair, from its counts, or the reason why there are none.
+
+    `sources` has the mechanism of each variable in words, and its number of reports; it may be
+    filled while the pairs are read.
+    """
+    alpha = level(alpha)
     lists = dict(zip(names, per_variable("candidates", candidates, names), strict=True))
     others = dict(zip(names, per_variable("other", other, names, scalar=True), strict=True))
-    pairs: list[AssociationResults] = []
+    fits: list[AssociationResults] = []
     errors: dict[tuple[str, str], LDPError] = {}
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always", LDPWarning)
-        for both in combinations(names, 2):
-            parts, kept, rest = (
-                [found[name] for name in both] for found in (reports, lists, others)
-            )
+        for both, counts in pairs:
+            kept, rest = ([found[name] for name in both] for found in (lists, others))
             try:
-                pairs.append(_fitted(both, parts, kept, rest, method))
+                fits.append(_fitted(both, counts, kept, rest, method))
             except LDPError as error:
                 errors[both] = error
-    if not pairs:
+    if not fits:
         raise next(iter(errors.values()))
     for message in {str(warning.message): warning.message for warning in said}.values():
-        warnings.warn(message, stacklevel=2)  # once, not for each pair of the variable
-    held = [reports[name] for name in names]
-    sources = [part if isinstance(part, Reports) else part[0] for part in held]
+        warnings.warn(message, stacklevel=3)  # once, not for each pair of the variable
     return AssociationMatrix(
-        names=names,
-        sources=tuple(str(part.mechanism) for part in sources),
-        answered=tuple(map(len, sources)),
-        pairs=tuple(pairs),
+        names=tuple(names),
+        sources=tuple(sources[name][0] for name in names),
+        answered=tuple(sources[name][1] for name in names),
+        pairs=tuple(fits),
         failed=tuple((*both, str(error)) for both, error in errors.items()),
         alpha=alpha,
     )
 
 
+def _counted(parts: list[Any]) -> JointCounts | LDPError:
+    """The respondents who have both reports, or why they cannot be found."""
+    try:
+        return together(parts)
+    except LDPError as error:
+        return error
+
+
 def _fitted(
-    both: tuple[str, str], parts: list[Any], candidates: list[Any], other: list[Any], method: Any
+    both: tuple[str, str], counts: JointCounts | LDPError, candidates: Any, other: Any, method: Any
 ) -> AssociationResults:
     """The fit of one pair, on the respondents who have both reports."""
-    counts = together(parts)
+    if isinstance(counts, LDPError):
+        raise counts
     model = AssociationModel(counts, candidates=candidates, other=other, names=both)
     return model.fit(method)
 

@@ -5,21 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["progress_bar"]
+__all__ = ["maybe_bar", "progress_bar"]
 
 
 @contextmanager
 def progress_bar(what: str) -> Iterator[Callable[..., None]]:
-    """A bar that appears after a second; moved by (fraction, stage)."""
+    """A bar that appears after a second; moved by (fraction, stage, rows that were read)."""
     from tqdm import tqdm
 
-    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}"
+    form = "{desc} {percentage:3.0f}%|{bar}| {elapsed}<{remaining}{postfix}"
     how = {"delay": 1, "leave": False, "bar_format": form}
     # without miniters a bar that was quick for a while would wait for ten seconds
     with tqdm(total=1.0, desc=what, miniters=0, **how) as bar:
 
-        def advance(fraction: float, stage: str = "") -> None:
+        def advance(fraction: float, stage: str = "", rows: int = 0) -> None:
             bar.set_description_str(f"{what}: {stage}" if stage else what, refresh=False)
+            if rows:
+                rate = rows / max(1e-9, bar.format_dict["elapsed"])
+                bar.set_postfix_str(f"{rows:,} rows, {rate:,.0f} a second", refresh=False)
             bar.update(fraction - bar.n)
 
+        yield advance
+
+
+@contextmanager
+def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
+    """`progress_bar` if it is to be shown, else what takes the same and shows nothing."""
+    if not show:
+        yield lambda *_: None
+        return
+    with progress_bar(what) as advance:
         yield advance

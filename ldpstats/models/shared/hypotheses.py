@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -43,24 +44,42 @@ def linear_hypothesis(hypothesis: Any, categories: pd.Index[Any]) -> tuple[Array
         raise InvalidArgument(
             "hypothesis", f"R of shape {R.shape}", f"needs k = {k} columns; {_HOW}"
         )
-    if not (np.all(np.abs(R) <= _LARGEST) and np.all(np.abs(value) <= _LARGEST)):
+    if not all(np.maximum(v.max(), -v.min()) <= _LARGEST for v in (R, value)):  # nor NaN
         raise InvalidArgument("hypothesis", hypothesis, f"must be finite, at most {_LARGEST:g}")
     return R, np.broadcast_to(value.reshape(-1), (len(R),)).copy()
 
 
 def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array, Array]:
-    from patsy import DesignInfo, PatsyError
-
     texts = [text] if isinstance(text, str) else text
     if not texts or not all(t.strip() for t in texts):
         raise InvalidArgument("hypothesis", text, f"is empty; {_HOW}")
     quoted = any("p[" in t for t in texts)
     if not quoted:
         _refuse_ambiguous(texts, categories)
-    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories]
+    names = [v if isinstance(v, str) and not quoted else f"p[{v}]" for v in categories.tolist()]
+    places = dict(zip(names, range(len(names)), strict=True))
+    if len(places) < len(names):  # 1 and "1", say
+        reason = "several labels are written alike"
+        raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}")
+    lengths = {len(name) for name in names}
+    rows, values = [], []
+    for one in texts:  # the parser takes long over many names: it gets those that occur, or any
+        known = sorted(_occurring(one, places, lengths)) or names[:1]
+        coefs, constants = _equations(text, one, known)
+        R = np.zeros((len(coefs), len(names)))
+        R[:, [places[name] for name in known]] = coefs
+        rows.append(R)
+        values.append(constants)
+    return np.concatenate(rows), np.concatenate(values)
+
+
+def _equations(text: Any, one: str, names: list[str]) -> tuple[Array, Array]:
+    """Coefficients of these names, and right-hand sides, in one text of the hypothesis `text`."""
+    from patsy import DesignInfo, PatsyError
+
     try:
         with np.errstate(all="ignore"):  # what a division by zero leaves is refused below
-            constraint = DesignInfo(names).linear_constraint(texts)
+            constraint = DesignInfo(names).linear_constraint(one)
     except (PatsyError, AssertionError, IndexError, ValueError) as error:
         reason = (str(error).splitlines() or ["no linear equation"])[0]
         raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}") from None
@@ -70,11 +89,18 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
     return R, value
 
 
+def _occurring(text: str, names: Collection[str], lengths: Collection[int]) -> set[str]:
+    """The names that are somewhere in a text: looked up by every part of it of a name's length."""
+    parts = (text[i : i + n] for n in lengths for i in range(len(text) - n + 1))
+    return {part for part in parts if part in names}
+
+
 def _refuse_ambiguous(texts: list[str], categories: pd.Index[Any]) -> None:
     """Refuse text in which a label may as well be a number or an expression in other labels."""
     labels = {v for v in categories if isinstance(v, str)}
-    for label in labels:
-        if any(label in t for t in texts) and _is_expression(label, labels - {label}):
+    lengths = {len(label) for label in labels}
+    for label in sorted(set().union(*(_occurring(t, labels, lengths) for t in texts))):
+        if _is_expression(label, labels):
             raise InvalidArgument(
                 "hypothesis",
                 texts[0] if len(texts) == 1 else texts,
@@ -84,11 +110,13 @@ def _refuse_ambiguous(texts: list[str], categories: pd.Index[Any]) -> None:
 
 
 def _is_expression(text: str, labels: set[str]) -> bool:
-    """Whether text can be read as operators, numbers and these labels, or is empty."""
+    """Whether text can be read as operators, numbers and other labels than itself, or is empty."""
     parts = re.split(f"([{re.escape(_OPERATORS)}])", text)
 
     def atom(part: str) -> bool:
-        return part in labels or part in _OPERATORS or _NUMBER.fullmatch(part) is not None
+        if part in labels and part != text:
+            return True
+        return part in _OPERATORS or _NUMBER.fullmatch(part) is not None
 
     readable = {0}  # the lengths of the beginnings that can be read
     for end in range(1, len(parts) + 1):

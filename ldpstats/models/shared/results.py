@@ -191,26 +191,26 @@ class FittedResults(Stored, Presented):
         >>> float(results.t_test("a = b").pvalue.round(4))
         0.001
         """
-        from ldpstats.models.shared.contrasts import contrast_names, contrast_results
+        from ldpstats.models.shared.contrasts import ContrastLaws, contrast_names, contrast_results
 
         given, value = linear_hypothesis(hypothesis, self.terms)
         R, estimate, V = self.linear.restricted(given)
         effect = R @ estimate
-        variance = np.diag(V.transform(R))
-        scale = np.sum(R**2, axis=1) * float(V.variances().max())
-        laws = [self._contrast_law(row) for row in given]
-        # a law tells how the estimate varies where the contrast has another value
-        fixed = (variance <= 1e-12 * scale) & [law is None or law.is_fixed for law in laws]
-        if np.any(fixed):
-            row = int(np.flatnonzero(fixed)[0])
-            raise InvalidArgument(
-                "hypothesis",
-                R[row].tolist(),
-                "is fixed by sum(p) = 1, or about categories that were never reported, of which "
-                "conf_int() tells more: there is nothing to test",
-            )
+        variance = V.forms(R)
+        scale = np.einsum("ij,ij->i", R, R) * float(V.variances().max())
+        for row in np.flatnonzero(variance <= 1e-12 * scale).tolist():
+            law = self._contrast_law(given[row])
+            # a law tells how the estimate varies where the contrast has another value
+            if law is None or law.is_fixed:
+                raise InvalidArgument(
+                    "hypothesis",
+                    R[row].tolist(),
+                    "is fixed by sum(p) = 1, or about categories that were never reported, of "
+                    "which conf_int() tells more: there is nothing to test",
+                )
         names = contrast_names(given, value, self.terms)
-        return contrast_results(effect, np.sqrt(variance), value, laws, names)
+        laws = ContrastLaws(given, self._contrast_law)
+        return contrast_results(effect, np.sqrt(np.maximum(variance, 0.0)), value, laws, names)
 
     def _contrast_law(self, row: Array) -> ContrastLaw | None:
         """The law of the contrast `row`, shape (k,); None where it is not known."""
@@ -271,19 +271,23 @@ class FittedResults(Stored, Presented):
     def conf_int(self, alpha: float = 0.05) -> pd.DataFrame:
         """Confidence intervals, columns "lower" and "upper"."""
 
-    def _estimates_frame(self, alpha: float) -> pd.DataFrame:
-        """Both estimates, their standard errors and intervals; nan where none were computed."""
+    def _estimates_frame(self, alpha: float, intervals: pd.DataFrame | None = None) -> pd.DataFrame:
+        """Both estimates, their standard errors and intervals; nan where none were computed.
+
+        The default intervals may have been computed already.
+        """
         unknown = pd.DataFrame(np.nan, index=self.index, columns=["lower", "upper"])
         computed = not np.isnan(self.linear.bse()[self.linear.places]).any()
-        bounds = self.conf_int(alpha) if computed else unknown
+        if intervals is None:
+            intervals = self.conf_int(alpha) if computed else unknown
         return pd.DataFrame(
             {
                 "params": self.params,
                 "bse": self._series(self.fitted.bse(), "bse"),
                 "linear": self.linear_params,
                 "linear_se": self._series(self.linear.bse(), "linear_bse"),
-                "lower": bounds["lower"],
-                "upper": bounds["upper"],
+                "lower": intervals["lower"],
+                "upper": intervals["upper"],
             }
         )
 

@@ -143,14 +143,20 @@ class _EscapedSummary(Summary):  # type: ignore[misc]  # statsmodels ships no ty
 
 
 def _transformed(tables: list[Any], change: Callable[[str], str]) -> list[Any]:
-    """Copies of tables with other texts."""
-    tables = copy.deepcopy(tables)
-    for table in tables:
-        table.title = change(table.title or "")
-        for row in table:
-            for cell in row:
-                cell.data = change(str(cell.data))
-    return tables
+    """Copies of tables with other texts; formats are shared, as a copy of each takes long."""
+    made = []
+    for old in tables:
+        table = copy.copy(old)
+        table.output_formats = copy.deepcopy(old.output_formats)
+        table.title = change(old.title or "")
+        for i, old_row in enumerate(old):
+            table[i] = row = copy.copy(old_row)
+            row.table = table
+            for j, old_cell in enumerate(old_row):
+                row[j] = cell = copy.copy(old_cell)
+                cell.row, cell.data = row, change(str(old_cell.data))
+        made.append(table)
+    return made
 
 
 def display_width(text: str) -> int:

@@ -19,6 +19,7 @@ import numpy.typing as npt
 from ldpstats.errors import NotAvailable
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.equations import Moments
+from ldpstats.problems.joint.products import product_covariance
 from ldpstats.problems.joint.stratum import PathMoments, Stratum, apply_along, unbiased_map
 from ldpstats.problems.simplex import project_simplex, project_subsimplex
 
@@ -148,6 +149,22 @@ class JointMoments(Moments):
         )
         squares = np.sum([stratum.observed_squares for stratum in self.strata], axis=0)
         return without_rounding(self._sandwich(spread), np.diagonal(self._sandwich(squares)))
+
+    @property
+    def factored(self) -> Covariance | None:
+        """The covariance of very many cells of two variables, diagonal plus low rank.
+
+        Of labels at the law of `Listing.plug_in`, else at `in_errors`; None where features are not
+        simple, or respondents fall into strata.
+        """
+        stratum = self.strata[0]
+        if len(self.strata) > 1 or stratum.units is None or len(stratum.units) != 2:
+            return None
+        one, other = stratum.units
+        if stratum.listing is None:
+            return product_covariance(one, other, self.in_errors.reshape(self.sizes), self.nobs)
+        law = stratum.listing.plug_in(self.plug_in()).reshape(self.sizes)
+        return product_covariance(one.reported(), other.reported(), law, self.nobs)
 
     def path_moments(self, p: Array, V: Array | None = None) -> list[PathMoments] | None:
         """Moments, by stratum, along the path of each cell from p; None where they are unknown.

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
+from ldpstats.problems.joint.products import Unit
 from ldpstats.problems.rows.base import DenseRows
 from ldpstats.problems.rows.joint import JointRows
 
@@ -127,6 +128,8 @@ class Stratum:
         All combinations of reports, where these can be listed.
     alphabets : tuple of Alphabet or None
         All reports of each variable, where these can be listed.
+    units : tuple of Unit or None
+        The features of each variable once they are unbiased, where they are simple.
     """
 
     rows: JointRows
@@ -136,6 +139,7 @@ class Stratum:
     responses: tuple[Array, ...]
     listing: Listing | None = None
     alphabets: tuple[Alphabet, ...] | None = None
+    units: tuple[Unit, ...] | None = None
 
     @cached_property
     def sums(self) -> Array:
@@ -163,11 +167,15 @@ class Stratum:
 
     def without_excess(self, v: int, load: Array) -> Stratum:
         """With unbiased features of variable v that sum to one: what is too much goes by `load`."""
-        return self._changed(
+        changed = self._changed(
             v,
             lambda values: values - np.outer(values.sum(axis=1) - 1.0, load),
             self.responses[v],
         )
+        if self.units is None:
+            return changed
+        own = self.units[v].without_excess(load)
+        return replace(changed, units=(*self.units[:v], own, *self.units[v + 1 :]))
 
     def _changed(self, v: int, change: Callable[[Array], Array], response: Array) -> Stratum:
         def changed(rows: JointRows) -> JointRows:
@@ -184,14 +192,12 @@ class Stratum:
         if alphabets is not None:
             own = replace(alphabets[v], features=change(alphabets[v].features))
             alphabets = (*alphabets[:v], own, *alphabets[v + 1 :])
-        return Stratum(
-            changed(self.rows),
-            self.first,
-            self.second,
-            self.nobs,
-            tuple(responses),
-            listing,
-            alphabets,
+        return replace(
+            self,
+            rows=changed(self.rows),
+            responses=tuple(responses),
+            listing=listing,
+            alphabets=alphabets,
         )
 
     def spread(self) -> Array:

@@ -123,6 +123,10 @@ class Rows(ABC):
         """The maximum of the likelihood for counts n, shape (u,), where a formula gives it."""
         return None
 
+    def closed_form_beside(self, n: Array, index: int, value: float) -> Array | None:
+        """The shares of the other categories, (k - 1,), at the maximum where one is held fixed."""
+        return None
+
     def reduced(self, n: Array) -> Reduction | None:
         """A smaller problem that has the same maximum for counts n, where there is one."""
         return None
@@ -264,6 +268,16 @@ class UniformRows(Rows):
         if not self.a > 0.0:
             return None
         return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
+
+    def closed_form_beside(self, n: Array, index: int, value: float) -> Array | None:
+        """By water-filling too: what is left of the others' reports is as from a smaller a."""
+        if not self.a > 0.0:
+            return None
+        counts = np.delete(np.bincount(self.codes, n, self.k), index)
+        if not counts.any():
+            return np.full(self.k - 1, 1.0 / (self.k - 1))
+        b = self.b if np.ndim(self.b) == 0 else np.delete(self.b, index)
+        return water_filling(counts, self.a * (1.0 - value), b)
 
     def noise(self, v: Array, first: Array) -> tuple[Array, float]:
         if not np.any(self.background):

@@ -133,6 +133,9 @@ class FixedEntry(Rows):
     def prepared(self) -> Rows:
         return replace(self, base=self.base.prepared())
 
+    def closed_form(self, n: Array) -> Array | None:
+        return self.base.closed_form_beside(n, self.index, self.value)
+
     def start(self, n: Array) -> Array:
         others = np.delete(self.base.start(n), self.index)
         return others / others.sum() if others.sum() > 0.0 else super().start(n)

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from scipy import stats
 
+from ldpstats import kernels
 from ldpstats.errors import InvalidArgument
 from ldpstats.mechanisms.hashed import hashing
 from ldpstats.mechanisms.hashed.hashing import (
@@ -64,7 +65,18 @@ def plain_cell(h: int, c: int, j: int, m: int) -> int:
 def compiled(monkeypatch):
     """Send short arrays too through the compiled kernels."""
     monkeypatch.setattr(hashing, "_MANY_STRINGS", 0)
-    monkeypatch.setattr(hashing, "_MANY_CELLS", 0)
+    monkeypatch.setattr(kernels, "LOADING", 0.0)
+
+
+@pytest.fixture(
+    params={"compiled": (0, 0.0), "arrow": (0, np.inf), "hashlib": (1 << 62, np.inf)}.items(),
+    ids=lambda item: item[0],
+)
+def way(request, monkeypatch):
+    """Hash strings in each of the ways that there are."""
+    many, loading = request.param[1]
+    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+    monkeypatch.setattr(kernels, "LOADING", loading)
 
 
 # --- vectors ---
@@ -177,10 +189,10 @@ def forms(texts: list[str]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("name", forms(["a"] * 10))
-@pytest.mark.parametrize("many", [0, 10**9], ids=["compiled", "hashlib"])
-def test_every_container(name, many, monkeypatch):
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+@pytest.mark.parametrize("repeated", [0, 3])
+def test_every_container(name, repeated, way):
     texts = ["", "a\0b", "Zürich", *(f"w{i}" * (i % 40) + "." for i in range(100))]
+    texts += [*texts[:90]] * repeated
     expected = [plain_hash(text) for text in texts]
     hashes = hash_strings("values", forms(texts)[name])
     assert hashes.dtype == np.uint64
@@ -192,15 +204,12 @@ def test_long_input_takes_the_kernel():
     assert hash_strings("values", texts).tolist() == [plain_hash(text) for text in texts]
 
 
-@pytest.mark.parametrize("many", [0, 10**9], ids=["compiled", "hashlib"])
-def test_no_or_only_empty_strings(many, monkeypatch):
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+def test_no_or_only_empty_strings(way):
     for none in ([], np.array([], dtype=object), pd.Series([], dtype="str")):
         assert hash_strings("values", none).shape == (0,)
     assert hash_strings("values", [""] * 3).tolist() == [VECTORS[""][0]] * 3
 
 
-@pytest.mark.parametrize("many", [0, 10**9], ids=["compiled", "hashlib"])
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
@@ -215,8 +224,7 @@ def test_no_or_only_empty_strings(many, monkeypatch):
     ],
     ids=repr,
 )
-def test_bad_entries_are_refused(bad, says, many, monkeypatch):
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+def test_bad_entries_are_refused(bad, says, way):
     entries = np.empty(4, dtype=object)
     entries[:] = ["a", "b", bad, "c"]
     for column in (entries, list(entries), pd.Series(entries, dtype=object)):
@@ -227,9 +235,7 @@ def test_bad_entries_are_refused(bad, says, many, monkeypatch):
         md5_cells(entries, 1, 1, 8)
 
 
-@pytest.mark.parametrize("many", [0, 10**9], ids=["compiled", "hashlib"])
-def test_bad_columns_are_refused(many, monkeypatch):
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
+def test_bad_columns_are_refused(way):
     for whole in ("text", b"text", None, 3, {"a"}, {"a": 1}, np.array("a"), np.array([["a"]])):
         with pytest.raises(InvalidArgument, match="must be a list, an array or a Series"):
             hash_strings("values", whole)
@@ -243,11 +249,9 @@ def test_bad_columns_are_refused(many, monkeypatch):
         hash_strings("values", np.ma.array(["a", "b"], mask=[False, True]))
 
 
-@pytest.mark.parametrize("many", [0, 10**9], ids=["compiled", "hashlib"])
-def test_columns_of_bytes_that_are_not_utf8_are_refused(many, monkeypatch):
+def test_columns_of_bytes_that_are_not_utf8_are_refused(way):
     # what a Parquet file holds whose writer declared Latin-1 bytes to be text
     latin = pa.array([b"a", b"Z\xfcrich"]).cast(pa.large_string(), safe=False)
-    monkeypatch.setattr(hashing, "_MANY_STRINGS", many)
     with pytest.raises(InvalidArgument, match="not UTF-8"):
         hash_strings("values", pd.Series(pd.arrays.ArrowStringArray(latin)))
 
@@ -261,8 +265,8 @@ def test_cells_against_whole_numbers(h, m, monkeypatch):
     hashes = hash_strings("values", [f"w{i}" for i in range(30)])
     expected = [[[plain_cell(int(x), c, j, m) for j in range(h)] for x in hashes] for c in range(5)]
     cohort = np.arange(30) % 5
-    for many in (0, 10**9):
-        monkeypatch.setattr(hashing, "_MANY_CELLS", many)
+    for loading in (0.0, np.inf):
+        monkeypatch.setattr(kernels, "LOADING", loading)
         cells = hashed_cells(hashes, 5, h, m)
         assert cells.tolist() == expected
         assert cells.dtype == (np.uint16 if m < 65535 else np.uint32)
@@ -278,8 +282,8 @@ def test_compiled_cells_equal_numpy(monkeypatch):
     hashes.flags.writeable = False
     cohort = rng.integers(0, 2**31, size=1000)
     results = []
-    for many in (0, 10**9):
-        monkeypatch.setattr(hashing, "_MANY_CELLS", many)
+    for loading in (0.0, np.inf):
+        monkeypatch.setattr(kernels, "LOADING", loading)
         own = [own_cells(hashes, cohort, h, 977) for h in (1, 4)]
         results.append([*own, *(hashed_cells(hashes, 50, h, 977) for h in (1, 4))])
     for one, other in zip(*results, strict=True):

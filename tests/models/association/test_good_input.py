@@ -191,22 +191,26 @@ def large() -> ldp.AssociationResults:
     return fitted(krr.privatize(values, g), krr.privatize((values * 7) % k, g), method="inversion")
 
 
-def test_large_tables_say_what_to_do() -> None:
+def test_large_tables_have_effects_and_covariances() -> None:
     results = large()
-    assert not results.conf_int().isna().any().any()  # standard errors do not take covariances
-    for call in (
-        results.cramers_v,
-        results.departures,
-        results.conditional,
-        lambda: results.test_independence("wald"),
-        results.cov_params,
-        lambda: results.plot("departures"),
-    ):
-        with pytest.raises(NotAvailable) as caught:
-            call()
-        # neither of these exists for joint tables
-        assert "lasso" not in str(caught.value)
-        assert "bootstrap" not in str(caught.value)
+    assert results.linear.covariance.factors is not None  # no matrix of 2,116 rows
+    assert not results.conf_int().isna().any().any()
+    for table in (results.departures(), results.conditional().iloc[:, :1], results.cov_params()):
+        assert np.isfinite(table.to_numpy()).all()
+    assert results.cramers_v().upper > 0.5
+    results.plot("departures")
+    with pytest.raises(NotAvailable, match="use method='score'"):
+        results.test_independence("wald")
+
+
+def test_large_tables_without_covariances_say_what_to_do() -> None:
+    g, krr = rng(), ldp.KRR(13, epsilon=5.0)
+    reports = (krr.privatize(g.integers(0, 13, 400), g) for _ in range(3))
+    with pytest.raises(NotAvailable) as caught:
+        fitted(*reports, method="inversion").cov_params()
+    # neither of these exists for joint tables
+    assert "lasso" not in str(caught.value)
+    assert "bootstrap" not in str(caught.value)
 
 
 def test_large_tables_refuse_what_does_not_fit_into_memory() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -373,6 +374,21 @@ def test_frequencies_have_the_value(name: str) -> None:
             assert p @ row == pytest.approx(value, abs=1e-9)
         start = law.frequencies(float(known.p @ row))
         np.testing.assert_allclose(start, known.p, atol=1e-6)
+
+
+def test_categories_that_a_contrast_leaves_out_may_be_lumped() -> None:
+    rng, k = np.random.default_rng(3), 400
+    p = rng.dirichlet(np.ones(k))
+    counts = [ldp.KRR(k, epsilon).draw(p, 10_000, rng) for epsilon in (6.0, 7.0)]
+    row = np.zeros(k)
+    row[[3, 50, 51]] = [1.0, -2.0, 0.5]
+    for data in (counts[0], counts):
+        known = ldp.FrequencyModel(data).fit().answers
+        assert known is not None and known.alike and known.law(row).p.size == 4
+        one_by_one = replace(known, alike=False)
+        for value in (-1.9, -0.3, 0.0, 0.01, 0.9):
+            found, expected = (one.law(row).at(np.array([value])) for one in (known, one_by_one))
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
 
 
 def test_numbers_that_do_not_ascend_have_no_quantiles() -> None:

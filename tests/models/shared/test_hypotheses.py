@@ -112,6 +112,20 @@ def test_text_that_cannot_be_read_is_refused(text: str | list[str]) -> None:
     assert "for example" in caught.value.remedy or "finite" in caught.value.remedy
 
 
+def test_names_that_the_text_lacks_do_not_matter() -> None:
+    labels = [f"w{i}" for i in range(20_000)]
+    R, value = linear_hypothesis("w19999 - w1 / 2 = w1 = .1, w7", pd.Index(labels))
+    assert value.tolist() == [0.0, 0.1, 0.0]
+    assert [np.flatnonzero(row).tolist() for row in R] == [[1, 19_999], [1], [7]]
+    assert R[:, [1, 7, 19_999]].tolist() == [[-1.5, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
+    with pytest.raises(ldp.InvalidArgument, match="cannot be read"):
+        linear_hypothesis("w20000 = w1", pd.Index(labels))
+    with pytest.raises(ldp.InvalidArgument, match="ambiguous"):
+        linear_hypothesis("w1-w2 = 0", pd.Index([*labels, "w1-w2"]))
+    with pytest.raises(ldp.InvalidArgument, match="written alike"):
+        linear_hypothesis("p[1] = p[2]", pd.Index([1, "1", 2], dtype=object))
+
+
 def test_any_text_is_read_or_refused() -> None:
     rng = np.random.default_rng(1)
     pieces = ["a", "b", " ", "=", "-", "+", "*", "/", ",", "(", ")", "1", "0.5", "p[", "p[a]", "]"]

@@ -236,7 +236,7 @@ def _listed(
     Q = mechanism.channel().matrix()[order]
     mixed = p @ Q
     scores = np.divide(Q, mixed, out=np.zeros(Q.shape), where=mixed > 0.0)
-    return _Variable(rows, p, lambda part: seen(part).y, scores.T, scores @ Q.T)
+    return _Variable(rows, p, lambda part: seen(part).y.astype(np.int64), scores.T, scores @ Q.T)
 
 
 def _hashed(mechanism: Any, grams: list[str], reference: Array) -> _Variable:

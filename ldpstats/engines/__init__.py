@@ -1,0 +1,1 @@
+"""Tables that stay where they are, and are asked: Parquet files, databases, Spark, lazy frames."""

@@ -1,0 +1,202 @@
+"""DuckDB: a caller's relations, files through an embedded database, and database files."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import tempfile
+import weakref
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ldpstats.engines.base import Engine, Source, other_engine
+from ldpstats.engines.failures import running
+from ldpstats.engines.watch import polled
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.io.storage.files import reading
+
+__all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
+
+SUFFIXES = (".duckdb", ".ddb", ".db")
+MEMORY = "1GB"  # beyond it DuckDB goes on in temporary files
+
+
+@dataclass(frozen=True, eq=False)
+class DuckDB(Engine):
+    """Runs relations on the connection that they have."""
+
+    title = "DuckDB"
+
+    def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        if most_bytes is None:
+            return super().table(frame)
+        import pyarrow
+
+        parts, size = [], 0
+        reader = _reader(frame, 1 << 20)
+        try:
+            for batch in reader:
+                parts.append(batch)
+                size += batch.nbytes
+                if size > most_bytes:
+                    return None
+            return pyarrow.Table.from_batches(parts, schema=reader.schema)
+        finally:
+            reader.close()
+
+    def batches(self, frame: Any, rows: int) -> Iterator[Any]:
+        reader = _reader(frame, rows)
+        try:
+            yield from reader
+        finally:
+            reader.close()  # a connection runs no other query before
+
+
+def _reader(frame: Any, rows: int) -> Any:
+    relation = frame.to_native()
+    read = getattr(relation, "to_arrow_reader", None) or relation.fetch_arrow_reader  # before 1.5
+    return read(rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Embedded(DuckDB):
+    """A database of our own in memory, which begins with the first query."""
+
+    def session(self) -> Session:
+        return Session(_quiet(self._connection.cursor()))
+
+    @cached_property
+    def _connection(self) -> Any:
+        import duckdb
+
+        folder = tempfile.mkdtemp(prefix="ldpstats-")
+        settings: dict[str, Any] = {
+            "memory_limit": MEMORY,
+            "temp_directory": folder,
+            "autoinstall_known_extensions": "false",
+        }
+        connection = duckdb.connect(":memory:", config=settings)
+        weakref.finalize(self, _end, connection, folder)
+        return connection
+
+
+def _quiet(connection: Any) -> Any:
+    connection.execute("SET enable_progress_bar = false")
+    return connection
+
+
+def _end(connection: Any, folder: str) -> None:
+    connection.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@dataclass(frozen=True, eq=False)
+class Session(DuckDB):
+    """One query of an embedded database."""
+
+    connection: Any
+
+    def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        with polled(self.connection):
+            return super().table(frame, most_bytes)
+
+    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+        import narwhals
+
+        # DuckDB would take *, ? and [ in a name for patterns
+        names = [_literal(file) for file in files]
+        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=bool(widths)))
+
+    def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+        """The same, with the columns "filename" and "file_row_number"."""
+        import narwhals
+
+        names = [_literal(file) for file in files]
+        return narwhals.from_native(
+            self.connection.read_parquet(
+                names, union_by_name=bool(widths), filename=True, file_row_number=True
+            )
+        )
+
+    def stored_table(self, path: Path, schema: str, table: str) -> Any:
+        """A table of a database file."""
+        import narwhals
+
+        where = _attach(self.connection, path)
+        return narwhals.from_native(
+            self.connection.sql(f"SELECT * FROM {where}.{_quoted(schema)}.{_quoted(table)}")
+        )
+
+
+def _literal(file: str) -> str:
+    return "".join(f"[{sign}]" if sign in "*?[" else sign for sign in file)
+
+
+def _quoted(name: str) -> str:
+    doubled = name.replace('"', '""')
+    return f'"{doubled}"'
+
+
+def _attach(connection: Any, path: Path) -> str:
+    """Attach a database file for reading, if that is not yet done; return what it is called."""
+    name = "d" + hashlib.sha256(bytes(path)).hexdigest()[:16]
+    file = str(path).replace("'", "''")
+    connection.execute(f"ATTACH IF NOT EXISTS '{file}' AS {name} (READ_ONLY)")
+    return name
+
+
+@dataclass(frozen=True, eq=False)
+class Database(Source):
+    """A table, or a view, of a database file, which is only read."""
+
+    name: str
+    path: Path
+    table: tuple[str, str]  # schema and name
+    engine: Engine
+    ordered: bool = False
+
+    @property
+    def shown(self) -> str:
+        return f"{self.path}, table {self.table[1]!r}"
+
+    def root(self, session: Engine) -> Any:
+        if not isinstance(session, Session):
+            raise NotAvailable(other_engine(self, session))
+        return session.stored_table(self.path, *self.table)
+
+
+def database(name: str, path: Path, table: str | None) -> Database:
+    """A table of a database file; `table` may be left out where there is one."""
+    engine, path = Embedded(), path.absolute()
+    with reading(path, regular=True):
+        path.stat()
+    with running(name, str(path)):
+        connection = engine.session().connection
+        where = _attach(connection, path)
+        found = connection.execute(
+            "SELECT schema_name, table_name FROM duckdb_tables() "
+            f"WHERE database_name = '{where}' AND NOT internal UNION ALL "
+            "SELECT schema_name, view_name FROM duckdb_views() "
+            f"WHERE database_name = '{where}' AND NOT internal ORDER BY ALL"
+        ).fetchall()
+    return Database(name, path, _chosen(path, found, table), engine)
+
+
+def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tuple[str, str]:
+    """The one table that is meant."""
+    if not found:
+        raise InvalidArgument("path", str(path), "this database holds no table")
+    names = [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
+    shown = ", ".join(map(repr, names[:20]))
+    if table is None:
+        fits = found
+        remedy = f"needed, for the database has more than one: {shown}"
+    else:
+        fits = [pair for pair in found if table in (pair[1], ".".join(pair))]
+        remedy = f"must be one table of the database, which has {shown}"
+    if len(fits) != 1:
+        raise InvalidArgument("table", table, remedy)
+    return fits[0]

@@ -1,0 +1,100 @@
+"""Names of files: one, a list, a pattern or a folder."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ldpstats.arguments.checks import listed
+from ldpstats.errors import InvalidArgument
+from ldpstats.io.storage.files import checked_path, refusal
+from ldpstats.io.tables import file_format
+
+__all__ = ["Found", "found_files", "is_files"]
+
+_KINDS = (".csv", ".csv.gz", ".parquet")
+
+
+def is_files(data: object) -> bool:
+    """Whether `data` names files: a name, or a list of names."""
+    if isinstance(data, list | tuple):
+        return bool(data) and all(isinstance(item, str | os.PathLike) for item in data)
+    return isinstance(data, str | os.PathLike)
+
+
+@dataclass(frozen=True)
+class Found:
+    """Files in the order in which they are read, and names that led to none, with the reason."""
+
+    files: tuple[Path, ...]
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def found_files(data: object, report: bool = False) -> Found:
+    """The files that `data` names, each once.
+
+    A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
+    folder for all tables in it. What is named and is no file, or is a file for the second time, is
+    an error, or with `report` among `refused`.
+
+    Raises
+    ------
+    InvalidArgument
+        For anything but names of files, and files of several kinds.
+    """
+    items = data if isinstance(data, list | tuple) else [data]
+    files: list[Path] = []
+    refused: list[tuple[str, str]] = []
+    known: dict[tuple[int, int], Path] = {}
+    for item in listed("data", items, "must be a list of files"):
+        path = checked_path(item)
+        for file, reason in _expanded(path):
+            reason = reason or _twice(file, known)
+            if not reason:
+                files.append(file)
+            elif report:
+                refused.append((str(file), reason))
+            else:
+                raise refusal(file, reason)
+    _check_kinds(files)
+    return Found(tuple(files), tuple(refused))
+
+
+def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
+    """Each file that a name stands for, with what is wrong with it, if anything."""
+    if path.is_dir():
+        inside = sorted(file for file in path.iterdir() if file.name.lower().endswith(_KINDS))
+        shown = [file for file in inside if file.name[0] not in "._"]  # others are of programs
+        yield from [(file, "") for file in shown]
+        if not shown:
+            yield path, f"the folder holds no table: {', '.join(_KINDS)}"
+    elif path.exists() or not glob.has_magic(str(path)):
+        file_format(path)
+        yield path, "" if path.exists() else "no such file: check the name"
+    else:
+        matches = sorted(glob.glob(str(path), recursive=True))
+        yield from [(Path(name), "") for name in matches if not os.path.isdir(name)]
+        if not matches:
+            yield path, "no file matches this pattern"
+
+
+def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
+    """Why a file must not be read again, by this name or by another; "" for a new one."""
+    found = file.stat()
+    first = known.setdefault((found.st_dev, found.st_ino), file)
+    if first is file:
+        return ""
+    return "is listed twice" if first == file else f"is the same file as {first}: name it once"
+
+
+def _check_kinds(files: list[Path]) -> None:
+    """Refuse files of several kinds."""
+    kinds: dict[bool, Path] = {}
+    for file in files:
+        kinds.setdefault(file.name.lower().endswith(".parquet"), file)
+    if len(kinds) > 1:
+        remedy = f"is of another kind than {kinds[True]}: convert one of them"
+        raise InvalidArgument("path", str(kinds[False]), remedy)

@@ -1,0 +1,224 @@
+"""Parquet files, one after another, as one table; each is counted exactly once."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
+from ldpstats.engines.database import Embedded
+from ldpstats.engines.failures import EngineFailure, of_engine, reason, running
+from ldpstats.engines.footers import Footer, combined, difference, footer, levels, widths
+from ldpstats.engines.listing import Found
+from ldpstats.engines.shares import shares
+from ldpstats.errors import InvalidArgument, LDPWarning
+from ldpstats.io.storage.files import refusal
+
+__all__ = ["Files", "parquet"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, eq=False)
+class Files(Source):
+    """Parquet files of one schema.
+
+    With `report`, files that turn out to be damaged are left out from then on, with a warning.
+    """
+
+    name: str
+    engine: Engine
+    footers: Mapping[str, Footer]
+    report: bool
+    refused: tuple[tuple[str, str], ...] = ()  # when they were opened
+    damaged: dict[str, str] = field(default_factory=dict)  # found since
+
+    @property
+    def ordered(self) -> bool:  # type: ignore[override]
+        return self.engine.keeps_order
+
+    @property
+    def shown(self) -> str:
+        return next(iter(self.footers)) if len(self.footers) == 1 else f"{len(self.footers)} files"
+
+    @property
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        return (*self.refused, *self.damaged.items())
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return next(iter(self.footers.values())).columns
+
+    @property
+    def files(self) -> list[str]:
+        """Those that are counted."""
+        return [file for file in self.footers if file not in self.damaged]
+
+    @property
+    def widths(self) -> dict[str, str]:
+        """The columns that files hold in several types, with what they hold in all."""
+        return widths(list(self.footers.values()))
+
+    def root(self, session: Engine) -> Any:
+        return session.scan(self.files, self.widths)
+
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        return combined([footer.stored(name) for footer in self._good()])
+
+    def levels(self, name: str) -> tuple[Any, ...] | None:
+        return levels({file: self.footers[file] for file in self.files}, name)
+
+    def _good(self) -> list[Footer]:
+        return [self.footers[file] for file in self.files]
+
+    # -- damage --------------------------------------------------------------------------------
+
+    def tried(self, action: Callable[[], T]) -> T:
+        while True:
+            self._check_unchanged()
+            try:
+                with running(self.name, self.shown):
+                    found = action()
+            except EngineFailure:
+                if not self._mended():
+                    raise
+            else:
+                if not self._check_unchanged():
+                    return found
+
+    def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
+        self._check_unchanged()
+        if self.report:  # what was handed on cannot be taken back
+            self._mended()
+        try:
+            yield from super().streamed(batches)
+        except EngineFailure:
+            if not self.report:
+                self._mended()
+            raise
+
+    def _refuse(self, file: str, reason: str) -> None:
+        """Leave a file out, or refuse it."""
+        if not self.report:
+            raise refusal(file, reason)
+        self.damaged[file] = reason
+        _warn(file, reason)
+        if not self.files:
+            raise refusal(file, f"{reason}; no other file is left")
+
+    def _check_unchanged(self) -> bool:
+        """Refuse files that are not those that were opened; return whether there are any."""
+        left = len(self.damaged)
+        for file in self.files:
+            if not self.footers[file].unchanged(file):
+                self._refuse(file, "changed while it was in use: make the survey anew")
+        return len(self.damaged) > left
+
+    def _mended(self) -> bool:
+        """Read each file alone; refuse those that fail, and return whether there are any."""
+        return any([self.mended(file) for file in self.files])
+
+    def mended(self, file: str) -> bool:
+        """Read a file alone; refuse it if that fails, and return whether it did."""
+        reason = self._damage(file)
+        if reason:
+            self._refuse(file, reason)
+        return bool(reason)
+
+    def _damage(self, file: str) -> str:
+        """Why a file cannot be read; "" if it can."""
+        import pyarrow.parquet
+
+        checker = self.engine if isinstance(self.engine, Embedded) else Embedded()
+        session = checker.session()
+        try:
+            for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
+                pass
+            with pyarrow.parquet.ParquetFile(file) as opened:
+                for _ in opened.iter_batches():
+                    pass
+        except Exception as error:
+            if not of_engine(error):
+                raise
+            return f"cannot be read ({reason(error)}): it may be damaged or cut off"
+        return ""
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    def partial(
+        self,
+        frame: Callable[[Any], Any],
+        function: Partial,
+        schema: Any,
+        names: Sequence[str],
+        whole: bool,
+    ) -> Iterator[Any]:
+        session = self.engine.session()
+        if not self.engine.in_threads:
+
+            def collected() -> list[Any]:
+                return list(session.partial(frame(self.root(session)), function, schema))
+
+            yield from self.tried(collected)
+            return
+        self._check_unchanged()
+        yield from shares(self, frame, function, names, whole)
+        self._check_unchanged()
+
+    def first(self, found: Callable[[Any], Any]) -> str | None:
+        places = {"filename", "file_row_number"}
+        if places & {name.casefold() for name in self.columns}:
+            return None
+        checker = self.engine if isinstance(self.engine, Embedded) else Embedded()
+
+        def run() -> Any:
+            session = checker.session()
+            rows = found(session.located(self.files, self.widths)).select(*sorted(places))
+            least = rows.group_by("filename").agg(_least("file_row_number"))
+            return session.table(least)
+
+        rows = dict(zip(*self.tried(run).to_pydict().values(), strict=True))
+        file = next((file for file in self.files if file in rows), None)
+        return None if file is None else f"{file}, row {rows[file] + 1}"
+
+
+def _least(name: str) -> Any:
+    import narwhals
+
+    return narwhals.col(name).min()
+
+
+def _warn(file: str, reason: str) -> None:
+    """Say that a file is not counted."""
+    warnings.warn(f"{file}: {reason}; this file is left out", LDPWarning, stacklevel=2)
+
+
+def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
+    """Open Parquet files: read what they say of their columns, and compare it."""
+    footers: dict[str, Footer] = {}
+    problems = list(found.refused)
+    for path in found.files:
+        file = str(path)
+        try:
+            opened = footer(path)
+        except InvalidArgument as error:
+            if not report:
+                raise
+            problems.append((file, error.remedy))
+            continue
+        first = next(iter(footers.values()), None)
+        reason = difference(first, next(iter(footers), ""), opened) if first else ""
+        if reason and not report:
+            raise refusal(file, reason)
+        if reason:
+            problems.append((file, reason))
+        else:
+            footers[file] = opened
+    if not footers:
+        file, reason = problems[0]
+        raise refusal(file, f"{reason}; no other file is left")
+    for file, reason in problems:
+        _warn(file, reason)
+    return Files(name, engine, footers, report, tuple(problems))

@@ -1,0 +1,262 @@
+"""A table that is asked rather than read: filters, distinct rows and joins where the data are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source, picked
+from ldpstats.engines.canonical import plain, sorted_cells
+from ldpstats.engines.joined import Joined
+from ldpstats.errors import InvalidArgument, NotAvailable
+
+__all__ = ["Query"]
+
+MOST_BYTES = 1 << 31
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """Rows of a table that an engine holds; nothing is read before something is asked.
+
+    Tables of Arrow that it returns are the same from every engine: one type for each kind of value
+    (`canonical.plain`), and cells in one order.
+    """
+
+    source: Source
+    filters: tuple[Any, ...] = ()  # expressions of Narwhals that must be true
+    _known: dict[tuple[tuple[str, str], ...], int] = field(default_factory=dict, repr=False)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns, in order."""
+        return self.source.columns
+
+    @property
+    def ordered(self) -> bool:
+        """Whether the rows have an order, which `rows` and `batches` keep."""
+        return self.source.ordered
+
+    @property
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """Files that are not counted, and why; only with on_error="report"."""
+        return self.source.left_out
+
+    def type(self, name: str) -> Any:
+        """The type of a column, of Narwhals."""
+        self._check([name])
+        return self.source.schema[name]
+
+    def stored(self, name: str) -> Mapping[bytes, bytes]:
+        """The keys and values that Parquet files store beside a column."""
+        self._check([name])
+        return self.source.stored(name)
+
+    def levels(self, name: str) -> tuple[Any, ...] | None:
+        """The values of a column of ordered categories, in order; None for any other column."""
+        self._check([name])
+        return self.source.levels(name)
+
+    def filtered(self, expression: Any) -> Query:
+        """The rows for which an expression of Narwhals is true."""
+        return replace(self, filters=(*self.filters, expression), _known={})
+
+    def __len__(self) -> int:
+        if self.left_out not in self._known:
+            import narwhals
+
+            table = self._collected(lambda frame: frame.select(narwhals.len()))
+            self._known[self.left_out] = int(table.column(0)[0].as_py())  # maybe fewer files now
+        return self._known[self.left_out]
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None, most_bytes: int = MOST_BYTES
+    ) -> Any:
+        """The distinct combinations of some columns, by one grouped query.
+
+        Parameters
+        ----------
+        names : sequence of str
+        count : str, optional
+            A column of whole numbers: how many respondents each row stands for.
+        most_bytes : int
+            Most bytes of the result.
+
+        Returns
+        -------
+        pyarrow.Table, one row a combination
+            The columns, of which a missing value is one value, and as the last "n", int64: the
+            number of rows, or the sum of `count`. Sorted by the columns in order, missing last.
+
+        Raises
+        ------
+        InvalidArgument
+            If a column does not exist or has no order, or `count` holds anything but whole numbers.
+        NotAvailable
+            If the combinations take more than `most_bytes`.
+        """
+        import narwhals
+
+        names = list(dict.fromkeys(names))
+        given = [*names, *([count] if count is not None else [])]
+        self._check(given)
+        if count is not None:
+            self._check_count(count)
+        if not names:
+            return _number(len(self) if count is None else self._sum(count))
+        keys = [f"c{i}" for i in range(len(names))]
+        number = narwhals.len() if count is None else narwhals.col("v").sum()
+
+        def grouped(frame: Any) -> Any:
+            chosen = picked(frame, given, [*keys, "v"][: len(given)])
+            return chosen.group_by(*keys).agg(number.alias("n")).select(*keys, "n")
+
+        table = self._collected(grouped, most_bytes)
+        if table is None:
+            raise NotAvailable(
+                f"the distinct combinations of {', '.join(map(repr, names))} take more than "
+                f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns, or select rows with where="
+            )
+        return sorted_cells(plain(table.rename_columns([*names, "n"])))
+
+    def rows(self, names: Sequence[str]) -> Any:
+        """All rows of some columns, as a table of Arrow."""
+        self._check(names)
+        return plain(self._collected(lambda frame: picked(frame, names)))
+
+    def batches(self, names: Sequence[str], rows: int = BATCH_ROWS) -> Iterator[Any]:
+        """All rows of some columns, as record batches of at most `rows`, one after another."""
+        self._check(names)
+        session = self.source.engine.session()
+
+        def run() -> Iterator[Any]:
+            return session.batches(picked(self.frame(session), names), rows)
+
+        yield from self.source.streamed(run)
+
+    def partial(self, names: Sequence[str], function: Partial, schema: Any) -> Iterator[Any]:
+        """Run a function of record batches where the data are; its results add up.
+
+        Parameters
+        ----------
+        names : sequence of str
+            The columns that it needs. Their types are those of the source: bytes may come as
+            binary or fixed-size binary, text as string, large_string or dictionaries.
+        function : callable, from an iterator of pyarrow.RecordBatch to another
+            It is called once for each share of the rows, in threads or on workers, and is pickled
+            on the way there. What it returns for all shares must add up to the result.
+        schema : pyarrow.Schema
+            Of what it returns.
+
+        Yields
+        ------
+        pyarrow.RecordBatch
+            All that it returned; the rows of each file exactly once.
+        """
+        self._check(names)
+
+        def chosen(root: Any) -> Any:
+            return picked(self._filtered(root), names)
+
+        whole = not self.filters
+        yield from self.source.partial(chosen, function, schema, list(names), whole)
+
+    def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
+        """Rows of both that agree in the column `id`; other columns are told apart by a suffix.
+
+        Raises
+        ------
+        NotAvailable
+            If the two are not on the same engine and connection.
+        """
+        self._check([id])
+        other._check([id])
+        both = Joined(self.source.name, self, other, id, suffixes)
+        both.check()
+        return Query(both)
+
+    def commonest(self, name: str) -> tuple[Any, int]:
+        """The value that most rows hold, and how many do; (None, 0) where no row has one."""
+        import narwhals
+
+        self._check([name])
+
+        def grouped(frame: Any) -> Any:
+            there = picked(frame.filter(~narwhals.col(name).is_null()), [name], ["c"])
+            sizes = there.group_by("c").agg(narwhals.len().alias("n"))
+            return sizes.sort("n", "c", descending=[True, False]).head(1)
+
+        table = plain(self._collected(grouped))
+        if not table.num_rows:
+            return None, 0
+        return table.column("c")[0].as_py(), int(table.column("n")[0].as_py())
+
+    def first(self, name: str, value: object) -> str | None:
+        """Where a value is met first, such as "a.parquet, row 3"; None where rows have no place."""
+        import narwhals
+
+        self._check([name])
+        column = narwhals.col(name)
+        test = column.is_null() if value is None else column == value
+        return self.source.first(lambda root: self._filtered(root).filter(test))
+
+    def frame(self, session: Engine) -> Any:
+        """The rows, as a lazy frame of Narwhals that runs in this session."""
+        return self._filtered(self.source.root(session))
+
+    # -- parts ---------------------------------------------------------------------------------
+
+    def _filtered(self, frame: Any) -> Any:
+        for expression in self.filters:
+            frame = frame.filter(expression)
+        return frame
+
+    def _collected(self, made: Any, most_bytes: int | None = None) -> Any:
+        """What `made` of the frame yields, as a table of Arrow; None beyond `most_bytes`."""
+
+        def run() -> Any:
+            session = self.source.engine.session()
+            return session.table(made(self.frame(session)), most_bytes)
+
+        return self.source.tried(run)
+
+    def _check(self, names: Sequence[str]) -> None:
+        for name in names:
+            if name not in self.columns:
+                shown = ", ".join(map(repr, self.columns[:20]))
+                more = ", ..." * (len(self.columns) > 20)
+                remedy = f"no such column; the table has {shown}{more}"
+                raise InvalidArgument("column", name, remedy)
+            if name == "*":
+                raise InvalidArgument("column", name, "means all columns to engines: rename it")
+
+    def _check_count(self, count: str) -> None:
+        """Refuse a column that counts no respondents."""
+        import narwhals
+
+        kind, column = self.type(count), narwhals.col(count)
+        if not kind.is_numeric():
+            raise InvalidArgument("count", count, f"holds {kind}: it must hold whole numbers")
+        bad = column.is_null() | (column < 0)
+        if not kind.is_integer():
+            bad = bad | (column != column.round())
+        if kind.is_float():
+            bad = bad | column.is_nan() | (column.abs() > 2.0**53)
+        some = self._collected(lambda frame: picked(frame.filter(bad), [count]).head(1))
+        if some.num_rows:
+            found = some.column(0)[0].as_py()
+            remedy = f"holds {found!r}: it must hold whole numbers, none of them negative"
+            raise InvalidArgument("count", count, remedy)
+
+    def _sum(self, count: str) -> int:
+        import narwhals
+
+        table = self._collected(lambda frame: frame.select(narwhals.col(count).sum().alias("n")))
+        return int(table.column(0)[0].as_py() or 0)
+
+
+def _number(n: int) -> Any:
+    import pyarrow
+
+    return pyarrow.table({"n": pyarrow.array([n], pyarrow.int64())})

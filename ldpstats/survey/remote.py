@@ -1,0 +1,346 @@
+"""A survey whose rows stay where they are: on an engine that filters, groups and joins them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
+from ldpstats.reports.fingerprints import check_fingerprints
+from ldpstats.survey.coded import Coded
+from ldpstats.survey.columns import Column
+from ldpstats.survey.conditions import Condition
+from ldpstats.survey.domains import Domain, series_of
+from ldpstats.survey.held import (
+    Collected,
+    Held,
+    Waves,
+    coded_reports,
+    refuse_identifiers,
+    refuse_other_kind,
+)
+from ldpstats.survey.pushed import expression, known
+from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.tables import Table
+
+__all__ = ["Remote", "matched"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class OnEngine(Table):
+    """The rows of a query as a table that reads a column when it is needed."""
+
+    frame: Query
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.frame.columns
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def _column(self, name: str) -> pd.Series[Any]:
+        return series_of(self.frame, name, self.arrow(name))
+
+    def arrow(self, name: str) -> Any:
+        """A column as an array of Arrow."""
+        return self.frame.rows([name]).column(name).combine_chunks()
+
+    def check_marks(self, name: str, made_by: Any) -> None:
+        digits = self.frame.cells([name]).column(name).to_pandas()
+        try:
+            check_fingerprints(f"column {name!r}", name, digits, made_by)
+        except MechanismMismatch as error:  # cells are numbered otherwise than rows
+            raise MechanismMismatch(re.sub(r", row \d+: ", ": ", str(error), count=1)) from None
+
+    def first(self, name: str) -> Any:
+        import narwhals
+
+        if self.frame.type(name) != narwhals.String:
+            return None
+        known = self.frame.filtered(~narwhals.col(name).is_null())
+        return next((batch.column(0)[0].as_py() for batch in known.batches([name], 1)), None)
+
+    def stored(self, name: str) -> Any:
+        return self.frame.stored(name)
+
+    def _arranged(self, columns: Any) -> NoReturn:
+        raise NotAvailable("tables of an engine are not changed: read them first")
+
+
+@dataclass(frozen=True, eq=False)
+class Read(OnEngine):
+    """Columns of some rows or cells of a query, which were read."""
+
+    read: Any = None  # pyarrow.Table
+
+    def __len__(self) -> int:
+        return int(self.read.num_rows)
+
+    def arrow(self, name: str) -> Any:
+        return self.read.column(name).combine_chunks()
+
+
+@dataclass(frozen=True, eq=False)
+class Remote(Held):
+    """Rows of a query, of which nothing is in memory.
+
+    `whole` is about all rows, whatever is selected: a `Collected` table, or two `Waves`.
+    """
+
+    query: Query
+    whole: Held
+    all_rows: Query
+    domains: dict[str, Domain] = field(default_factory=dict, repr=False)
+    empty: dict[str, bool] = field(default_factory=dict, repr=False)
+
+    @classmethod
+    def of(
+        cls, query: Query, questionnaire: Questionnaire, cohorts: Mapping[str, str] | None = None
+    ) -> Remote:
+        """All rows of a query, after the checks of a collected table."""
+        return cls(query, Collected(OnEngine("data", query), questionnaire, cohorts or {}), query)
+
+    @property
+    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
+        return self.whole.questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.whole.lost
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.whole.columns
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return self.whole.public_columns
+
+    @property
+    def ordered(self) -> bool:
+        return self.query.ordered
+
+    def __len__(self) -> int:
+        return len(self.query)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Nothing: a column is read when an analysis asks for it."""
+
+    def owner(self, name: str) -> str | None:
+        return self.whole.owner(name)
+
+    def origin(self, name: str) -> str:
+        return self.whole.origin(name)
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
+
+    def unasked(self, name: str) -> Column:
+        return self.read([name]).unasked(name)
+
+    def reported(self, name: str) -> Coded:
+        return self.read([name]).reported(name)
+
+    def where(self, condition: Condition) -> Remote:
+        return replace(self, query=self.query.filtered(expression(condition, self)))
+
+    def cells(
+        self, names: Sequence[str], count: str | None = None
+    ) -> tuple[Held, npt.NDArray[np.int64] | None]:
+        found = self.query.cells(self.columns_of(names), count)
+        n = found.column(found.num_columns - 1).to_numpy()
+        return Part(self, Read("data", self.query, read=found), n), n
+
+    def read(self, names: Sequence[str]) -> Held:
+        if self.ordered:
+            return Part(self, OnEngine("data", self.query))
+        return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
+
+    def domain(self, name: str) -> Domain:
+        """The distinct values of a column in the whole table."""
+        if name not in self.domains:
+            self.domains[name] = self._domain(name)
+        return self.domains[name]
+
+    def _domain(self, name: str) -> Domain:
+        if not isinstance(self.whole, Waves):
+            return Domain.of(self.all_rows, name)
+        wave, old = self.whole.sources[name]
+        assert isinstance(wave, Remote)
+        found = wave.domain(old)
+        return replace(found, column=replace(found.column, name=name))
+
+    # -- what conditions ask --------------------------------------------------------------------
+
+    def compared(self, name: str) -> Any:
+        """The type of a column of numbers or dates, which the engine compares; None of others."""
+        import narwhals
+
+        if self.owner(name) is not None or self.query.levels(*self.parts_of(name)) is not None:
+            return None
+        dtype = self.query.type(name)
+        date = dtype == narwhals.Date or (dtype == narwhals.Datetime and dtype.time_zone is None)
+        return dtype if dtype.is_numeric() or date else None
+
+    def is_empty(self, name: str) -> bool:
+        """Whether a column has no value in the whole table."""
+        if isinstance(self.whole, Waves):
+            wave, old = self.whole.sources[name]
+            assert isinstance(wave, Remote)
+            return wave.is_empty(old)
+        if name not in self.empty:
+            self.empty[name] = not len(self.all_rows.filtered(known(name, self.compared(name))))
+        return self.empty[name]
+
+    def distinct(self, names: Sequence[str]) -> tuple[Held, list[list[Any]]]:
+        """The distinct values of a column in the whole table, or the pairs of two in these rows."""
+        import pyarrow
+
+        columns = self.columns_of(names)
+        if len(columns) == 1:
+            read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
+        else:
+            read = self.query.cells(columns)
+        values = Part(self, Read("data", self.query, read=read))
+        first = [next(iter(self.parts_of(name))) for name in names]
+        return values, [read.column(column).to_pylist() for column in first]
+
+
+@dataclass(frozen=True, eq=False)
+class Part(Held):
+    """Rows or cells of a remote survey that are read into memory."""
+
+    remote: Remote
+    table: OnEngine
+    n: Array | None = None  # how many respondents each cell stands for
+    parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
+
+    @property
+    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
+        return self.remote.questionnaire
+
+    @property
+    def lost(self) -> tuple[int, int]:
+        return self.remote.lost
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        return self.remote.columns
+
+    @property
+    def public_columns(self) -> tuple[str, ...]:
+        return self.remote.public_columns
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def respondents(self) -> int:
+        return len(self) if self.n is None else int(self.n.sum())
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Nothing: the columns were read, or are read one by one."""
+
+    def owner(self, name: str) -> str | None:
+        return self.remote.owner(name)
+
+    def origin(self, name: str) -> str:
+        return self.remote.origin(name)
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.remote.parts_of(name)
+
+    def unasked(self, name: str) -> Column:
+        (column,) = self.parts_of(name)
+        return self.remote.domain(column).coded(self.table.arrow(column))
+
+    def reported(self, name: str) -> Coded:
+        if name not in self.parsed:
+            try:
+                self.parsed[name] = coded_reports(self.table, self, name)
+            except InvalidArgument as error:
+                raise self._located(name, error) from None
+        return self.parsed[name]
+
+    def _located(self, name: str, error: InvalidArgument) -> InvalidArgument:
+        """An error about a cell, with the place of the first such row of the whole table."""
+        found = re.fullmatch(r"(.*), row (\d+)", error.name)
+        if found is None:
+            return error
+        column = found[1] if found[1] in self.columns else next(iter(self.parts_of(name)))
+        cells = self.table.arrow(column)
+        value = cells[int(found[2]) - 1]
+        remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
+        return type(error)(
+            found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
+        )
+
+    def _place(self, column: str, cells: Any, value: Any) -> str:
+        """How many rows hold a value, and the first of them, in words."""
+        import pyarrow
+        import pyarrow.compute as pc
+
+        same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
+        rows = np.flatnonzero(same == 0)
+        times = rows.size if self.n is None else int(self.n[rows].sum())
+        first = self.remote.query.first(column, value.as_py())
+        return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
+
+
+def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
+    """The persons who are in two waves: joined where both are, or row by row in memory."""
+    if isinstance(first, Remote) and isinstance(second, Remote):
+        kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
+        if len(kinds) == 2:
+            refuse_other_kind(id, *kinds)
+            return _joined(first, second, id, suffixes)
+    for wave in (first, second):
+        if not wave.ordered:
+            raise NotAvailable(
+                f"id={id!r}: the two waves are not on one engine, and rows of "
+                "one have no order: open both in the same way, or read both into memory"
+            )
+    everything = [tuple(wave.columns) for wave in (first, second)]
+    return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
+
+
+def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -> Remote:
+    query = first.query.joined(second.query, id, suffixes)
+    sizes = len(first), len(second)
+    waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
+    return Remote(query, waves, query)
+
+
+def _checked_identifiers(wave: Remote, id: str) -> str | None:
+    """What a column of identifiers holds, if the engine can match it: whole numbers or text.
+
+    Refuses missing and repeated ones.
+    """
+    import narwhals
+
+    if wave.owner(id) is not None:
+        return None
+    (column,) = wave.parts_of(id)
+    dtype, col = wave.query.type(column), narwhals.col(column)
+    text = dtype == narwhals.String
+    if not (text or dtype.is_integer()):
+        return None
+    missing = col.is_null()
+    if text:
+        missing = missing | (col.fill_null("") == "")
+        if len(wave.query.filtered(col.fill_null("").str.contains(r"^\s|\s$"))):
+            return None  # blanks around text are not seen
+    absent = len(wave.query.filtered(missing))
+    twice, times = wave.query.commonest(column)
+    refuse_identifiers(id, len(wave), absent, twice, times)
+    return "text" if text else "numbers"

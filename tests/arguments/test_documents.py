@@ -1,0 +1,98 @@
+"""Arrays in JSON documents come back bit by bit, and results over many candidates stay small."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.errors import InvalidArgument
+
+rng = np.random.default_rng(3)
+SQUARE = rng.normal(size=(50, 50))
+ARRAYS = {
+    "short": rng.normal(size=7),
+    "none": np.zeros(0),
+    "names": np.array([np.nan, np.inf, -np.inf, 1.0]),
+    "rows of names": np.array([[np.nan, 1.0], [0.1, -np.inf]]),
+    "long": rng.normal(size=1001) * 10.0 ** rng.integers(-300, 300, 1001),
+    "long with nan": np.where(rng.random(2000) < 0.5, np.nan, rng.random(2000)),
+    "infinite": np.full(1200, np.inf),
+    "table": rng.normal(size=(40, 3, 30)),
+    "transposed": rng.normal(size=(40, 30)).T,
+    "constant": np.full((2, 900), 0.1),
+    "counts": rng.integers(0, 1 << 60, 1500),
+    "symmetric": SQUARE + SQUARE.T,
+}
+
+
+@pytest.mark.parametrize("name", ARRAYS)
+def test_arrays_come_back_bit_by_bit(name: str) -> None:
+    values = ARRAYS[name]
+    text = json.dumps(array_to_json(values, symmetric=name == "symmetric"), allow_nan=False)
+    again = array_from_json(json.loads(text), None if name == "counts" else "float64")
+    assert again.shape == values.shape and again.dtype == values.dtype
+    np.testing.assert_array_equal(again, values)
+
+
+def fitted(bits: int = 60, size: int = 45) -> ldp.FrequencyResults:
+    mechanism = ldp.RAPPOR(n_bits=bits, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
+    words = tuple(f"w{i}" for i in range(size))
+    generator = np.random.default_rng(5)
+    reports = mechanism.privatize(generator.choice(words, size=4000), generator)
+    return ldp.FrequencyModel(reports.tally(bits=True), candidates=words).fit("inversion")
+
+
+def as_lists(document: Any) -> Any:
+    """The document as it was written before: decimals, every covariance for itself."""
+    if isinstance(document, list):
+        return [as_lists(part) for part in document]
+    if not isinstance(document, dict):
+        return document
+    if "shape" in document:
+        return array_from_json(document, None).tolist()
+    out = {name: as_lists(part) for name, part in document.items()}
+    if out.get("fitted") and out["fitted"]["covariance"] == "linear":
+        out["fitted"]["covariance"] = out["linear"]["covariance"]
+    return out
+
+
+def test_a_covariance_is_written_once_and_read_exactly() -> None:
+    results = fitted()
+    text = results.to_json()
+    again = ldp.FrequencyResults.from_json(text)
+    assert again.to_json() == text
+    assert text.count('"factors"') == 1
+    assert str(again.summary()) == str(results.summary())
+    np.testing.assert_array_equal(again.cov_params(), results.cov_params())
+    np.testing.assert_array_equal(again.linear_cov, results.linear_cov)
+
+
+def test_documents_of_decimals_are_read() -> None:
+    results = fitted()
+    old = as_lists(results.to_dict())
+    assert isinstance(old["fitted"]["covariance"]["core"], list)
+    again = ldp.FrequencyResults.from_dict(json.loads(json.dumps(old)))
+    np.testing.assert_array_equal(again.cov_params(), results.cov_params())
+    np.testing.assert_array_equal(again.conf_int(), results.conf_int())
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"base64": "?"},
+        {"base64": "AAAA"},
+        {"shape": [3, 3]},
+        {"shape": None},
+        {"dtype": "object"},
+    ],
+)
+def test_damaged_arrays_are_refused(damage: dict[str, Any]) -> None:
+    document = fitted().to_dict()
+    document["linear"]["covariance"]["core"] |= damage
+    with pytest.raises(InvalidArgument, match=r"damaged|core|factors"):
+        ldp.FrequencyResults.from_dict(document)

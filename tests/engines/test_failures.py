@@ -1,0 +1,144 @@
+"""What happens to the data while they are in use is told in an error that names them."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from ldpstats.engines.sources import opened
+from ldpstats.errors import InvalidArgument
+
+TABLE = pa.table({"job": ["cook", "nurse", "cook"]})
+
+
+def database(path: Path, **tables: str) -> Path:
+    with duckdb.connect(path) as connection:
+        for name, query in tables.items():
+            connection.execute(f'CREATE TABLE "{name}" AS {query}')
+    return path
+
+
+def test_a_closed_connection_is_named() -> None:
+    connection = duckdb.connect()
+    query = opened(connection.from_arrow(TABLE), name="source")
+    assert query is not None and len(query) == 3
+    connection.close()
+    with pytest.raises(InvalidArgument, match=r"^source=DuckDBPyRelation: DuckDB .*: keep "):
+        query.cells(["job"])
+
+
+def test_a_dropped_table_is_named() -> None:
+    connection = duckdb.connect()
+    connection.execute("CREATE TABLE answers AS SELECT 'cook' AS job")
+    query = opened(connection.table("answers"))
+    assert query is not None
+    connection.execute("DROP TABLE answers")
+    with pytest.raises(InvalidArgument, match=r"answers does not exist.*keep the table"):
+        query.cells(["job"])
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        (None, "more than one: 'answers', 'people', 'other.people'"),
+        ("people", "must be one table of the database"),
+        ("Answers", "must be one table of the database"),
+    ],
+)
+def test_a_database_needs_the_name_of_its_table(
+    table: str | None, message: str, tmp_path: Path
+) -> None:
+    path = database(tmp_path / "x.duckdb", answers="SELECT 1 AS a", people="SELECT 2 AS a")
+    with duckdb.connect(path) as connection:
+        connection.execute("CREATE SCHEMA other")
+        connection.execute("CREATE VIEW other.people AS SELECT 3 AS a")
+    with pytest.raises(InvalidArgument, match=f"^table={table!r}: .*{message}"):
+        opened(path, table=table)
+    query = opened(path, table="other.people")
+    assert query is not None and query.cells(["a"]).to_pydict() == {"a": [3], "n": [1]}
+    one = opened(database(tmp_path / "one.db", answers="SELECT 1 AS a"))
+    assert one is not None and len(one) == 1
+
+
+def _open_here(path: Path) -> Any:
+    return duckdb.connect(path)
+
+
+def _open_elsewhere(path: Path) -> Any:
+    """Another process that writes to the database until its input ends."""
+    code = f"import duckdb; c = duckdb.connect({str(path)!r}); print('open', flush=True); input()"
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "open\n"
+    return process
+
+
+@pytest.mark.parametrize(
+    ("use", "remedy"),
+    [(_open_here, "pass a relation of that connection"), (_open_elsewhere, "another process")],
+)
+def test_a_database_that_is_written_to_is_named(
+    use: Callable[[Path], Any], remedy: str, tmp_path: Path
+) -> None:
+    path = database(tmp_path / "x.duckdb", answers="SELECT 1 AS a")
+    other = use(path)
+    with pytest.raises(InvalidArgument, match=rf"x.duckdb: DuckDB stopped .*{remedy}"):
+        opened(path)
+    if isinstance(other, subprocess.Popen):
+        other.communicate("\n")
+    else:
+        other.close()
+    queries = [opened(path), opened(path)]  # two surveys of one file
+    assert [query is not None and len(query) for query in queries] == [1, 1]
+
+
+def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.duckdb"
+    with pytest.raises(InvalidArgument, match=r"x\.duckdb': no such file"):
+        opened(path)
+    path.write_bytes(b"no database" * 500)
+    with pytest.raises(InvalidArgument, match="not a valid DuckDB database"):
+        opened(path)
+    path.write_bytes(b"")
+    with pytest.raises(InvalidArgument, match=r"holds no table|not a valid"):
+        opened(path)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"data": TABLE, "engine": "duckdb"}, "engine='duckdb': goes with Parquet"),
+        ({"data": TABLE, "table": "x"}, "table='x': goes with a database"),
+        ({"data": TABLE, "on_error": "report"}, "on_error='report': goes with lists"),
+        ({"data": "a.parquet", "table": "x"}, "table='x': goes with a database"),
+        ({"data": "a.csv", "engine": "spark"}, "a.csv.*no such file"),
+        ({"data": "a.db", "engine": "polars"}, "engine='polars': a DuckDB database"),
+        ({"data": "a.db", "on_error": "report"}, "on_error='report': goes with lists"),
+        ({"data": "a.parquet", "engine": "hive"}, "engine='hive': must be one of"),
+        ({"data": "a.parquet", "on_error": "skip"}, "on_error='skip': must be one of"),
+        ({"data": "a\0.parquet"}, "must be the name of a file"),
+    ],
+)
+def test_arguments_that_do_not_go_together_are_refused(given: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        opened(**given)
+
+
+@pytest.mark.parametrize("data", [TABLE, TABLE.to_pandas(), {"job": [1]}, [1, 2], [], None, 3])
+def test_tables_in_memory_are_no_queries(data: Any) -> None:
+    assert opened(data) is None
+
+
+def test_an_order_that_does_not_exist_is_refused() -> None:
+    query = opened(duckdb.from_arrow(pa.table({"a": [[1], [2], [1]]})))
+    assert query is not None
+    with pytest.raises(InvalidArgument, match=r"column='a': is of the type .*list.*cast it"):
+        query.cells(["a"])

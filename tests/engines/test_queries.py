@@ -1,0 +1,203 @@
+"""Queries give the same tables wherever the data are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from shared.engines import EVERYWHERE, PLACES, N, parts, table
+
+from ldpstats.engines.parquet import Files
+from ldpstats.engines.query import Query
+from ldpstats.engines.sources import opened
+from ldpstats.errors import InvalidArgument, NotAvailable
+
+TABLE = table()
+SCHEMA = pa.schema({"sum": pa.int64(), "rows": pa.int64()})
+
+
+@pytest.fixture(params=EVERYWHERE, scope="module")
+def query(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Query:
+    if "spark" in request.param:
+        request.getfixturevalue("spark")
+    found = opened(**PLACES[request.param](TABLE, tmp_path_factory.mktemp("table")))
+    assert found is not None
+    return found
+
+
+def sums(batches: Iterator[Any]) -> Iterator[Any]:
+    """The sum of a column and the number of rows."""
+    total = rows = 0
+    for batch in batches:
+        total += sum(batch.column(0).to_pylist())
+        rows += len(batch)
+    yield pa.record_batch({"sum": [total], "rows": [rows]}, schema=SCHEMA)
+
+
+def tally(names: list[str], rows: pa.Table = TABLE) -> Counter[Any]:
+    """Distinct rows as Python has them: NaN and both zeros are one value each."""
+    columns = [rows.column(name).to_pylist() for name in names]
+    return Counter(tuple("nan" if v != v else v for v in row) for row in zip(*columns, strict=True))
+
+
+def cells(found: pa.Table) -> dict[Any, int]:
+    *columns, n = (column.to_pylist() for column in found.columns)
+    keys = [tuple("nan" if v != v else v for v in row) for row in zip(*columns, strict=True)]
+    assert len(set(keys)) == len(keys)
+    return dict(zip(keys, n, strict=True))
+
+
+def test_cells_are_those_of_the_rows(query: Query) -> None:
+    everything = [name for name in TABLE.column_names if name != "id"]
+    for names in (["job", "code"], ["x", "n"], ["bits", "day", "level"], ["late"], everything):
+        found = query.cells(names)
+        assert found.column_names == [*names, "n"]
+        assert cells(found) == tally(names)
+    assert query.columns == tuple(TABLE.column_names) and len(query) == N
+
+
+def test_cells_come_in_one_order_and_types(query: Query) -> None:
+    found = query.cells(["a 'b' c", "job", "x"])
+    first = found.column(0).to_pylist()
+    assert first == sorted(v for v in first if v is not None) + [None] * first.count(None)
+    assert found.schema.types == [pa.int64(), pa.string(), pa.float64(), pa.int64()]
+    jobs = found.filter(pc.equal(found.column(0), 1)).column("job").to_pylist()
+    assert list(dict.fromkeys(jobs)) == ["", "cook", "nurse", "é", None]
+    assert query.cells(["bits", "day", "late"]).schema.types[:3] == [
+        pa.binary(),
+        pa.timestamp("us"),
+        pa.bool_(),
+    ]
+
+
+def test_a_column_may_count_the_respondents(query: Query) -> None:
+    jobs, n = TABLE.column("job").to_pylist(), TABLE.column("n").to_pylist()
+    expected: Counter[Any] = Counter()
+    for job, number in zip(jobs, n, strict=True):
+        expected[(job,)] += number
+    assert cells(query.cells(["job"], count="n")) == expected
+    assert query.cells([], count="n").to_pydict() == {"n": [sum(n)]}
+    assert query.cells([]).to_pydict() == {"n": [N]}
+
+
+@pytest.mark.parametrize("count", ["job", "x", "a 'b' c", "day"])
+def test_other_columns_count_nobody(query: Query, count: str) -> None:
+    with pytest.raises(InvalidArgument, match="must hold whole numbers"):
+        query.cells(["code"], count=count)
+
+
+def test_filters_are_applied_where_the_rows_are(query: Query) -> None:
+    some = query.filtered(nw.col("code") > 2).filtered(nw.col("job").is_null())
+    rows = TABLE.to_pandas()
+    rows = TABLE.filter(pa.array((rows["code"] > 2) & rows["job"].isna()))
+    assert cells(some.cells(["level", "late"])) == tally(["level", "late"], rows)
+    assert len(some) == len(rows) and len(query) == N
+    assert sorted(some.rows(["id"]).column(0).to_pylist()) == rows.column("id").to_pylist()
+    nobody = query.filtered(nw.col("code") > 9)
+    assert len(nobody) == 0 and nobody.cells(["job"]).num_rows == 0 == nobody.rows(["x"]).num_rows
+
+
+def test_rows_and_batches_are_all_rows(query: Query) -> None:
+    ids = query.rows(["id", "bits"])
+    batches = list(query.batches(["bits", "id"], rows=50))
+    assert max(map(len, batches)) <= 50
+    streamed = [n for batch in batches for n in batch.column(1).to_pylist()]
+    for found in (ids.column("id").to_pylist(), streamed):
+        assert found == list(range(N)) if query.ordered else sorted(found) == list(range(N))
+    assert ids.schema.types == [pa.int64(), pa.binary()]
+
+
+def test_partial_results_add_up(query: Query) -> None:
+    for some, expected in ((query, range(N)), (query.filtered(nw.col("id") >= 9), range(9, N))):
+        found = pa.Table.from_batches(some.partial(["id"], sums, SCHEMA))
+        assert found.to_pandas().sum().to_dict() == {"sum": sum(expected), "rows": len(expected)}
+
+
+def test_an_error_of_the_function_is_its_own(query: Query) -> None:
+    def refuse(batches: Iterator[Any]) -> Iterator[Any]:
+        raise InvalidArgument("bits", 3, "padding is set")
+        yield from batches
+
+    with pytest.raises(InvalidArgument, match="bits=3: padding"):
+        list(query.partial(["bits"], refuse, SCHEMA))
+
+
+def test_a_stream_that_is_left_leaves_others_alone(query: Query) -> None:
+    stream = query.batches(["id"], rows=10)
+    next(stream)
+    stream.close()
+    assert len(query) == N
+    assert query.filtered(nw.col("id") < 5).rows(["id"]).num_rows == 5
+
+
+def test_wrong_columns_are_named(query: Query) -> None:
+    for ask in (query.cells, query.rows, lambda names: list(query.batches(names))):
+        with pytest.raises(InvalidArgument, match="column='Job': no such column; the table has"):
+            ask(["Job"])  # DuckDB would not mind
+
+
+@pytest.mark.parametrize("place", ["file", "files", "relation", "database", "polars"])
+def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
+    names = ["a", "a+a", "1", "lower(a)", "x, y", "a 'b' c", "select", "ü", "a::text", "--", "?"]
+    made = pa.table({name: [i, i + 1] for i, name in enumerate(names)} | {"*": [0, 0]})
+    query = opened(**PLACES[place](made, tmp_path))
+    assert query is not None
+    for i, name in enumerate(names):
+        values = [i, i + 1]
+        assert sorted(query.rows([name]).column(0).to_pylist()) == values
+        assert query.cells([name], count=name).to_pydict() == {name: values, "n": values}
+        assert query.filtered(nw.col(name) == i).rows(["a"]).column(0).to_pylist() == [0]
+        (total,) = (
+            pa.Table.from_batches(query.partial([name], sums, SCHEMA))
+            .group_by([])
+            .aggregate([("sum", "sum")])
+            .to_pylist()
+        )
+        assert total == {"sum_sum": 2 * i + 1}
+    with pytest.raises(InvalidArgument, match="means all columns"):
+        query.rows(["*"])
+
+
+def test_too_many_cells_are_refused(query: Query) -> None:
+    with pytest.raises(NotAvailable, match=r"distinct combinations of 'id' take more than 0 MB"):
+        query.cells(["id"], most_bytes=100)
+    assert query.cells(["late"], most_bytes=100).num_rows == 2
+
+
+def test_levels_are_those_of_ordered_categories(query: Query) -> None:
+    files = isinstance(query.source, Files)  # Polars reads categories of Arrow as unordered
+    assert query.levels("level") == (("lo", "mid", "hi") if files else None)
+    assert query.levels("job") is None
+
+
+def test_an_enum_of_polars_is_ordered() -> None:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    frame = pl.LazyFrame({"level": ["lo", "hi"]}, schema={"level": pl.Enum(["lo", "hi"])})
+    query = opened(frame)
+    assert query is not None and query.levels("level") == ("lo", "hi")
+    assert query.cells(["level"]).to_pydict() == {"level": ["hi", "lo"], "n": [1, 1]}
+
+
+def test_files_say_where_a_value_is_met_first(tmp_path: Path) -> None:
+    paths = parts(TABLE, tmp_path)
+    query = opened(paths)
+    assert query is not None
+    assert query.first("id", 201) == f"{paths[1]}, row 2"
+    late = query.filtered(nw.col("id") > 400)
+    expected = next(i for i in range(401, N) if TABLE.column("job")[i].as_py() is None)
+    assert late.first("job", None) == f"{paths[2]}, row {expected - 400 + 1}"
+    assert query.first("id", -1) is None
+    assert query.first("bits", bytes([2, 255])) == f"{paths[0]}, row 3"
+
+
+def test_what_is_stored_beside_columns_is_found(tmp_path: Path) -> None:
+    field = pa.field("a", pa.int64(), metadata={b"ldpstats.fingerprint": b"abc"})
+    made = pa.table({"a": [1]}).cast(pa.schema([field]))
+    query = opened(parts(made, tmp_path, 1)[0])
+    assert query is not None and query.stored("a")[b"ldpstats.fingerprint"] == b"abc"

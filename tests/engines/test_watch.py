@@ -1,0 +1,61 @@
+"""How far a query has come is told to whoever watches, and changes nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from shared.engines import parts, table
+
+from ldpstats.engines import watch
+from ldpstats.engines.sources import opened
+from ldpstats.models.shared.bar import progress_bar
+
+
+def counted(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield pa.record_batch({"rows": [sum(batch.num_rows for batch in batches)]})
+
+
+def test_shares_of_files_tell_the_fraction_that_is_done(tmp_path: Path) -> None:
+    query = opened(parts(table(), tmp_path))
+    schema, seen = pa.schema({"rows": pa.int64()}), []
+    with watch.watched(seen.append):
+        found = list(query.partial(["job"], counted, schema))
+    assert sum(batch["rows"][0].as_py() for batch in found) == len(query)
+    assert len(seen) == 3 and seen == sorted(seen) and seen[-1] == 1
+    list(query.partial(["job"], counted, schema))
+    assert len(seen) == 3
+
+
+def test_a_grouped_query_is_the_same_when_it_is_watched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watch, "SECONDS", 1e-4)
+    data = parts(pa.concat_tables([table()] * 100), tmp_path)
+    seen: list[float] = []
+    with watch.watched(seen.append):
+        cells = opened(data).cells(["job", "code"])
+    assert cells.equals(opened(data).cells(["job", "code"]))
+    assert all(0 < fraction <= 1 for fraction in seen)
+
+
+def test_a_bar_shows_rows_and_their_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    import tqdm
+
+    with pytest.MonkeyPatch.context() as patch:
+        made: list[Any] = []
+        keep = tqdm.tqdm
+
+        def bar(**how: Any) -> Any:
+            made.append(keep(**how | {"delay": 0, "mininterval": 0}))
+            return made[0]
+
+        patch.setattr(tqdm, "tqdm", bar)
+        with progress_bar("counting") as advance:
+            advance(0.5, rows=2_000_000)
+            advance(0.75)
+    shown = capsys.readouterr().err
+    assert "counting  50%" in shown and ", 2,000,000 rows, " in shown and " a second" in shown

@@ -1,0 +1,97 @@
+"""Codes of reports are held in the smallest type; whatever combines them does not overflow."""
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.mechanisms.lumped import lump
+from ldpstats.mechanisms.sensitive.combined import paired
+
+SIZES = [255, 256, 257, 65_535, 65_536, 65_537]
+
+
+def kind(k):
+    return np.uint8 if k < 256 else np.uint16 if k < 65_536 else np.uint32
+
+
+def extremes(k, n, seed):
+    """Codes among which the largest and the smallest are frequent."""
+    rng = np.random.default_rng(seed)
+    return np.where(rng.random(n) < 0.5, rng.integers(k - 3, k, n), rng.integers(0, k, n))
+
+
+@pytest.mark.parametrize("k", SIZES)
+def test_codes_are_stored_small_and_written_as_they_are(k):
+    krr = ldp.KRR(k, epsilon=2.0)
+    codes = extremes(k, 2_000, k)
+    for given in (codes, codes.tolist(), codes.astype(np.uint64), codes.astype(np.int32)):
+        reports = ldp.Reports(given, krr)
+        assert reports.y.dtype == kind(k) and np.array_equal(reports.y, codes)
+    assert np.array_equal(reports[::-1].y, codes[::-1])
+    assert krr.privatize(codes, np.random.default_rng(1)).y.dtype == kind(k)
+    assert krr.parse("column", codes).y.dtype == kind(k)
+    assert np.array_equal(krr.report_labels(reports), codes)
+    counts = reports.tally()
+    assert counts.y.dtype == np.int64
+    assert np.array_equal((counts + counts).vector(), 2 * np.bincount(codes, minlength=k))
+
+
+@pytest.mark.parametrize("k", SIZES)
+def test_joint_tallies_do_not_overflow(k):
+    krr, other = ldp.KRR(k, epsilon=2.0), ldp.KRR(257, epsilon=1.0)
+    a, b = extremes(k, 3_000, 1), extremes(257, 3_000, 2)
+    joint = ldp.JointCounts([ldp.Reports(a, krr), ldp.Reports(b, other)]).tally()
+    cells, n = np.unique(a * 257 + b, return_counts=True)
+    twice = joint + joint
+    for counts, times in ((joint, 1), (twice, 2)):
+        first, second = (part.y.astype(np.int64) for part in counts.reports)
+        total = np.zeros(k * 257, dtype=np.int64)
+        np.add.at(total, first * 257 + second, counts.n)
+        assert np.array_equal(total[cells], times * n) and total.sum() == times * n.sum()
+    for v, codes in enumerate((a, b)):
+        counts, _ = twice.variable(v)
+        size = joint.reports[v].mechanism.n_outputs
+        assert np.array_equal(counts.vector(), 2 * np.bincount(codes, minlength=size))
+    if k < 1_000:
+        table = np.zeros((k, 257), dtype=np.int64)
+        np.add.at(table, (a, b), 1)
+        assert np.array_equal(joint.table(), table)
+
+
+@pytest.mark.parametrize("k", SIZES[:3])
+def test_cohorts_and_codes_do_not_overflow(k):
+    orr = ldp.ORR(n_outputs=k, n_cohorts=300, epsilon=2.0)
+    y, cohort = extremes(k, 3_000, 1), extremes(300, 3_000, 2)
+    reports = ldp.Reports(y, orr, cohort=cohort)
+    table = np.zeros((300, k), dtype=np.int64)
+    np.add.at(table, (cohort, y), 1)
+    assert np.array_equal(reports.tally().vector(), table)
+    joint = ldp.JointCounts([reports, ldp.Reports(y, ldp.KRR(k, 1.0))]).tally()
+    first, second = joint.reports
+    seen = np.zeros((300, k), dtype=np.int64)
+    np.add.at(seen, (first.cohort, first.y), joint.n)
+    assert np.array_equal(seen, table) and np.array_equal(first.y, second.y)
+    back = orr.parse("reports", orr.report_labels(reports))
+    assert np.array_equal(back.y, y) and np.array_equal(back.cohort, cohort)
+
+
+@pytest.mark.parametrize("y", [[-1], [256], [2**40], [1.0], [True]])
+def test_what_is_no_code_is_refused_before_it_is_made_small(y):
+    with pytest.raises(ldp.errors.InvalidArgument):
+        ldp.Reports(y, ldp.KRR(256, 1.0))
+
+
+@pytest.mark.parametrize("k", SIZES[:3])
+def test_lumped_and_paired_reports_have_their_own_type(k):
+    y = extremes(k, 2_000, 3)
+    reports = ldp.Reports(y, ldp.KRR(k, epsilon=2.0))
+    lumped = lump(reports, [0, k - 1])
+    expected = np.select([y == 0, y == k - 1], [0, 1], 2) if lumped.mechanism.n_outputs == 3 else y
+    assert np.array_equal(lumped.y, expected)
+
+
+def test_pairs_of_small_codes_do_not_overflow():
+    a, b = extremes(20, 3_000, 1), extremes(20, 3_000, 2)
+    both = paired(ldp.Reports(a, ldp.KRR(20, 1.0)), ldp.Reports(b, ldp.KRR(20, 2.0)))
+    labels = [f"[{x}, {y}]" for x, y in zip(a.tolist(), b.tolist(), strict=True)]
+    assert both.mechanism.report_labels(both).tolist() == labels
