@@ -22,6 +22,7 @@ from ldpstats.estimators.solvers.ascent import (
     require_possible,
 )
 from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.estimators.solvers.watch import tell
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows
 
@@ -112,6 +113,7 @@ def squarem(W: Rows, n: Array, target: float, max_iter: int, max_step: float = n
     steps, done = 0, False
     while True:
         score = W.adjoint(n / (d * total))
+        tell(float(score.max()) - 1.0, target)
         if score.max() - 1.0 <= target:
             model = DiagonalModel.at(W, n / (d * d * total))
             done = np.sqrt(total) * model.size(model.step(p, 1.0 - score)) <= max_step

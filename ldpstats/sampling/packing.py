@@ -14,7 +14,8 @@ from ldpstats.sampling.samplers import I64, U8
 __all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
-_SECONDS = 1e-8  # that numpy needs for the bits of a byte
+_SECONDS = 4e-9  # that numpy needs for the bits of a byte
+_SORTED = 5e-8  # that with reports sorted by cell; half of it in advance, as streams go on
 _TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
 
 _TURNING = np.arange(_ROWS, dtype=np.int32) % _TURNS
@@ -49,7 +50,8 @@ class CellSums:
         """Add reports and the cell of each, (n,); None where there is one cell."""
         _check_packed(packed, self.n_bits)
         cell = cell if self.n_cells > 1 else None
-        if self._many is not None or repaid("sums", packed.size * _SECONDS):
+        seconds = _SECONDS if cell is None else _SORTED
+        if self._many is not None or repaid("sums", packed.size * seconds):
             self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)
             self._many.add(packed, cell)
         elif cell is None:

@@ -20,7 +20,7 @@ def model_sites(e: Examples) -> Iterator[Site]:
     yield Site("FrequencyModel groups", ldp.FrequencyModel, groups, also)
     opened = {"data": e.counts["ORR"], "candidates": JOBS, "incomplete": True}
     yield Site("FrequencyModel open", ldp.FrequencyModel, opened, also)
-    how = {"method": "mle", "constraints": None, "cov_type": "default"}
+    how = {"method": "mle", "constraints": None, "cov_type": "default", "progress": False}
     yield Site("FrequencyModel.fit", e.frequency.fit, how)
     bound = {"method": "mle", "constraints": cons.known_margin({(0, 2): 0.7})}
     yield Site("FrequencyModel.fit constrained", e.frequency.fit, bound, slow=True)
@@ -52,7 +52,8 @@ def model_sites(e: Examples) -> Iterator[Site]:
     listed = {"candidates": (JOBS, None), "other": ("product", False)}
     opened_both = {"reports": (e.reports["ORR"], e.reports["Warner"])}
     yield Site("AssociationModel open", _association, opened_both | listed)
-    yield Site("AssociationModel.fit", e.association.fit, {"method": "mle", "cov_type": "default"})
+    jointly = {"method": "mle", "cov_type": "default", "progress": False}
+    yield Site("AssociationModel.fit", e.association.fit, jointly)
     person = {"data": e.personal_reports, "pum": e.pum, "background": {"home": P3}, "exact": False}
     yield Site("PersonalizedModel", ldp.PersonalizedModel, person, also)
     yield Site("PersonalizedModel.fit", e.personal.fit, {"method": "mle"})
@@ -120,7 +121,7 @@ def result_sites(e: Examples) -> Iterator[Site]:
             if name == "DictionaryResults":
                 plot |= {"most": 5, "truth": {"abca": 0.3}}
             yield Site(f"{name}.plot", r.plot, taken(r.plot, plot), slow=True)
-    known = {"alpha": 0.05, "method": "profile", "model": e.frequency}
+    known = {"alpha": 0.05, "method": "profile", "model": e.frequency, "progress": False}
     yield Site("conf_int profile", e.results.conf_int, known)
     redrawn = known | {"method": "bootstrap", "rng": RNG, "n_boot": 39}
     yield Site("conf_int bootstrap", e.results.conf_int, redrawn, slow=True)
@@ -147,7 +148,7 @@ def result_sites(e: Examples) -> Iterator[Site]:
     yield Site("margins", t.margins, {"alpha": 0.05})
     independence = {"method": "score", "model": e.association, "rng": None}
     yield Site("test_independence", t.test_independence, independence)
-    permuted = independence | {"n_permutations": 9, "rng": RNG}
+    permuted = independence | {"n_permutations": 9, "rng": RNG, "progress": False}
     yield Site("test_independence permuted", t.test_independence, permuted, slow=True)
     booted = {"method": "bootstrap", "model": e.association, "n_boot": 3, "rng": RNG}
     yield Site("test_independence bootstrap", t.test_independence, booted, slow=True)

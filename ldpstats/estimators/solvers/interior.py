@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.solvers.ascent import Ascent, certified_gap
 from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.estimators.solvers.watch import tell
 from ldpstats.problems.rows.base import Rows
 
 __all__ = ["interior_newton"]
@@ -51,6 +52,7 @@ def interior_newton(
     for i in range(max_iter + 1):
         mass = float(p.sum())
         gap = max((1.0 - float(g.min())) * mass - 1.0, 0.0)
+        tell(gap, target)
         if gap < best.gap:
             best, best_at = Ascent(p / mass, gap, i, size <= max_step), i
         if gap <= target and size <= max_step:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
 from ldpstats.estimators.solvers.proximal import DiagonalModel
+from ldpstats.estimators.solvers.watch import tell
 from ldpstats.problems.rows.base import Rows
 
 __all__ = ["model_step", "newton"]
@@ -56,6 +57,7 @@ def newton(
         d = W.mix(p)
         score = W.adjoint(n / (d * total))
         gap = max(float(score.max()) - 1.0, 0.0)
+        tell(gap, target)
         if gap < best.gap:
             best, best_at = Ascent(p, gap, i, False), i
         if (gap <= target and step_size <= max_step) or i - best_at >= _PATIENCE:

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.solvers.ascent import Ascent, certified_gap, require_possible, search
+from ldpstats.estimators.solvers.watch import tell
 from ldpstats.problems.rows.base import Rows
 
 __all__ = ["DiagonalModel", "Model", "proximal_newton"]
@@ -119,6 +120,7 @@ def proximal_newton(
         weight = n / (d * total)
         score = W.adjoint(weight)
         g, gap = 1.0 - score, max(float(score.max()) - 1.0, 0.0)
+        tell(gap, target)
         if gap < best.gap:
             best, best_at = Ascent(p, gap, i, False), i
         if model is None or moved > 1.0:

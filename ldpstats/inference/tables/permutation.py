@@ -7,7 +7,7 @@ changes only the mean cross-product of features, at the cost of a small matrix p
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,6 +78,7 @@ def permuted_scores(
     y: Sequence[npt.ArrayLike],
     n_perm: int,
     rng: np.random.Generator,
+    advance: Callable[[float], None] | None = None,
 ) -> Array:
     """Score statistics of reports of Y permuted against those of X within strata.
 
@@ -88,6 +89,8 @@ def permuted_scores(
     n_perm : int
         B, the number of permutations.
     rng : numpy.random.Generator
+    advance : callable, optional
+        Told the fraction that is done, from 0 to 1.
 
     Returns
     -------
@@ -111,11 +114,13 @@ def permuted_scores(
     pairs = [(finite_array("x", a, 2), finite_array("y", b, 2)) for a, b in zip(x, y, strict=True)]
     space = Whitening.of([CrossMoments.of_reports(a, b) for a, b in pairs])
     cross = np.zeros((n_perm, len(space.x), len(space.y)))
-    for a, b in pairs:
+    for done, (a, b) in enumerate(pairs):
         left = ((a - a.mean(axis=0)) @ space.x.T).T / space.n
         right = (b - b.mean(axis=0)) @ space.y.T
-        for draw in cross:
+        for i, draw in enumerate(cross, start=1):
             draw += left @ right[rng.permutation(len(right))]
+            if advance is not None:
+                advance((done + i / n_perm) / len(pairs))
     return space.statistic(cross)
 
 
@@ -125,6 +130,7 @@ def permuted_table_scores(
     by: Sequence[npt.ArrayLike],
     n_perm: int,
     rng: np.random.Generator,
+    advance: Callable[[float], None] | None = None,
 ) -> Array:
     """Score statistics of random tables with the margins of `tables`.
 
@@ -139,6 +145,8 @@ def permuted_table_scores(
     n_perm : int
         B, the number of tables drawn.
     rng : numpy.random.Generator
+    advance : callable, optional
+        Told the fraction that is done, from 0 to 1.
 
     Returns
     -------
@@ -169,7 +177,7 @@ def permuted_table_scores(
     strata = list(zip(tables, ax, by, strict=True))
     space = Whitening.of([CrossMoments.of_table(*stratum) for stratum in strata])
     cross = np.zeros((n_perm, len(space.x), len(space.y)))
-    for table, a, b in strata:
+    for done, (table, a, b) in enumerate(strata):
         counts = count_table(table)
         r, c = counts.sum(axis=1).astype(np.int64), counts.sum(axis=0).astype(np.int64)
         left = _centred(a, r) @ space.x.T / space.n
@@ -180,6 +188,8 @@ def permuted_table_scores(
             some = cross[start : start + batch]
             drawn = law.rvs(len(some), method="patefield", random_state=rng)
             some += left.T @ (drawn.astype(np.float64) @ right)
+            if advance is not None:
+                advance((done + min(start + batch, n_perm) / n_perm) / len(strata))
     return space.statistic(cross)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -77,18 +78,20 @@ def test_independence(
     rng: np.random.Generator | None = None,
     n_permutations: int | None = None,
     n_boot: int | None = None,
+    advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
     """The test of this name, with checked options (see `AssociationResults.test_independence`)."""
     if method == "score":
-        return score_test(evidence, rng, n_permutations)
+        return score_test(evidence, rng, n_permutations, advance)
     if method == "lr":
         statistic = _likelihood_ratio(evidence, fitted)
         return likelihood_ratio_test(evidence.names, evidence.sizes, statistic, on_boundary)
     if method == "bootstrap" and rng is not None:
-        return _bootstrap(evidence, fitted, rng, _SURVEYS if n_boot is None else int(n_boot))
+        n_boot = _SURVEYS if n_boot is None else int(n_boot)
+        return _bootstrap(evidence, fitted, rng, n_boot, advance)
     two_way(evidence.sizes)
     if method == "pearson":
-        return _pearson(evidence, rng, n_permutations)
+        return _pearson(evidence, rng, n_permutations, advance)
     return _fpe16(evidence, fitted) if method == "fpe16" else _wald(evidence)
 
 
@@ -134,7 +137,10 @@ def wald_test(
 
 
 def _pearson(
-    evidence: Evidence, rng: np.random.Generator | None, n_permutations: int | None
+    evidence: Evidence,
+    rng: np.random.Generator | None,
+    n_permutations: int | None,
+    advance: Callable[[float], None],
 ) -> TestResult:
     group = evidence.groups[0]
     if len(evidence.groups) > 1 or len(group.slices) > 1:
@@ -154,7 +160,7 @@ def _pearson(
     B = permutations(rng, n_permutations, smallest)
     if B and rng is not None:
         each = [np.eye(size) for size in table.shape]
-        draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng)
+        draws = permutation.permuted_table_scores([table], [each[0]], [each[1]], B, rng, advance)
         return by_permutations(null, statistic, df, draws, method, note)
     margins = [Spread.of_labels(table.sum(axis=axis)) for axis in (1, 0)]
     law = Cumulants.of_moments(*moments([margins[0], margins[1].scaled(group.nobs)]))
@@ -192,10 +198,17 @@ def _likelihood_ratio(evidence: Evidence, fitted: Array | None = None) -> float:
 
 
 def _bootstrap(
-    evidence: Evidence, fitted: Array | None, rng: np.random.Generator, n_boot: int
+    evidence: Evidence,
+    fitted: Array | None,
+    rng: np.random.Generator,
+    n_boot: int,
+    advance: Callable[[float], None],
 ) -> TestResult:
     statistic, null = _likelihood_ratio(evidence, fitted), evidence.null
-    draws = [_likelihood_ratio(simulated(evidence, null, rng)) for _ in range(n_boot)]
+    draws = np.empty(n_boot)
+    for b in range(n_boot):
+        draws[b] = _likelihood_ratio(simulated(evidence, null, rng))
+        advance((b + 1) / n_boot)
     p = permutation.permutation_pvalue(statistic, draws)
     how = f"likelihood ratio, p-value by {n_boot} surveys simulated under independence"
     df = float(_df(evidence.sizes))

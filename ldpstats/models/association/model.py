@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.checks import boolean, one_of
 from ldpstats.errors import IncompleteListWarning, InvalidArgument, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.estimators.base import Estimator, MomentsEstimator, SelectingEstimator
@@ -36,6 +36,7 @@ from ldpstats.models.association.variables import (
 from ldpstats.models.frequency.misfit import misfit, warn_of_doubts
 from ldpstats.models.frequency.model import FrequencyModel, settings_of
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import Fit
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain
@@ -197,7 +198,10 @@ class AssociationModel:
     # -- fit ---------------------------------------------------------------------------------
 
     def fit(
-        self, method: str | Estimator[Any] | None = None, cov_type: str = "default"
+        self,
+        method: str | Estimator[Any] | None = None,
+        cov_type: str = "default",
+        progress: bool = False,
     ) -> AssociationResults:
         """Estimate the joint distribution.
 
@@ -215,6 +219,8 @@ class AssociationModel:
             Covariance of `params`: "default" is the information on the tangent space of the simplex
             for likelihood estimates; "linear" that of the unconstrained estimate; "fpe16" the
             inverse information without the constraint (FPE16 III-C), which overstates.
+        progress : bool
+            Whether a bar on standard error shows how far the gap of the likelihood has fallen.
 
         Returns
         -------
@@ -238,6 +244,7 @@ class AssociationModel:
             When the condition number of the channels together is above 1e8.
         """
         cov_type = one_of("cov_type", cov_type, ("default", "linear", "fpe16"))
+        progress = boolean("progress", progress)
         estimator, evidence = _estimator(method), self.evidence
         one_step = isinstance(estimator, OneStep)  # of moments, but those of the likelihood's dual
         by_name = isinstance(estimator, MomentsEstimator) and not one_step  # rests on linear ones
@@ -250,7 +257,8 @@ class AssociationModel:
         elif by_name:
             solution, V, kind = _by_moments(estimator, self.moments(), linear)
         else:
-            solution, V, kind = self._by_likelihood(estimator, linear, cov_type)
+            with fitting(progress):
+                solution, V, kind = self._by_likelihood(estimator, linear, cov_type)
         margin_fits = tuple(model.fit_quietly("inversion") for model in self.margins)
         stored = is_stored(evidence)  # else what tests need is kept for them
         fit = Fit(
@@ -336,7 +344,8 @@ class AssociationModel:
         method : str
             As in `AssociationResults.test_independence`.
         **how
-            ``rng``, ``n_permutations`` and ``n_boot``, for tests that permute or redraw reports.
+            ``rng``, ``n_permutations``, ``n_boot`` and ``progress``, for tests that permute or
+            redraw reports.
 
         Examples
         --------

@@ -6,7 +6,7 @@ of two or more variables are uncorrelated with variance one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -37,7 +37,10 @@ REPEATED = 2000  # combinations among which equal patterns of bits are looked fo
 
 
 def mutual_test(
-    evidence: Evidence, rng: np.random.Generator | None, n_permutations: int | None
+    evidence: Evidence,
+    rng: np.random.Generator | None,
+    n_permutations: int | None,
+    advance: Callable[[float], None],
 ) -> TestResult:
     """The test of three or more variables, by permutation where that is asked for and needed."""
     if len(evidence.scores) > 1 or len(evidence.groups[0].slices) > 1:
@@ -65,11 +68,12 @@ def mutual_test(
         return TestResult(null, found, float(df), p, how, doubt(smallest))
     each = np.repeat(np.arange(len(group.counts.n)), group.counts.n)
     first, *others = [Factor(f.W, each if f.index is None else f.index[each]) for f in factors]
-    draws = [
-        statistic(JointRows((first, *(f.select(rng.permutation(N)) for f in others))), np.ones(N))
-        for _ in range(B)
-    ]
-    return by_permutations(null, found, df, np.array(draws), method)
+    draws = np.empty(B)
+    for i in range(B):
+        drawn = JointRows((first, *(f.select(rng.permutation(N)) for f in others)))
+        draws[i] = statistic(drawn, np.ones(N))
+        advance((i + 1) / B)
+    return by_permutations(null, found, df, draws, method)
 
 
 def _law(factors: Sequence[Factor], group: JointGroup) -> Cumulants:

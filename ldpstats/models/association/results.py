@@ -35,6 +35,7 @@ from ldpstats.models.association.tallies import (
     tallies_to_dict,
 )
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.bar import maybe_bar
 from ldpstats.models.shared.fit import Fit, Part
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -543,6 +544,7 @@ class AssociationResults(FittedResults):
         rng: np.random.Generator | None = None,
         n_permutations: int | None = None,
         n_boot: int | None = None,
+        progress: bool = False,
     ) -> TestResult:
         """Test that the variables are independent.
 
@@ -569,6 +571,8 @@ class AssociationResults(FittedResults):
             For permutations and simulated surveys.
         n_permutations, n_boot : int, optional
             How many of them.
+        progress : bool
+            Whether to show how many of them are done, in a bar on standard error.
 
         Returns
         -------
@@ -582,6 +586,7 @@ class AssociationResults(FittedResults):
             and no model is given.
         """
         method = tests_.check_options(method, rng, n_permutations, n_boot)
+        progress = boolean("progress", progress)
         asked = model is not None or rng is not None
         if rng is not None and model is None:
             raise NotAvailable(
@@ -600,9 +605,10 @@ class AssociationResults(FittedResults):
         if evidence is None:
             raise _without_reports("use method='score'")
         fitted = self.fitted.estimate if plain else None
-        return tests_.test_independence(
-            evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot
-        )
+        with maybe_bar(f"{method} test", progress) as advance:
+            return tests_.test_independence(
+                evidence, method, fitted, self.on_boundary, rng, n_permutations, n_boot, advance
+            )
 
     @property
     def _sums_to_one(self) -> bool:

@@ -5,6 +5,7 @@ They need no joint estimate, so that no boundary matters. The p-value is that of
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -45,10 +46,11 @@ def score_test(
     evidence: Evidence,
     rng: np.random.Generator | None = None,
     n_permutations: int | None = None,
+    advance: Callable[[float], None] = lambda fraction: None,
 ) -> TestResult:
     """Score test on the marginal fits; by permutation where that is asked for and needed."""
     if len(evidence.sizes) > 2:
-        return mutual_test(evidence, rng, n_permutations)
+        return mutual_test(evidence, rng, n_permutations, advance)
     features = _Features.of(evidence)
     expected = None
     if evidence.is_complete:
@@ -60,7 +62,7 @@ def score_test(
     method = f"score test on the marginal fits{strata}"
     B = permutations(rng, n_permutations, smallest)
     if B and rng is not None:
-        draws = _permuted(evidence, rng, B)
+        draws = _permuted(evidence, rng, B, advance)
         return by_permutations(null, found.statistic, found.df, draws, method, found.note)
     return _by_moments(null, found.statistic, found.df, features, smallest, method, found.note)
 
@@ -199,13 +201,15 @@ def _by_moments(
     return TestResult(null, float(statistic), law, p, f"{method}, {BY_MOMENTS}", note)
 
 
-def _permuted(evidence: Evidence, rng: np.random.Generator, B: int) -> Array:
+def _permuted(
+    evidence: Evidence, rng: np.random.Generator, B: int, advance: Callable[[float], None]
+) -> Array:
     """Score statistics of permuted reports."""
     strata = [(scores, part) for scores in evidence.scores for part in scores.group.slices]
     cells = [scores.group.table(0, 1, part) for scores, part in strata]
     tables = [table for table in cells if table is not None]
     if len(tables) == len(cells):
         x, y = ([scores.centred(v, slice(None)) for scores, _ in strata] for v in (0, 1))
-        return permutation.permuted_table_scores(tables, x, y, B, rng)
+        return permutation.permuted_table_scores(tables, x, y, B, rng, advance)
     x, y = ([scores.values(v, part) for scores, part in strata] for v in (0, 1))
-    return permutation.permuted_scores(x, y, B, rng)
+    return permutation.permuted_scores(x, y, B, rng, advance)

@@ -36,6 +36,7 @@ from ldpstats.models.frequency.one_sample import one_sample_test
 from ldpstats.models.frequency.record import Checks, Laws, Specifications
 from ldpstats.models.frequency.refits import bootstrap, profiles
 from ldpstats.models.frequency.results import FrequencyResults
+from ldpstats.models.shared.bar import fitting
 from ldpstats.models.shared.fit import CONSTRAINED, Fit
 from ldpstats.problems.covariance import Covariance
 from ldpstats.problems.estimates import Uncertain, Unexplained
@@ -166,6 +167,7 @@ class FrequencyModel:
         method: str | Estimator[Any] | None = None,
         constraints: Any = None,
         cov_type: str = "default",
+        progress: bool = False,
     ) -> FrequencyResults:
         """Estimate the frequencies.
 
@@ -186,6 +188,8 @@ class FrequencyModel:
             Covariance of `params`: "default" is the Fisher information on the tangent space of
             the simplex for likelihood estimates; "linear" that of the linear estimate; "fpe16"
             the inverse information without the constraint, which overstates.
+        progress : bool
+            Whether a bar on standard error shows how far the gap of a likelihood has fallen.
 
         Returns
         -------
@@ -213,7 +217,8 @@ class FrequencyModel:
         LDPWarning
             When the condition number of the channel is above 1e8.
         """
-        results = self.fit_quietly(method, constraints, cov_type)
+        with fitting(boolean("progress", progress)):
+            results = self.fit_quietly(method, constraints, cov_type)
         if results.caution:
             warnings.warn(
                 f"the list of candidates is not complete, and {results.caution}: tests and "

@@ -117,7 +117,7 @@ class GroupedModel:
         method : str or Estimator, optional
             As for `FrequencyModel.fit`.
         **how
-            Its other arguments: `constraints`, `cov_type`.
+            Its other arguments: `constraints`, `cov_type`, `progress`.
 
         Returns
         -------

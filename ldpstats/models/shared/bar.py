@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-__all__ = ["maybe_bar", "progress_bar"]
+from ldpstats.estimators.solvers.watch import watched
+
+__all__ = ["fitting", "maybe_bar", "progress_bar"]
 
 
 @contextmanager
@@ -32,7 +34,17 @@ def progress_bar(what: str) -> Iterator[Callable[..., None]]:
 def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
     """`progress_bar` if it is to be shown, else what takes the same and shows nothing."""
     if not show:
-        yield lambda *_: None
+        yield lambda *_, **__: None
         return
     with progress_bar(what) as advance:
         yield advance
+
+
+@contextmanager
+def fitting(show: bool) -> Iterator[None]:
+    """A bar, if it is to be shown, of the likelihoods that are maximised meanwhile."""
+    if not show:
+        yield
+        return
+    with progress_bar("fitting") as advance, watched(advance):
+        yield
