@@ -108,7 +108,9 @@ def count(
         with _watching(rows, progress):
             found = asked.counted(asked.held(rows))
     if missing == "raise" and found.n_missing:
-        remedy = f"{found.n_missing} reports are missing: leave them out, or pass missing='count'"
+        place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
+        remedy = f"{found.n_missing} reports are missing{f', the first in {place}' * bool(place)}"
+        remedy += ": leave them out, or count them with missing='count' (--missing count)"
         raise InvalidArgument("missing", missing, remedy)
     return found
 
@@ -171,7 +173,7 @@ class _Asked:
         """The rows that are counted."""
         column = self.named(rows.columns)
         cohorts = {} if self.cohort is None else {column: self.cohort}
-        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts)
+        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts, whole=False)
         held.columns_of([name for name in (self.count,) if name is not None])
         if self.where is None:
             return held

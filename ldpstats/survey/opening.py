@@ -36,16 +36,20 @@ def rows_of(
 
 
 def held_on(
-    rows: Query | Table, sheet: Questionnaire, cohorts: Mapping[str, str] | None = None
+    rows: Query | Table,
+    sheet: Questionnaire,
+    cohorts: Mapping[str, str] | None = None,
+    whole: bool = True,
 ) -> Held:
     """The rows of a table, with the questions that its columns answer.
 
     `cohorts` names the columns of cohorts, by columns of reports, where they are not beside them.
+    The questionnaire is that of the table, or where it is not `whole` some of its mechanisms.
     """
     if isinstance(rows, Query):
-        return Remote.of(rows, sheet, cohorts)
+        return Remote.of(rows, sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
         check_names(rows.name, list(rows.columns))
         refuse_labels(rows.na, sheet.entries)
         refuse_empty_labels(sheet.entries)
-    return Collected(rows, sheet, cohorts or {})
+    return Collected(rows, sheet, cohorts or {}, whole)

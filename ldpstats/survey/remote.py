@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -102,11 +102,9 @@ class Remote(Held):
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, query: Query, questionnaire: Questionnaire, cohorts: Mapping[str, str] | None = None
-    ) -> Remote:
-        """All rows of a query, after the checks of a collected table."""
-        return cls(query, Collected(OnEngine("data", query), questionnaire, cohorts or {}), query)
+    def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
+        """All rows of a query, after the checks of a collected table, which takes the rest."""
+        return cls(query, Collected(OnEngine("data", query), questionnaire, *how), query)
 
     @property
     def questionnaire(self) -> Questionnaire:  # type: ignore[override]
