@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -32,6 +33,7 @@ _REMEDIES = (  # words of a message, in lower case, and what helps
     ("maxresultsize", "raise spark.driver.maxResultSize, or ask for fewer columns at a time"),
     ("out of memory", "ask for fewer columns at a time, or give the engine more memory"),
     ("open result", "another query still reads from this connection: finish or close that first"),
+    ("python worker exited", "a worker ended; memory may lack: see the log of Spark"),
     ("already been closed", "keep the connection open while it is in use"),
     ("connection was closed", "keep the connection open while it is in use"),
     ("sparkcontext", "keep the Spark session running while it is in use"),
@@ -47,9 +49,14 @@ class EngineFailure(InvalidArgument):
     """An engine stopped before it had an answer."""
 
 
-def engine_of(thing: object) -> str:
-    """The engine that a class of objects belongs to; "" if none is known."""
-    return _ENGINES.get(type(thing).__module__.partition(".")[0], "")
+def engine_of(error: Exception) -> str:
+    """The engine that an error belongs to, by its class or by where it was raised; "" if none."""
+    modules = [type(error).__module__]
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
+    if frames:
+        modules.append(str(frames[-1].f_globals.get("__name__", "")))
+    roots = [module.partition(".")[0] for module in modules]
+    return next((_ENGINES[root] for root in roots if root in _ENGINES), "")
 
 
 def of_engine(error: Exception) -> bool:
@@ -59,7 +66,10 @@ def of_engine(error: Exception) -> bool:
 
 def reason(error: Exception) -> str:
     """What an engine says, on one line."""
-    text = " ".join(str(error).split())
+    text = str(error)
+    causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)  # of Java, the first one last
+    lines = causes[-1:] or [line for line in text.splitlines() if not line.startswith("\tat ")]
+    text = " ".join(" ".join(lines).split())
     return cut("".join(sign if sign.isprintable() else "?" for sign in text), 300)
 
 
@@ -98,7 +108,9 @@ def _named(name: str, shown: str, engine: str, error: Exception) -> LDPError:
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
         return _again(*own[-1])
-    low = text.lower()
+    if engine == "Spark" and isinstance(error, AssertionError):  # a session that was stopped
+        error = RuntimeError("there is no SparkContext")
+    low = f"{reason(error)} {text}".lower()
     remedy = next((remedy for words, remedy in _REMEDIES if words in low), "")
     if isinstance(error, MemoryError) and not remedy:
         remedy = "out of memory: ask for fewer columns at a time"

@@ -143,9 +143,14 @@ class Held(ABC):
         InvalidArgument
             For a column of a private question: its reports are noisy.
         """
-        question = self.owner(name)
-        if question is None:
+        self.refuse_private(name)
+        if self.owner(name) is None:
             return self.unasked(name)
+        return observed_column(name, self.reported(name))
+
+    def refuse_private(self, name: str) -> None:
+        """Refuse a column of a private question where one without noise is needed."""
+        question = self.owner(name)
         if question in self.questionnaire.private:
             remedy = (
                 "is private: a noisy report is not an answer, and rows chosen by it are not those "
@@ -153,7 +158,6 @@ class Held(ABC):
                 "compares by true answers"
             )
             raise InvalidArgument("column", name, remedy)
-        return observed_column(name, self.reported(name))
 
     def coded(self, name: str) -> Coded:
         """The reports of a question, or a public column as one without protection."""

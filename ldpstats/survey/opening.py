@@ -13,7 +13,7 @@ from ldpstats.survey.files import ONLY_CSV, Csv, table_of
 from ldpstats.survey.held import Collected, Held
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
-from ldpstats.survey.tables import Table
+from ldpstats.survey.tables import Table, check_names
 
 __all__ = ["held_on", "rows_of"]
 
@@ -49,6 +49,7 @@ def held_on(
     if isinstance(rows, Query):
         return Remote.of(rows, sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
+        check_names(rows.name, list(rows.columns))
         refuse_labels(rows.na, sheet.entries)
         refuse_empty_labels(sheet.entries)
     return Collected(rows, sheet, cohorts or {}, whole)

@@ -12,6 +12,7 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from ldpstats.engines.failures import running
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
 
@@ -142,3 +143,46 @@ def test_an_order_that_does_not_exist_is_refused() -> None:
     assert query is not None
     with pytest.raises(InvalidArgument, match=r"column='a': is of the type .*list.*cast it"):
         query.cells(["a"])
+
+
+class _Java(Exception):
+    """An error of Java, as Python shows it."""
+
+
+_Java.__module__ = "py4j.protocol"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "An error occurred.\nCaused by: org.SparkException: Python worker exited (crashed)\n"
+            "\tat org.apache.spark.SparkContext.x(Y.scala:1)\nCaused by: java.io.EOFException\n",
+            r"_Java: java.io.EOFException\): a worker ended",
+        ),
+        (
+            "x: bigger than spark.driver.maxResultSize (1024.0 KiB)\n\tat a.b(c.scala:1)",
+            r"\(1024.0 KiB\)\): raise spark.driver.maxResultSize",
+        ),
+        (
+            "Traceback\nldpstats.errors.UnknownCategory: report='x: y': is no label: none\n\tat a",
+            "^report='x: y': is no label: none$",
+        ),
+        ("[SESSION] SparkContext or SparkSession first", "keep the Spark session running"),
+        ("ModuleNotFoundError: No module named 'ldpstats'", "install ldpstats where the workers"),
+    ],
+)
+def test_traces_of_java_are_one_line(text: str, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message) as caught, running("data", "a table"):
+        raise _Java(text)
+    assert "\n" not in str(caught.value) and "scala" not in str(caught.value)
+
+
+def test_a_stopped_session_is_named_and_other_faults_are_not_hidden() -> None:
+    stopped: dict[str, Any] = {"__name__": "pyspark.core"}
+    exec("def fail():\n    assert None", stopped)
+    with pytest.raises(InvalidArgument, match=r"data=t: Spark .*keep the Spark session running"):
+        with running("data", "t"):
+            stopped["fail"]()
+    with pytest.raises(ZeroDivisionError), running("data", "t"):
+        _ = 1 / 0
