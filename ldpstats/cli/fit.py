@@ -33,7 +33,7 @@ from ldpstats.cli.tables import (
     INPUTS,
     add_engine,
     engine_options,
-    files_of,
+    named_files,
     on_engine,
     refuse_engine,
     running,
@@ -109,7 +109,7 @@ def add_fit(commands: Any) -> None:
 def _fit(given: argparse.Namespace) -> int:
     csv = given.csv if given.csv != "-" else None
     of = (given.spec, given.params, given.questionnaire)
-    files = files_of(given)
+    files = named_files(given)
     check_output(given, (*map(str, files), *of, given.candidates, given.map, csv))
     if csv is not None and not csv.lower().endswith(".csv"):
         raise InvalidArgument("--csv", csv, "must end in .csv")

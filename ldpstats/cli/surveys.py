@@ -14,6 +14,7 @@ from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import objects, table_chunks
 from ldpstats.reports.fingerprints import check_fingerprints
 from ldpstats.survey.documents import FINGERPRINTS
+from ldpstats.survey.opening import held_on, rows_of
 
 __all__ = [
     "add_where",
@@ -50,8 +51,12 @@ def missing(given: argparse.Namespace) -> str:
 
 
 def opened(given: argparse.Namespace, sheet: ldp.Questionnaire) -> ldp.Survey:
-    """The table as a survey, or some of its rows."""
-    survey = ldp.Survey(source(given), sheet, na=given.na, **engine_options(given))
+    """The table as a survey, or some of its rows.
+
+    Of a table without --questionnaire the sheet has some of the mechanisms.
+    """
+    rows = rows_of(source(given), "input", given.na, **engine_options(given))
+    survey = ldp.Survey(held_on(rows, sheet, None, given.questionnaire is not None), sheet)
     return survey if given.where is None else survey.where(given.where)
 
 

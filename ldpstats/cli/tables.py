@@ -22,6 +22,7 @@ __all__ = [
     "engine_options",
     "files_of",
     "moved",
+    "named_files",
     "on_engine",
     "running",
     "source",
@@ -56,6 +57,11 @@ def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
     """The files of a table, INPUT if none is given, in the order in which they are read."""
     named = source(given) if table is None else table
     return list(found_files(named, given.on_error == "report").files)
+
+
+def named_files(given: argparse.Namespace) -> list[Path]:
+    """The same for INPUT; what is no file is left to whatever reads it, after the other options."""
+    return list(found_files(source(given), True).files)
 
 
 def moved(

@@ -17,7 +17,7 @@ from ldpstats.io.layout import cohorts_in, reports_in
 from ldpstats.io.values import whole_counts
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.formats import BitFormat
-from ldpstats.reports.packed import arrow_bytes, is_of_bytes, without_views
+from ldpstats.reports.packed import arrow_bytes, is_of_bytes, plain_bytes
 from ldpstats.reports.single import BitCounts
 from ldpstats.sampling.packing import CellSums
 
@@ -157,8 +157,8 @@ class _Sums:
             cohort = None if beside is None else _series(beside)
             found, absent = reports_in(what.where, what.mechanism, _series(column), cohort)
             return form.to_table(found.y), found.cohort, absent
-        absent, bits = _nulls(column), what.mechanism.n_bits
-        there = without_views(column).drop_null() if column.null_count else column
+        column, bits = plain_bytes(column), what.mechanism.n_bits
+        absent, there = _nulls(column), column.drop_null() if column.null_count else column
         packed = arrow_bytes(what.where, there, -(-bits // 8), bits)
         form.from_table(what.where, packed)  # which refuses what is no report
         return packed, None if beside is None else self._cohorts(beside, absent), absent

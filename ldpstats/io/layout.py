@@ -16,8 +16,9 @@ Cohorts
     report whose text has a colon has its cohort there, and then a column of that name is any other.
 Fingerprints
     Twelve hexadecimal digits that say which mechanism, survey or questionnaire made a report. In
-    Parquet they are stored once, with the column of reports; in CSV, and in frames that are made of
-    several files, every row has them in the column NAME_fingerprint (`reports.fingerprints`).
+    Parquet they are stored once, with the columns of reports and cohorts; in CSV, and in frames
+    that are made of several files, every row has them in the column NAME_fingerprint
+    (`reports.fingerprints`).
 
 A dictionary survey has five columns (start_1, gram_1, start_2, gram_2, string), of which the three
 of reports are laid out like any other.
@@ -35,8 +36,9 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.packed import cohort_column, holds_bytes
+from ldpstats.reports.packed import cohort_column, holds_bytes, plain_bytes
 from ldpstats.reports.single import Reports
+from ldpstats.reports.texts import is_text
 
 __all__ = [
     "cohorts_in",
@@ -82,13 +84,16 @@ def parsed(
 
 
 def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
-    """The reports that are there, as bytes, whole numbers or objects, and which rows have none."""
+    """The reports that are there, in any form, and which rows have none."""
     if holds_bytes(column):
         return present_bytes(column)
     absent: Mask
     if pd.api.types.is_integer_dtype(column.dtype):
         absent = column.isna().to_numpy(dtype=bool)
         return column[~absent].to_numpy(dtype=np.int64), absent
+    if isinstance(column.dtype, pd.ArrowDtype) and is_text(column.dtype.pyarrow_dtype):
+        empty = (column == "").fillna(True).to_numpy(dtype=bool)
+        return column[~empty].reset_index(drop=True), empty
     values = objects(column)
     absent = np.asarray(pd.isna(values) | (values == ""), dtype=bool)
     return values[~absent], absent
@@ -96,6 +101,8 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
 
 def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
     """The bytes of a column that are there, in its own memory, and which rows have none."""
+    if isinstance(column.dtype, pd.ArrowDtype):
+        column = _series(plain_bytes(column.array.__arrow_array__()))
     absent: Mask = column.isna().to_numpy(dtype=bool)
     found = column[~absent] if absent.any() else column
     return found.reset_index(drop=True), absent

@@ -15,7 +15,16 @@ import numpy.typing as npt
 
 from ldpstats.kernels.words import compiled
 
-__all__ = ["bit_mix", "bit_sums", "list_gram", "list_mix", "list_sums", "listed"]
+__all__ = [
+    "bit_mix",
+    "bit_sums",
+    "list_gram",
+    "list_mix",
+    "list_sums",
+    "listed",
+    "partial_sums",
+    "transpose",
+]
 
 Array = npt.NDArray[Any]
 
@@ -117,7 +126,7 @@ def _gather(packed: Any, used: Any, table: Any, out: Any) -> None:
 
 
 @compiled
-def _transpose(rows: Any, columns: Any) -> None:
+def transpose(rows: Any, columns: Any) -> None:
     """Fill byte j of columns[b] with bit j of byte b of eight reports, one bit for each report.
 
     Blocks of 1, 2, then 4 bits of the 8 x 8 that are off the diagonal change places.
@@ -135,7 +144,7 @@ def _transpose(rows: Any, columns: Any) -> None:
 
 
 @compiled
-def _partial_sums(v: Any, table: Any) -> None:
+def partial_sums(v: Any, table: Any) -> None:
     """Fill table[c] with the sum of the v[r] whose bit r of c is set."""
     table[0], filled = 0.0, 1
     for r in range(8):
@@ -159,8 +168,8 @@ def _add_sums(packed: Any, v: Any, out: Any) -> None:
     for start in range(0, u, _TOGETHER):
         for group in range(4):
             first = start + 8 * group
-            _partial_sums(v[first : first + 8], tables[group])
-            _transpose(packed[first : first + 8], words[group])
+            partial_sums(v[first : first + 8], tables[group])
+            transpose(packed[first : first + 8], words[group])
         for j in range(out.shape[0]):
             out[j] += (t0[c0[j]] + t1[c1[j]]) + (t2[c2[j]] + t3[c3[j]])
 

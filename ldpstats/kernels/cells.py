@@ -10,11 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from ldpstats.kernels.bits import partial_sums, transpose
 from ldpstats.kernels.words import compiled, copied
 
 __all__ = [
     "bloom_mix",
     "bloom_sums",
+    "bloom_two_mix",
+    "bloom_two_sums",
     "buckets",
     "gather",
     "normal",
@@ -291,3 +294,69 @@ def bloom_sums(
             value = weight * row[x]
             first[x] += value
             second[x] += value * row[x]
+
+
+@compiled
+def _eight(packed: Any, place: Any, rows: Any, words: Any) -> None:
+    """Bit r of byte j of `words` becomes bit j of the report at place[r], or 0 where that is -1."""
+    for r in range(8):
+        if place[r] < 0:
+            rows[r] = 0
+        else:
+            copied(packed[place[r]], rows[r])
+    transpose(rows, words)
+
+
+@compiled
+def bloom_two_mix(
+    packed: Any, place: Any, cohort: Any, cells: Any, m: int, table: Any, p: Any, out: Any
+) -> None:
+    """`bloom_mix` of candidates with two bits, (C, S, 2), eight reports of a cohort at a time.
+
+    Their places among the reports are place[g], (8,), -1 for none; `cohort` is that of each group.
+    table, (257, 8), ends with the ones of the cell that stands for none.
+    """
+    rows, words = np.empty((8, packed.shape[1]), np.uint8), np.empty(packed.shape[1], np.uint64)
+    lanes, byte = words.view(np.uint8), np.full(m + 1, 256, np.uint16)
+    for g in range(cohort.size):
+        _eight(packed, place[g], rows, words)
+        copied(lanes[:m], byte)
+        own = cells[cohort[g]]
+        a, b, c, d, e, f, u, v = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+        for x in range(p.size):
+            one, two, share = table[byte[own[x, 0]]], table[byte[own[x, 1]]], p[x]
+            a += share * one[0] * two[0]
+            b += share * one[1] * two[1]
+            c += share * one[2] * two[2]
+            d += share * one[3] * two[3]
+            e += share * one[4] * two[4]
+            f += share * one[5] * two[5]
+            u += share * one[6] * two[6]
+            v += share * one[7] * two[7]
+        for r, total in enumerate((a, b, c, d, e, f, u, v)):
+            if place[g, r] >= 0:
+                out[place[g, r]] = total
+
+
+@compiled
+def bloom_two_sums(
+    packed: Any, place: Any, cohort: Any, cells: Any, m: int, weights: Any, single: Any, pair: Any
+) -> None:
+    """Add the sums of `weights` over the reports with bit j set to single[c, j], shape (C, m).
+
+    And over those with both bits of candidate x to pair[x]; the reports as in `bloom_two_mix`.
+    """
+    rows, words = np.empty((8, packed.shape[1]), np.uint8), np.empty(packed.shape[1], np.uint64)
+    lanes, byte = words.view(np.uint8), np.zeros(m + 1, np.uint8)
+    table, eight = np.empty(256), np.empty(8)
+    for g in range(cohort.size):
+        _eight(packed, place[g], rows, words)
+        copied(lanes[:m], byte)
+        for r in range(8):
+            eight[r] = weights[place[g, r]] if place[g, r] >= 0 else 0.0
+        partial_sums(eight, table)
+        sums, own = single[cohort[g]], cells[cohort[g]]
+        for j in range(m):
+            sums[j] += table[byte[j]]
+        for x in range(pair.size):
+            pair[x] += table[byte[own[x, 0]] & byte[own[x, 1]]]

@@ -157,7 +157,7 @@ class Mechanism(Instrument[Client, Collector]):
     def _grouped(self, name: str, text: pd.Series[Any], cohort: Any) -> tuple[Any, Array]:
         """Reports and cohorts, (n,), from "cohort:report" or from a column of cohorts."""
         if cohort is None:
-            text, groups = split_cohorts(name, text)
+            text, groups = split_cohorts(name, text, self.n_bits)
         else:
             groups = counts_vector("cohort", cohort, (len(text),))
         outside = groups >= self.n_cohorts

@@ -46,8 +46,8 @@ class Observed(Enumerated):
     >>> region
     Observed(k=2, no privacy)
     >>> reports = region.privatize(["north", "south", "north"], np.random.default_rng(1))
-    >>> reports.y
-    array([0, 1, 0])
+    >>> reports.y.tolist()
+    [0, 1, 0]
     """
 
     categories: Any

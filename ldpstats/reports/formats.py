@@ -14,6 +14,7 @@ from ldpstats.arguments.labels import as_series, encode, whole
 from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument
 from ldpstats.reports.packed import holds_bytes, packed_bytes
+from ldpstats.reports.texts import bits_of_text, cohorts_of_text
 from ldpstats.sampling import packing
 
 __all__ = [
@@ -198,6 +199,8 @@ def format_bits(y: Packed, n_bits: int) -> npt.NDArray[Any]:
 def parse_bits(name: str, labels: object, n_bits: int) -> Packed:
     """Inverse of `format_bits`; refuses strings of another length or with other characters."""
     text = as_series(name, labels)
+    if (packed := bits_of_text(text, n_bits)) is not None:
+        return packed
     remedy = f"must be a string of {n_bits} characters 0 or 1 (read the column as text)"
     for i, v in enumerate(text):
         if not (isinstance(v, str) and len(v) == n_bits and not v.strip("01")):
@@ -212,8 +215,15 @@ def with_cohorts(text: npt.NDArray[Any], cohort: Array) -> npt.NDArray[Any]:
     return np.array([f"{c}:{t}" for c, t in zip(cohort, text, strict=True)], dtype=str)
 
 
-def split_cohorts(name: str, text: pd.Series[Any]) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
-    """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,)."""
+def split_cohorts(
+    name: str, text: pd.Series[Any], n_bits: int
+) -> tuple[pd.Series[Any], npt.NDArray[np.int64]]:
+    """Inverse of `with_cohorts`: reports without their cohorts, and the cohorts, (n,).
+
+    Reports have `n_bits` bits, or are numbers where that is 0.
+    """
+    if (quick := cohorts_of_text(text, n_bits)) is not None:
+        return quick
     if holds_bytes(text):
         remedy = "is bytes, which have no cohort before them: name the column of cohorts"
         raise InvalidArgument(f"{name}[0]", text.iloc[0], remedy)

@@ -21,8 +21,8 @@ __all__ = [
     "holds_bytes",
     "is_of_bytes",
     "packed_bytes",
+    "plain_bytes",
     "tells_cohort",
-    "without_views",
 ]
 
 Packed = npt.NDArray[np.uint8]
@@ -64,7 +64,7 @@ def holds_bytes(column: pd.Series[Any]) -> bool:
 def packed_bytes(name: str, column: pd.Series[Any], width: int, n_bits: int) -> Packed:
     """A column of bytes, none missing, as uint8 of shape (n, width); `n_bits` bits are used."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        return arrow_bytes(name, column.array.__arrow_array__(), width, n_bits)
+        return arrow_bytes(name, plain_bytes(column.array.__arrow_array__()), width, n_bits)
     values = column.tolist()
     for i, value in enumerate(values):
         if not isinstance(value, bytes | bytearray) or len(value) != width:
@@ -76,14 +76,17 @@ def is_of_bytes(kind: Any) -> bool:
     """Whether a type of Arrow is of bytes."""
     from pyarrow import types
 
+    kind = kind.value_type if types.is_dictionary(kind) else kind
     tests = (types.is_binary, types.is_large_binary, types.is_fixed_size_binary)
     return any(test(kind) for test in (*tests, types.is_binary_view))
 
 
-def without_views(array: Any) -> Any:
-    """An Arrow array of bytes in a type that Arrow's functions take."""
+def plain_bytes(array: Any) -> Any:
+    """An Arrow array of bytes in a type that Arrow's functions take, a dictionary decoded."""
     import pyarrow
 
+    if pyarrow.types.is_dictionary(array.type):
+        array = array.cast(array.type.value_type)
     views = pyarrow.types.is_binary_view(array.type)
     return array.cast(pyarrow.large_binary()) if views else array
 

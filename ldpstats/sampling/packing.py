@@ -47,9 +47,12 @@ class CellSums:
         self._many: _Many | None = None  # where there are many reports
 
     def add(self, packed: U8, cell: npt.NDArray[np.integer] | None) -> None:
-        """Add reports and the cell of each, (n,); None where there is one cell."""
+        """Add reports and the cell of each, (n,); None where all are of the first."""
         _check_packed(packed, self.n_bits)
-        cell = cell if self.n_cells > 1 else None
+        if self.n_cells == 1:
+            cell = None
+        elif cell is None:
+            cell = np.zeros(len(packed), dtype=np.int32)
         seconds = _SECONDS if cell is None else _SORTED
         if self._many is not None or repaid("sums", packed.size * seconds):
             self._many = self._many or _Many(self._rows, -(-packed.shape[1] // 8), self._seen)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from ldpstats.arguments.checks import boolean, one_of
 from ldpstats.engines.query import Query
+from ldpstats.engines.watch import watched
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.counting import read_counts
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism
-from ldpstats.models.shared.bar import progress_bar
+from ldpstats.models.shared.bar import maybe_bar, progress_bar
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.packed import cohort_column
 from ldpstats.reports.single import BitCounts, Counts, Reports
@@ -22,9 +23,7 @@ from ldpstats.survey.files import Csv
 from ldpstats.survey.held import Held
 from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.remote import Remote
 from ldpstats.survey.selecting import columns_in
-from ldpstats.survey.summing import summed
 from ldpstats.survey.tables import Table
 from ldpstats.survey.tallying import tally
 
@@ -75,7 +74,7 @@ def count(
     table, engine, on_error
         As for `Survey`.
     progress : bool
-        Whether to show on standard error how far CSV files and sums of bits have come.
+        Whether to show on standard error how far files and queries of DuckDB have come.
 
     Returns
     -------
@@ -106,9 +105,12 @@ def count(
     if isinstance(rows, Csv) and where is None:
         found = asked.in_csv(rows, missing, progress)
     else:
-        found = asked.counted(asked.held(rows), progress)
+        with _watching(rows, progress):
+            found = asked.counted(asked.held(rows))
     if missing == "raise" and found.n_missing:
-        remedy = f"{found.n_missing} reports are missing: leave them out, or pass missing='count'"
+        place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
+        remedy = f"{found.n_missing} reports are missing{f', the first in {place}' * bool(place)}"
+        remedy += ": leave them out, or count them with missing='count' (--missing count)"
         raise InvalidArgument("missing", missing, remedy)
     return found
 
@@ -159,9 +161,9 @@ class _Asked:
         how: dict[str, Any] = {"cohort": self.cohort, "missing": missing, "na": rows.na}
         given = self.mechanism, self.named(rows.columns), self.count
         total: Any = 0
-        with progress_bar("reports") if progress else nullcontext() as bar:
+        with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):
-                advance = None if bar is None else _moved(bar, i, len(rows.frame))
+                advance = _moved(bar, i, len(rows.frame))
                 part = read_counts(file, *given, bits=self.bits, advance=advance, **how)
                 total = total + part
         found: Counts | BitCounts = total
@@ -171,7 +173,7 @@ class _Asked:
         """The rows that are counted."""
         column = self.named(rows.columns)
         cohorts = {} if self.cohort is None else {column: self.cohort}
-        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts)
+        held = held_on(rows, Questionnaire({column: self.mechanism}), cohorts, whole=False)
         held.columns_of([name for name in (self.count,) if name is not None])
         if self.where is None:
             return held
@@ -179,15 +181,24 @@ class _Asked:
         held.prepare(columns_in(tree))
         return held.where(tree)
 
-    def counted(self, held: Held, progress: bool) -> Counts | BitCounts:
+    def counted(self, held: Held) -> Counts | BitCounts:
         """The counts of these rows."""
         (column,) = held.questionnaire.questions
-        if self.bits and isinstance(held, Remote):
-            return summed(held, column, count=self.count, progress=progress)[1][0]
-        found = tally(held, column, count=self.count)
+        found = tally(held, column, self.bits, self.count)
         if isinstance(found, Reports):
             return found.tally(bits=self.bits)
         return found.bit_counts() if self.bits else found
+
+
+@contextmanager
+def _watching(rows: Query | Table, progress: bool) -> Iterator[None]:
+    """Show how far an engine has come with what it is asked."""
+    if not (progress and isinstance(rows, Query)):
+        yield
+        return
+    n = len(rows) if rows.ordered else 0  # others would be read once more for this
+    with progress_bar("counting") as bar, watched(lambda f: bar(f, rows=round(f * n))):
+        yield
 
 
 def _moved(bar: Callable[..., None], i: int, n: int) -> Callable[[float], None]:

@@ -36,9 +36,12 @@ class Domain:
     column: Column
 
     @classmethod
-    def of(cls, query: Query, name: str) -> Domain:
-        """Ask for the distinct values of a column."""
-        raw = query.cells([name]).column(name).combine_chunks()
+    def of(cls, query: Query, name: str, values: Any = None) -> Domain:
+        """Ask for the distinct values of a column, unless they are among some `values` of it."""
+        import pyarrow.compute as pc
+
+        found = query.cells([name]).column(name) if values is None else pc.unique(values)
+        raw = found.combine_chunks() if values is None else found
         return cls(raw, as_column(name, series_of(query, name, raw)))
 
     def coded(self, values: Any) -> Column:

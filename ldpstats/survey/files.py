@@ -18,7 +18,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.storage.files import FilePath, refusal
 from ldpstats.io.tables import coded, csv_lines, file_format, names, table_chunks, unguarded
 from ldpstats.io.values import missing_texts
-from ldpstats.survey.tables import Table, check_names
+from ldpstats.survey.tables import Table
 
 __all__ = ["ONLY_CSV", "Csv", "table_of"]
 
@@ -54,7 +54,6 @@ def table_of(data: object, na: object = (), name: str = "data") -> Table:
         table = Table.of(data, name)
     if empty and not isinstance(table, Csv):
         raise InvalidArgument("na", empty, ONLY_CSV)
-    check_names(name, list(table.columns))
     return table
 
 

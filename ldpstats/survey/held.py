@@ -143,9 +143,14 @@ class Held(ABC):
         InvalidArgument
             For a column of a private question: its reports are noisy.
         """
-        question = self.owner(name)
-        if question is None:
+        self.refuse_private(name)
+        if self.owner(name) is None:
             return self.unasked(name)
+        return observed_column(name, self.reported(name))
+
+    def refuse_private(self, name: str) -> None:
+        """Refuse a column of a private question where one without noise is needed."""
+        question = self.owner(name)
         if question in self.questionnaire.private:
             remedy = (
                 "is private: a noisy report is not an answer, and rows chosen by it are not those "
@@ -153,7 +158,6 @@ class Held(ABC):
                 "compares by true answers"
             )
             raise InvalidArgument("column", name, remedy)
-        return observed_column(name, self.reported(name))
 
     def coded(self, name: str) -> Coded:
         """The reports of a question, or a public column as one without protection."""
@@ -169,6 +173,7 @@ class Collected(Held):
     table: Table
     questionnaire: Questionnaire
     cohorts: Mapping[str, str] = field(default_factory=dict)  # columns that are called otherwise
+    whole: bool = True  # the questionnaire, not some of its mechanisms: its fingerprint must be met
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -213,13 +218,16 @@ class Collected(Held):
         """What made the reports beside each column of fingerprints that there may be."""
         sheet = self.questionnaire
         marks = {fingerprint_column(name): maker_of(sheet[name]) for name in sheet.questions}
-        return {FINGERPRINTS: sheet} | marks
+        return ({FINGERPRINTS: sheet} if self.whole else {}) | marks
 
     def _check_stored(self, column: str, made_by: Any) -> None:
         """Refuse a column beside which another fingerprint is stored."""
         key = SURVEY_FINGERPRINT if isinstance(made_by, DictionarySurvey) else FINGERPRINT
         stored = self.table.stored(column)
-        for known, maker in ((key, maker_of(made_by)), (STORED_FINGERPRINT, self.questionnaire)):
+        makers = {key: maker_of(made_by)}
+        if self.whole:
+            makers[STORED_FINGERPRINT] = self.questionnaire
+        for known, maker in makers.items():
             found = stored_text(stored, known)
             if found and found != maker.fingerprint:
                 raise MechanismMismatch(
@@ -234,7 +242,7 @@ class Collected(Held):
 
     @property
     def public_columns(self) -> tuple[str, ...]:
-        other = {*self._owned(), *self._marks()}
+        other = {*self._owned(), *self._marks(), FINGERPRINTS}
         return tuple(name for name in self.columns if name not in other)
 
     def __len__(self) -> int:

@@ -13,7 +13,7 @@ from ldpstats.survey.files import ONLY_CSV, Csv, table_of
 from ldpstats.survey.held import Collected, Held
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
-from ldpstats.survey.tables import Table
+from ldpstats.survey.tables import Table, check_names
 
 __all__ = ["held_on", "rows_of"]
 
@@ -36,15 +36,20 @@ def rows_of(
 
 
 def held_on(
-    rows: Query | Table, sheet: Questionnaire, cohorts: Mapping[str, str] | None = None
+    rows: Query | Table,
+    sheet: Questionnaire,
+    cohorts: Mapping[str, str] | None = None,
+    whole: bool = True,
 ) -> Held:
     """The rows of a table, with the questions that its columns answer.
 
     `cohorts` names the columns of cohorts, by columns of reports, where they are not beside them.
+    The questionnaire is that of the table, or where it is not `whole` some of its mechanisms.
     """
     if isinstance(rows, Query):
-        return Remote.of(rows, sheet, cohorts)
+        return Remote.of(rows, sheet, cohorts or {}, whole)
     if isinstance(rows, Csv):
+        check_names(rows.name, list(rows.columns))
         refuse_labels(rows.na, sheet.entries)
         refuse_empty_labels(sheet.entries)
-    return Collected(rows, sheet, cohorts or {})
+    return Collected(rows, sheet, cohorts or {}, whole)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
@@ -23,14 +23,12 @@ from ldpstats.survey.held import (
     Held,
     Waves,
     coded_reports,
-    refuse_identifiers,
-    refuse_other_kind,
 )
 from ldpstats.survey.pushed import expression, known
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.tables import Table
 
-__all__ = ["Remote", "matched"]
+__all__ = ["Part", "Read", "Remote"]
 
 Array = npt.NDArray[Any]
 
@@ -104,11 +102,9 @@ class Remote(Held):
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def of(
-        cls, query: Query, questionnaire: Questionnaire, cohorts: Mapping[str, str] | None = None
-    ) -> Remote:
-        """All rows of a query, after the checks of a collected table."""
-        return cls(query, Collected(OnEngine("data", query), questionnaire, cohorts or {}), query)
+    def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
+        """All rows of a query, after the checks of a collected table, which takes the rest."""
+        return cls(query, Collected(OnEngine("data", query), questionnaire, *how), query)
 
     @property
     def questionnaire(self) -> Questionnaire:  # type: ignore[override]
@@ -159,12 +155,21 @@ class Remote(Held):
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
         found = self.query.cells(self.columns_of(names), count)
         n = found.column(found.num_columns - 1).to_numpy()
+        if self.query is self.all_rows:
+            self._learn(names, found)
         return Part(self, Read("data", self.query, read=found), n), n
 
     def read(self, names: Sequence[str]) -> Held:
         if self.ordered:
             return Part(self, OnEngine("data", self.query))
         return Part(self, Read("data", self.query, read=self.query.rows(self.columns_of(names))))
+
+    def _learn(self, names: Sequence[str], cells: Any) -> None:
+        """Keep the distinct values of public columns, which all cells of a whole table have."""
+        for name in names:
+            known = name in self.domains or isinstance(self.whole, Waves)
+            if not known and self.owner(name) is None:
+                self.domains[name] = Domain.of(self.all_rows, name, cells.column(name))
 
     def domain(self, name: str) -> Domain:
         """The distinct values of a column in the whole table."""
@@ -206,6 +211,8 @@ class Remote(Held):
         """The distinct values of a column in the whole table, or the pairs of two in these rows."""
         import pyarrow
 
+        for name in names:
+            self.refuse_private(name)
         columns = self.columns_of(names)
         if len(columns) == 1:
             read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
@@ -295,52 +302,3 @@ class Part(Held):
         times = rows.size if self.n is None else int(self.n[rows].sum())
         first = self.remote.query.first(column, value.as_py())
         return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
-
-
-def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
-    """The persons who are in two waves: joined where both are, or row by row in memory."""
-    if isinstance(first, Remote) and isinstance(second, Remote):
-        kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
-        if len(kinds) == 2:
-            refuse_other_kind(id, *kinds)
-            return _joined(first, second, id, suffixes)
-    for wave in (first, second):
-        if not wave.ordered:
-            raise NotAvailable(
-                f"id={id!r}: the two waves are not on one engine, and rows of "
-                "one have no order: open both in the same way, or read both into memory"
-            )
-    everything = [tuple(wave.columns) for wave in (first, second)]
-    return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
-
-
-def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -> Remote:
-    query = first.query.joined(second.query, id, suffixes)
-    sizes = len(first), len(second)
-    waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-    return Remote(query, waves, query)
-
-
-def _checked_identifiers(wave: Remote, id: str) -> str | None:
-    """What a column of identifiers holds, if the engine can match it: whole numbers or text.
-
-    Refuses missing and repeated ones.
-    """
-    import narwhals
-
-    if wave.owner(id) is not None:
-        return None
-    (column,) = wave.parts_of(id)
-    dtype, col = wave.query.type(column), narwhals.col(column)
-    text = dtype == narwhals.String
-    if not (text or dtype.is_integer()):
-        return None
-    missing = col.is_null()
-    if text:
-        missing = missing | (col.fill_null("") == "")
-        if len(wave.query.filtered(col.fill_null("").str.contains(r"^\s|\s$"))):
-            return None  # blanks around text are not seen
-    absent = len(wave.query.filtered(missing))
-    twice, times = wave.query.commonest(column)
-    refuse_identifiers(id, len(wave), absent, twice, times)
-    return "text" if text else "numbers"

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from html import escape
-from inspect import signature
 from typing import Any, overload
 
 import numpy as np
@@ -33,10 +32,11 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
 from ldpstats.survey.held import Held, Selected, identifiers
+from ldpstats.survey.joining import matched
 from ldpstats.survey.masks import masked
 from ldpstats.survey.opening import held_on, rows_of
+from ldpstats.survey.options import check_options
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.remote import matched
 from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tallying import (
     grouped,
@@ -379,7 +379,7 @@ class Survey:
         >>> survey.frequencies("ill", by="region").nobs
         100
         """
-        _check_options(how, FrequencyModel.fit)
+        check_options(how, FrequencyModel.fit)
         if isinstance(self._made_by(name), PUM):
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
@@ -388,14 +388,14 @@ class Survey:
         sums = sums_suffice(self._made_by(name), candidates, method, constraints)
         if by is None:
             data = tally(self.data, name, sums)
-            refuse_unanswered(name, [data], len(self))
+            refuse_unanswered(name, [data], self.data)
             return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
         remedy = "must be the name of a public column, or a list of names"
         if isinstance(by, pd.Series | pd.Index | np.ndarray):
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else listed("by", by, remedy)
         groups, ungrouped = grouped(self.data, name, columns, sums)
-        refuse_unanswered(name, groups.values(), len(self))
+        refuse_unanswered(name, groups.values(), self.data)
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
         return several.fit(method, **how)
 
@@ -495,7 +495,7 @@ class Survey:
         >>> survey.association("ill", "region").names
         ('ill', 'region')
         """
-        _check_options(how, AssociationModel.fit)
+        check_options(how, AssociationModel.fit)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -633,17 +633,6 @@ class Survey:
             kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
             for kind, names in kinds.items()
         }
-
-
-def _check_options(how: Mapping[str, Any], fit: Callable[..., Any]) -> None:
-    """Refuse keywords that a fit does not have."""
-    known = [name for name in signature(fit).parameters if name != "self"]
-    for name, value in how.items():
-        if name not in known:
-            remedy = f"is no option of the fit, which has {', '.join(known)}"
-            if name == "alpha":
-                remedy += "; pass alpha to summary() or conf_int()"
-            raise InvalidArgument(name, value, remedy)
 
 
 def _text(argument: str, name: object) -> str:

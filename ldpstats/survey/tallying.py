@@ -58,6 +58,9 @@ def grouped(
 ) -> tuple[dict[Any, Data], int]:
     """The same by groups, in the order of their columns; and how many rows have no group."""
     names = [column for column in by if isinstance(column, str)]
+    for column in names:
+        if column != name:
+            held.refuse_private(column)
     if sums and isinstance(held, Remote):
         cells, parts = summed(held, name, names)
         labels, rows, ungrouped = grouped_rows(cells, by, name)
@@ -86,10 +89,10 @@ def sums_suffice(mechanism: Any, candidates: Any, method: Any, constraints: Any)
     return hashed and linear and candidates is not None
 
 
-def refuse_unanswered(name: str, data: Iterable[Data], respondents: int) -> None:
+def refuse_unanswered(name: str, data: Iterable[Data], held: Held) -> None:
     """Refuse a question that nobody answered."""
     if not any(map(reports_in, data)):
-        raise InvalidArgument("name", name, f"nobody of {respondents} answered this question")
+        raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
 
 
 def joint(held: Held, names: Sequence[str]) -> JointCounts:

@@ -107,18 +107,18 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     ("plot in no folder", lambda f: f.fit("--plot", "/nowhere/at/all/plot.png"), "written"),
     # -- files
     ("missing file", lambda f: f.fit(reports=f"{f.path}/none.csv"), "no such file"),
-    ("a folder", lambda f: f.fit(reports=str(f.path)), "known format"),
+    ("a folder", lambda f: f.fit(reports=str(f.path)), "give files of one table"),
     (
         "a folder called csv",
         lambda f: (Path(f.path, "d.csv").mkdir(), f.fit(reports=f"{f.path}/d.csv"))[1],
-        "directory",
+        "holds no table",
     ),
     ("unknown suffix", lambda f: f.fit(reports=f.text("r.xlsx", "report")), ".parquet"),
     ("empty file", lambda f: f.fit_csv(""), "empty"),
     ("only a header", lambda f: f.fit_csv("report\n"), "no report"),
     ("no header", lambda f: f.fit_csv("nurse\ndriver\n"), "column"),
     ("wrong column", lambda f: f.fit("--column", "answer"), "answer"),
-    ("column twice", lambda f: f.fit_csv("report,report\nnurse,nurse\n"), "more than one"),
+    ("column twice", lambda f: f.fit_csv("report,report\nnurse,nurse\n"), "two columns"),
     ("semicolons", lambda f: f.fit_csv("id;report\n1;nurse\n"), "column"),
     ("row too long", lambda f: f.fit_csv("report\nnurse\nnurse,driver\n"), "row 2"),
     ("row too short", lambda f: f.fit_csv("id,report\n1,nurse\n2\n"), "row 2"),
@@ -177,7 +177,7 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     (
         "parquet of dates",
         lambda f: f.fit(reports=f.column("d.parquet", pd.to_datetime(["2020-01-01"]))),
-        "timestamp",
+        "is not among the 3 labels",
     ),
     ("parquet of numbers", lambda f: f.fit(reports=f.column("n.parquet", [0, 1])), "row 1"),
     (

@@ -152,7 +152,7 @@ def test_refusals_name_no_row_of_a_batch() -> None:
     refused("^reports=.*have no cohort before them", frame, cohort=None)
     refused("^column 'g'='a': was not there before", frame, by=("g",), domains=(pa.array(["b"]),))
     refused("^column 'g'='a': must be a whole number", frame, count="g")
-    many = (pa.array(range(3 * 10**6)),)
+    many = (pa.array(np.arange(3 * 10**6)),)
     refused("take more than .* bytes of memory: use fewer groups", frame, by=("g",), domains=many)
     with pytest.raises(ldp.NotAvailable, match="does not report bits"):
         BitSums(ldp.Warner(1.0), "answer")

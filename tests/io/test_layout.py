@@ -76,6 +76,14 @@ def test_parquet_has_bytes_and_cohorts(name: str, tmp_path: Path) -> None:
         assert table["report_cohort"].to_pylist() == made.cohort.tolist()
 
 
+def test_dictionaries_of_bytes_are_read(tmp_path: Path) -> None:
+    made = some_reports_of(RAPPOR, 50)
+    table = as_stored(made, np.arange(50) < 0)
+    table = table.set_column(0, "answer", table["answer"].cast(pa.binary()).dictionary_encode())
+    pq.write_table(table, tmp_path / "r.parquet")
+    assert same(io.read_counts(tmp_path / "r.parquet", RAPPOR, "answer"), made.tally())
+
+
 def test_joint_counts_read_both_forms(tmp_path: Path) -> None:
     rappor, orr = some_reports_of(RAPPOR, 200), some_reports(ORR, 200)
     whole = np.zeros(200, dtype=bool)
@@ -110,6 +118,9 @@ TABLES: dict[str, Callable[[pa.Table], Any]] = {
     "record batch": lambda table: table.combine_chunks().to_batches()[0].slice(0),
     "pandas": lambda table: table.to_pandas(),
     "pandas of Arrow": lambda table: table.to_pandas(types_mapper=pd.ArrowDtype),
+    "dictionaries": lambda table: table.set_column(
+        0, "answer", table["answer"].dictionary_encode()
+    ),
     "polars": lambda table: polars.from_arrow(table),
 }
 

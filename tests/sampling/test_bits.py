@@ -276,3 +276,11 @@ def test_packed_reports_of_another_width_are_refused(packed):
     for function in (packing.column_sums, packing.unpack):
         with pytest.raises(InvalidArgument, match="packed"):
             function(packed, 7)
+
+
+def test_reports_without_a_cell_are_of_the_first(path):
+    packed = np.array([[1], [3], [7]] * 50, dtype=np.uint8)
+    sums = packing.CellSums(3, 2)
+    sums.add(packed, None)
+    assert sums.total().tolist() == [[150, 100, 50], [0, 0, 0]]
+    assert sums.reports().tolist() == [150, 0]

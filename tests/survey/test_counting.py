@@ -164,6 +164,17 @@ def test_bad_input_is_refused_wherever_the_rows_are(kind: str, tmp_path: Path) -
             ldp.count(source, **given)
 
 
+def test_progress_changes_no_count(tmp_path: Path) -> None:
+    table, reports = table_of(MECHANISMS["patterns"])
+    pq.write_table(table, tmp_path / "t.parquet")
+    table.to_pandas().to_csv(tmp_path / "t.csv", index=False)
+    for source in (table, tmp_path / "t.parquet", tmp_path / "t.csv"):
+        for bits in (False, True):
+            how = {"bits": bits, "progress": True}
+            found = ldp.count(source, MECHANISMS["patterns"], "report", **how)
+            alike(found, reports.tally(bits=bits))
+
+
 def test_nobody_is_counted_as_nobody(tmp_path: Path) -> None:
     bits = FRAME.assign(r=["010", None, "011"])
     for kind, frame in (("labels", FRAME), ("patterns", bits)):

@@ -122,6 +122,17 @@ def test_waves_are_joined_on_the_engine(tmp_path: Path) -> None:
     assert found[0] == found[1]
 
 
+@pytest.mark.spark
+def test_waves_are_joined_on_spark(tmp_path: Path, spark: Any) -> None:
+    one, two = files(tmp_path)
+    found = []
+    for read in (lambda path: spark.read.parquet(path.as_uri()), pq.read_table):
+        both = ldp.Survey(read(one), SHEET).matched(ldp.Survey(read(two), SHEET), id="who")
+        part = both.where("region_1 == 'n' and age_1 < 70 and not urban_2 and day_1 <= day_2")
+        found.append([repr(part), part.change("job_1", "job_2").to_json()])
+    assert found[0] == found[1]
+
+
 def test_identifiers_that_are_missing_or_repeat_are_refused_as_in_memory(tmp_path: Path) -> None:
     one, _ = files(tmp_path)
     table = pq.read_table(one)

@@ -220,9 +220,15 @@ class BloomRows(Rows):
             for part, block in self.blocks():
                 out[part] = block @ p
             return out
-        from ldpstats.kernels.cells import bloom_mix
+        from ldpstats.kernels.cells import bloom_mix, bloom_two_mix
 
-        bloom_mix(self.packed, self.cohort, self.cells, self.n_bits, self._table, p, out)
+        held = np.flatnonzero(p)  # most candidates are absent where a maximum is
+        cells, p, table = np.ascontiguousarray(self._two[:, held]), p[held], self._table
+        if cells.shape[2] > 2:
+            bloom_mix(self.packed, self.cohort, cells, self.n_bits, table, p, out)
+        else:
+            table = np.concatenate([table, np.ones((1, 8))])
+            bloom_two_mix(self.packed, *self._eights, cells, self.n_bits, table, p, out)
         return out
 
     def adjoint(self, v: Array) -> Array:
@@ -232,13 +238,56 @@ class BloomRows(Rows):
         u, k = self.shape
         if u * k < _LARGE:
             return super().adjoints(v)
+        v = np.asarray(v, dtype=np.float64).reshape(u)
+        if self.cells.shape[2] <= 2:
+            return self._adjoints_of_two(v)
         from ldpstats.kernels.cells import bloom_sums
 
-        first, second = np.zeros(k), np.zeros(k)
-        v = np.asarray(v, dtype=np.float64).reshape(u)
-        table = self._table
+        first, second, table = np.zeros(k), np.zeros(k), self._table
         bloom_sums(self.packed, self.cohort, self.cells, self.n_bits, table, v, first, second)
         return first, second
+
+    def _adjoints_of_two(self, v: Array) -> tuple[Array, Array]:
+        """`adjoints` where a candidate owns at most two bits a and b.
+
+        A likelihood is ``(absent + gain a) (absent + gain b)``, or one such factor: with the sums
+        of v over the reports of a cohort, over those with a set, and over those with both, all sums
+        are known.
+        """
+        from ldpstats.kernels.cells import bloom_two_sums
+
+        C, S, _ = self.cells.shape
+        single, pair, m = np.zeros((C, self.n_bits)), np.zeros(S), self.n_bits
+        bloom_two_sums(self.packed, *self._eights, self._two, m, v, single, pair)
+        totals, first, second = np.bincount(self.cohort, v, C), np.zeros(S), np.zeros(S)
+        squares = self.absent**2, self.present**2
+        for c, own in enumerate(self._two):
+            one = np.append(single[c], 0.0)[own].sum(axis=1)
+            both = own[:, 1] < m
+            for sums, (low, high) in ((first, (self.absent, self.present)), (second, squares)):
+                factor = np.where(both, low, 1.0)
+                sums += factor * (low * totals[c] + (high - low) * one)
+        gain, gains = self.present - self.absent, squares[1] - squares[0]
+        return first + gain**2 * pair, second + gains**2 * pair
+
+    @cached_property
+    def _two(self) -> Array:
+        """The cells; of candidates with a single bit a second one that stands for none."""
+        if self.cells.shape[2] > 1:
+            return self.cells
+        none = np.full(self.cells.shape, self.n_bits, dtype=self.cells.dtype)
+        return np.concatenate([self.cells, none], axis=2)
+
+    @cached_property
+    def _eights(self) -> tuple[Array, Array]:
+        """Places, (g, 8), of the reports of a cohort by eights, -1 for none; and the cohorts."""
+        sizes = np.bincount(self.cohort, minlength=self.design.n_cohorts)
+        groups = -(-sizes // 8)
+        gaps = 8 * groups - sizes  # places without a report, before those of the next cohort
+        order = np.argsort(self.cohort, kind="stable")
+        place = np.full(8 * groups.sum(), -1)
+        place[np.arange(order.size) + np.repeat(np.cumsum(gaps) - gaps, sizes)] = order
+        return place.reshape(-1, 8), np.repeat(np.arange(sizes.size), groups)
 
     @property
     def _table(self) -> Array:

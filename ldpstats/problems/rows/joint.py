@@ -35,6 +35,7 @@ Array = npt.NDArray[Any]
 
 _BLOCK = 1 << 19  # float64 numbers that a block of reports takes (4 MB); more leave the cache
 _THIN = 32  # reports in a block below which products of pairs are not worth it
+_QUICK = 4  # multiplications of a large product in the time that one by blocks takes
 _TABLE = 1 << 25  # combinations of distinct reports (256 MB) up to which they are tabulated
 
 
@@ -247,7 +248,7 @@ class JointRows(Rows):
         work = 0
         for i, size in enumerate(self.sizes):
             work += prod(extent[: i + 1]) * size * prod(self.sizes[i + 1 :])
-        if work > prod(self.shape):
+        if work > _QUICK * prod(self.shape):
             return None
         return np.asarray(np.ravel_multi_index(indices, extent))  # type: ignore[arg-type]
 
