@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -33,7 +34,7 @@ def run(script: Path, directory: Path, *arguments: str) -> subprocess.CompletedP
 def test_the_vignettes_are_found() -> None:
     expected = {"01_survey", "02_krr_or_rappor", "03_open_alphabets", "04_rappor_candidates"}
     expected |= {"05_association", "06_utility_optimised", "07_personal", "08_unknown_dictionary"}
-    expected |= {"09_questionnaire"}
+    expected |= {"09_questionnaire", "10_large_data"}
     assert expected <= set(NAMES)
 
 
@@ -42,7 +43,8 @@ def test_a_vignette_reads_like_a_short_paper(script: Path) -> None:
     """80 to 300 lines; what redoes experiments of a paper sets its numbers beside ours."""
     text = script.read_text(encoding="utf-8")
     assert 80 <= len(text.splitlines()) <= 300
-    if script.stem not in ("01_survey", "04_rappor_candidates", "09_questionnaire"):
+    others = {"01_survey", "04_rappor_candidates", "09_questionnaire", "10_large_data"}
+    if script.stem not in others:
         (heading,) = re.findall(r"^# \|.*\| here \|$", text, re.M)
         rows = text[text.index(heading) :].split("\n\n")[0]
         assert rows.count("\n# |") >= 8
@@ -63,6 +65,16 @@ def test_a_vignette_saves_its_figures_where_it_is_told(script: Path, tmp_path: P
     assert ran.returncode == 0, ran.stderr
     names = [path.name for path in tmp_path.iterdir()]
     assert names and all(name.startswith(script.stem[:3]) for name in names)
+
+
+@pytest.mark.spark
+def test_the_vignette_of_large_data_runs_on_spark(tmp_path: Path) -> None:
+    pytest.importorskip("pyspark", reason="pyspark is not installed")
+    if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+        pytest.skip("Java is not installed: Spark needs version 17")
+    ran = run(ROOT / "vignettes" / "10_large_data.py", tmp_path, "--spark")
+    assert ran.returncode == 0, ran.stderr
+    assert "Spark: the same tables, byte for byte" in ran.stdout
 
 
 @pytest.mark.parametrize("line", ["assert 0.1 + 0.2 == 0.3", "import warnings; warnings.warn('x')"])

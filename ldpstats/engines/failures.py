@@ -40,6 +40,8 @@ _REMEDIES = (  # words of a message, in lower case, and what helps
     ("connection refused", "keep the Spark session running while it is in use"),
     ("does not exist", "keep the table while it is in use"),
     ("no module named 'ldpstats'", "install ldpstats where the workers of Spark run"),
+    ("no module named", "set PYSPARK_PYTHON to a Python that has ldpstats and what it needs"),
+    ("java gateway process exited", "Spark needs Java 17 or later: install it"),
 )
 
 

@@ -38,7 +38,7 @@ VALUES = (
     "krr",
     "report", "cohort", "id", "start_1", "mle", "lasso", "inversion", "true", "None", "NaN", "0x10",
     "1_000", "٣", "best", "cliques", "bootstrap", "heatmap", "out.png", "out.json", "out.csv.gz",
-    "out.parquet", "spec.json", "answers.csv", "reports.csv", "3",
+    "out.parquet", "spec.json", "answers.csv", "reports.csv", "3", "*", "*.csv", "duckdb",
 )  # fmt: skip
 
 OPTIONS = {
@@ -52,13 +52,14 @@ OPTIONS = {
     "fit": (
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
-        "--missing", "--na", "--force", "--questionnaire", "--by", "--where", "--csv",
+        "--missing", "--na", "--force", "--questionnaire", "--by", "--where", "--csv", "--engine",
+        "--on-error",
     ),
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
         "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
-        "--na", "--force", "--questionnaire", "--where",
+        "--na", "--force", "--questionnaire", "--where", "--engine", "--on-error",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
@@ -67,7 +68,7 @@ OPTIONS = {
     "discover": (
         "--survey", "--keep", "--search", "--threshold", "--false-grams", "--max-grams",
         "--max-candidates", "--width", "--alpha", "--max-rows", "--details", "--json", "--plot",
-        "--title", "--plot-kind", "--missing", "--na", "--force",
+        "--title", "--plot-kind", "--missing", "--na", "--force", "--engine", "--on-error",
     ),
     "audit": ("--json",),
 }  # fmt: skip
