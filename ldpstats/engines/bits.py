@@ -68,7 +68,7 @@ class BitSums:
     def __post_init__(self) -> None:
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: count its reports")
-        cells = (self.n_groups + 1) * self.n_cohorts
+        cells = self.n_numbers * self.n_cohorts
         if _BYTES * cells * self.mechanism.n_bits > self.most_bytes:
             raise NotAvailable(
                 f"sums of {self.mechanism.n_bits} bits in {cells} groups and cohorts take more "
@@ -85,6 +85,11 @@ class BitSums:
     def n_groups(self) -> int:
         """Number of groups of rows without a missing value."""
         return prod(map(len, self.domains))
+
+    @property
+    def n_numbers(self) -> int:
+        """Number of groups and, last, that of rows without one where there may be some."""
+        return self.n_groups + bool(self.by)
 
     @property
     def n_cohorts(self) -> int:
@@ -116,7 +121,7 @@ class _Sums:
 
     def __init__(self, what: BitSums) -> None:
         self.what = what
-        self.shape = what.n_groups + 1, what.n_cohorts  # the last group is of no group
+        self.shape = what.n_numbers, what.n_cohorts
         self.bits = CellSums(what.mechanism.n_bits, prod(self.shape))
         self.repeated: Any = None  # bits of rows that have counts, and their reports
         self.reports = np.zeros(prod(self.shape), dtype=np.int64)
@@ -182,7 +187,7 @@ class _Sums:
             code = _codes(name, batch.column(name), domain)
             nowhere |= code < 0
             group = group * len(domain) + code
-        group[nowhere] = self.shape[0] - 1
+        group[nowhere] = self.what.n_groups
         return group
 
     def record(self) -> Any:
@@ -193,7 +198,7 @@ class _Sums:
         cells, missing = np.flatnonzero(number), np.flatnonzero(self.missing)
         ones = self.bits.total(cells) + (0 if self.repeated is None else self.repeated[cells])
         group = np.concatenate([cells // self.shape[1], missing])
-        group[group == self.shape[0] - 1] = -1
+        group[group == self.what.n_groups] = -1
         cohort = np.concatenate([cells % self.shape[1], np.full(missing.size, -1)])
         reports = np.concatenate([number[cells], self.missing[missing]])
         sums = [row.tobytes() for row in ones.astype("<i8")] + [b""] * missing.size
@@ -250,7 +255,7 @@ def _unplaced(error: InvalidArgument) -> InvalidArgument:
 def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:
     """The sums of all groups that have rows, by number, -1 for rows without one."""
     C, bits = what.n_cohorts, what.mechanism.n_bits
-    G = what.n_groups + 1
+    G = what.n_numbers
     ones, reports = np.zeros((G, C, bits), dtype=np.int64), np.zeros((G, C), dtype=np.int64)
     missing = np.zeros(G, dtype=np.int64)
     for batch in partials:  # which has a group and cohort once; group -1 is the last
@@ -261,7 +266,7 @@ def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:
         ones[group[there], cohort[there]] += sums.view("<i8")
         reports[group[there], cohort[there]] += n[there]
     seen = np.flatnonzero(reports.any(axis=1) | (missing > 0)).tolist()
-    numbers = [*(-1 for g in seen if g == G - 1), *(g for g in seen if g < G - 1)]
+    numbers = sorted(-1 if g == what.n_groups else g for g in seen)
     made_by = what.mechanism
     return {g: BitCounts(ones[g], reports[g], made_by, int(missing[g])) for g in numbers}
 

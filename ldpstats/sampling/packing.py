@@ -107,7 +107,7 @@ class _Many:
     def total(self, rows: Any) -> I64:
         """The sums of some cells, in the order of the bits: bit j of byte b is in lane (j, b)."""
         lanes = self.sums[rows] + self.lanes[rows].view(np.uint8)
-        each = lanes.reshape(len(lanes), -1, 8, 8).swapaxes(2, 3)
+        each = lanes.reshape(len(lanes), lanes.shape[1] // 64, 8, 8).swapaxes(2, 3)
         return np.ascontiguousarray(each).reshape(lanes.shape)
 
 

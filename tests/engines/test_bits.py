@@ -18,6 +18,7 @@ import pytest
 from shared.report_tables import as_stored, as_text, some_reports
 
 import ldpstats as ldp
+from ldpstats import kernels
 from ldpstats.engines.bits import BitSums, add_up
 from ldpstats.engines.sources import opened
 
@@ -53,6 +54,13 @@ def test_sums_are_those_of_all_reports(name: str, text: bool) -> None:
     assert np.array_equal(found.ones, expected.ones)
     assert np.array_equal(found.reports, expected.reports)
     assert found.n_missing == absent.sum()
+
+
+@pytest.mark.parametrize("name", ["krappor", "lumped-byte", "rappor", "orappor-as-krappor", "urap"])
+def test_compiled_sums_are_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kernels, "LOADING", 0.0)
+    test_sums_are_those_of_all_reports(name, False)
+    test_groups_have_their_own_sums()
 
 
 def test_groups_have_their_own_sums() -> None:
