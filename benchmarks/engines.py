@@ -386,7 +386,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each job (default: 3)")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    run = Run(given.folder.resolve(), given.rows, given.before, given.repeats)
+    before = None if given.before is None else given.before.resolve()
+    run = Run(given.folder.resolve(), given.rows, before, given.repeats)
     for name in given.section or SECTIONS:
         if name not in SECTIONS:
             parser.error(f"no section {name!r}: choose from {', '.join(SECTIONS)}")
