@@ -295,7 +295,7 @@ def growth(run: Run) -> list[Row]:
             f"{_cores(c)} {ran.failed or f'{ran.seconds:.2f} s, {ran.gigabytes}'}"
             for c, ran in found.items()
         )
-        rows.append(Row(f"{n:,} rows in {len(list(_glob(pattern)))} files", "", figure))
+        rows.append(Row(f"{n:,} rows, files: {len(_glob(pattern))}", "", figure))
     shutil.rmtree(large)
     return rows
 
