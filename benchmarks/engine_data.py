@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from timing import zipf
 
@@ -84,19 +85,30 @@ def sheets(folder: Path, rows: int, files: int = 3) -> Path:
         rng = np.random.default_rng([number, rows])
         size = rows // files + (number < rows % files)
         region = rng.choice(REGIONS, size=size)
-        true = {
-            "job": pa.array(rng.choice(K, p=zipf(K), size=size)),
-            "late": pa.array(
-                np.where(rng.random(size) < 0.2 + 0.3 * (region == "east"), "yes", "no")
-            ),
-            "host": pa.array(np.char.add("host", rng.integers(64, size=size).astype(str))),
-            "region": pa.array(region),
-        }
-        true["host"] = pc.binary_join_element_wise(true["host"], ".example", "")
-        unfinished = path.with_suffix(".part")
-        pq.write_table(sheet.privatize(pa.table(true), rng), unfinished)
-        unfinished.rename(path)
+        late = np.where(rng.random(size) < 0.2 + 0.3 * (region == "east"), "yes", "no")
+        host = np.char.add(np.char.add("host", rng.integers(64, size=size).astype(str)), ".example")
+        answered = {"job": rng.choice(K, p=zipf(K), size=size), "late": late, "host": host}
+        columns = {"region": pa.array(region)}
+        for name, values in answered.items():
+            columns |= _reported(name, sheet[name].privatize(values, rng))
+        _write(columns, path, {name: sheet[name] for name in answered})
     return folder
+
+
+def _reported(name: str, reports: ldp.Reports) -> dict[str, pa.Array]:
+    """The columns of reports, in the layout of `ldpstats.io`."""
+    if reports.cohort is None:
+        labels = reports.mechanism.labels()
+        if isinstance(labels, pd.RangeIndex):
+            return {name: pa.array(reports.y)}
+        codes = pa.array(reports.y)
+        return {name: pa.DictionaryArray.from_arrays(codes, pa.array(labels.tolist()))}
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "reports.parquet")
+        ldp.io.write_reports(reports, file)
+        table = pq.read_table(file).combine_chunks()
+    made = {"report": name, "report_cohort": f"{name}_cohort"}
+    return {made[column]: table[column].chunk(0) for column in table.column_names}
 
 
 def _write(columns: dict[str, pa.Array], path: Path, made_by: dict[str, ldp.Mechanism]) -> None:

@@ -295,7 +295,7 @@ def growth(run: Run) -> list[Row]:
             f"{_cores(c)} {ran.failed or f'{ran.seconds:.2f} s, {ran.gigabytes}'}"
             for c, ran in found.items()
         )
-        rows.append(Row(f"{n:,} rows in {len(list(_glob(pattern)))} files", "", figure))
+        rows.append(Row(f"{n:,} rows, files: {len(_glob(pattern))}", "", figure))
     shutil.rmtree(large)
     return rows
 
@@ -386,7 +386,8 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=3, help="runs of each job (default: 3)")
     given = parser.parse_args()
     given.folder.mkdir(parents=True, exist_ok=True)
-    run = Run(given.folder.resolve(), given.rows, given.before, given.repeats)
+    before = None if given.before is None else given.before.resolve()
+    run = Run(given.folder.resolve(), given.rows, before, given.repeats)
     for name in given.section or SECTIONS:
         if name not in SECTIONS:
             parser.error(f"no section {name!r}: choose from {', '.join(SECTIONS)}")

@@ -47,7 +47,8 @@ class Job:
         """Run it once, in an interpreter of its own."""
         how = ["-c", self.code] if self.code else ["-m", "ldpstats.cli"]
         env = {name: value for name, value in os.environ.items() if name not in _THREADS}
-        env |= {"PYTHONPATH": str(self.root), "PYTHONWARNINGS": "ignore"}
+        # not the folder that this was started in, which may be another version's
+        env |= {"PYTHONPATH": str(self.root), "PYTHONSAFEPATH": "1", "PYTHONWARNINGS": "ignore"}
         env |= {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": _BYTE_CODE}
         if self.cores == 1:
             env |= dict.fromkeys(_THREADS, "1")

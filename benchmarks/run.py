@@ -3,8 +3,8 @@
     python benchmarks/run.py [--quick] [section ...]
 
 The sections are privatise, estimate, hashing, decode, candidates, million, rappor, dense,
-associate, associate_million, uldp, uldp_full, dictionary and import; all but associate_million and
-uldp_full by default.
+associate, associate_million, uldp, uldp_full, dictionary, import and engines; all but
+associate_million, uldp_full and engines by default.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ SECTIONS = (
     "uldp_full",
     "dictionary",
     "import",
+    "engines",
 )
-ASKED_FOR = {"associate_million", "uldp_full"}  # minutes and 4 GB, nearly all of them EM's
+ASKED_FOR = {"associate_million", "uldp_full", "engines"}  # minutes and gigabytes
 PACKAGES = ("ldpstats", "numpy", "pandas", "scipy", "numba", "cvxpy", "clarabel")
 
 
@@ -53,6 +54,7 @@ def main() -> None:
     import collect
     import decode
     import dictionary
+    import engines
     import hashing
     import imports
     import solve
@@ -75,6 +77,7 @@ def main() -> None:
         "uldp_full": uldp.uldp_full,
         "dictionary": dictionary.dictionary,
         "import": imports.importing,
+        "engines": engines.engines,
     }
     print(
         f"{platform.python_implementation()} {platform.python_version()}, one thread, CPU seconds"

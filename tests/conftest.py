@@ -71,7 +71,7 @@ def spark() -> Iterator[Any]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
     }
-    builder = sql.SparkSession.builder.master("local[2]")
+    builder = sql.SparkSession.builder.master("local[2,3]")  # a task may fail twice
     session = builder.config(map=settings).getOrCreate()
     session.sparkContext.setLogLevel("OFF")
     yield session

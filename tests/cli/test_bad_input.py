@@ -118,7 +118,7 @@ COMMANDS: list[tuple[str, Callable[[Folder], list[str]], str]] = [
     ("only a header", lambda f: f.fit_csv("report\n"), "no report"),
     ("no header", lambda f: f.fit_csv("nurse\ndriver\n"), "column"),
     ("wrong column", lambda f: f.fit("--column", "answer"), "answer"),
-    ("column twice", lambda f: f.fit_csv("report,report\nnurse,nurse\n"), "two columns"),
+    ("column twice", lambda f: f.fit_csv("report,report\nnurse,nurse\n"), "more than one"),
     ("semicolons", lambda f: f.fit_csv("id;report\n1;nurse\n"), "column"),
     ("row too long", lambda f: f.fit_csv("report\nnurse\nnurse,driver\n"), "row 2"),
     ("row too short", lambda f: f.fit_csv("id,report\n1,nurse\n2\n"), "row 2"),

@@ -200,7 +200,7 @@ def test_candidates_are_refused(
         ("google_reports.csv --params params.csv --map map.csv --cohort cohort", "--cohort"),
         ("google_reports.csv --params params.csv --map map.csv --na x", "--na"),
         ("reports.csv --params params.csv --map map.csv", "row 1 has 2 fields"),
-        ("google_counts.csv --spec spec.json --map map.csv", "is the name of two columns"),
+        ("google_counts.csv --spec spec.json --map map.csv", "no such column"),
     ],
 )
 def test_files_that_do_not_go_together(

@@ -1,0 +1,183 @@
+"""What breaks while an engine counts: the error names it, and nothing is counted twice."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import ldpstats as ldp
+from ldpstats.engines import database
+from ldpstats.engines.sources import opened
+
+KRR = ldp.KRR(("nurse", "cook", "driver"), epsilon=2.0)
+SHEET = ldp.Questionnaire({"job": KRR})
+
+
+def reports(n: int, seed: int = 1) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    people = pd.DataFrame({"job": rng.choice(KRR.labels(), n), "id": np.arange(n)})
+    return SHEET.privatize(people, rng)
+
+
+def python(code: str, *arguments: Any) -> subprocess.Popen[str]:
+    """A program of its own; what it prints can be read."""
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+    how: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "env": env}
+    return subprocess.Popen([sys.executable, "-c", code, *map(str, arguments)], text=True, **how)
+
+
+# -- Spark -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("deaths", ["one", "every"])
+def test_a_worker_of_spark_that_is_killed(deaths: str, spark: Any, tmp_path: Path) -> None:
+    """Its task runs again, and is counted once; a task that fails for good is an error."""
+    for i in range(4):
+        part = reports(500, i)
+        pq.write_table(pa.Table.from_pandas(part, preserve_index=False), tmp_path / f"{i}.parquet")
+    query, died = opened(spark.read.parquet(str(tmp_path))), tmp_path / "_died"
+    schema = pa.schema({"rows": pa.int64(), "ids": pa.int64()})
+
+    def count(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = ids = 0
+        for batch in batches:
+            rows, ids = rows + batch.num_rows, ids + sum(batch.column("id").to_pylist())
+            if deaths == "every" or not died.exists():
+                died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        yield pa.record_batch({"rows": [rows], "ids": [ids]}, schema=schema)
+
+    assert query is not None
+    if deaths == "every":
+        with pytest.raises(ldp.InvalidArgument, match=r"data=DataFrame: Spark stopped \("):
+            list(query.partial(["id"], count, schema))
+    else:
+        found = pa.Table.from_batches(query.partial(["id"], count, schema)).to_pydict()
+        assert died.exists()
+        assert (sum(found["rows"]), sum(found["ids"])) == (2000, 4 * sum(range(500)))
+
+
+@pytest.mark.spark
+def test_persons_who_appear_twice_are_not_joined_on_spark(spark: Any) -> None:
+    first, second = reports(40), reports(40, 2)
+    tables = [first, second, pd.concat([second, second[7:8]])]
+    frames = (pa.Table.from_pandas(table, preserve_index=False) for table in tables)
+    waves = [ldp.Survey(spark.createDataFrame(frame), SHEET) for frame in frames]
+    assert len(waves[0].matched(waves[1], id="id")) == 40
+    with pytest.raises(ldp.InvalidArgument, match=r"7 appears 2 times"):
+        waves[0].matched(waves[2], id="id")
+
+
+# -- DuckDB ----------------------------------------------------------------------------------------
+
+
+def test_persons_who_appear_twice_are_not_joined(tmp_path: Path) -> None:
+    first, second = reports(40), reports(40, 2)
+    for name, wave in {"1": first, "2": second, "twice": pd.concat([second, second[7:8]])}.items():
+        wave.to_parquet(tmp_path / f"{name}.parquet")
+    waves = {name: ldp.Survey(tmp_path / f"{name}.parquet", SHEET) for name in ("1", "2", "twice")}
+    assert len(waves["1"].matched(waves["2"], id="id")) == 40
+    for one, other in (("1", "twice"), ("twice", "1")):
+        with pytest.raises(ldp.InvalidArgument, match=r"7 appears 2 times"):
+            waves[one].matched(waves[other], id="id")
+
+
+WRITER = """
+import sys, duckdb
+with duckdb.connect(sys.argv[1]) as connection:
+    connection.execute("INSERT INTO answers SELECT 'cook', 1000")
+    print("open", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_two_processes_on_one_database(tmp_path: Path) -> None:
+    """Two may read; while one writes, the error says so; what it wrote is there afterwards."""
+    import duckdb
+
+    path, table = tmp_path / "answers.duckdb", reports(300)
+    with duckdb.connect(path) as connection:
+        connection.register("made", table)
+        connection.execute("CREATE TABLE answers AS SELECT job, id FROM made")
+    assert ldp.count(path, KRR, "job").nobs == 300
+    writer = python(WRITER, path)
+    with writer:
+        assert writer.stdout is not None and writer.stdout.readline() == "open\n"
+        with pytest.raises(ldp.InvalidArgument, match="another process writes to it"):
+            ldp.count(path, KRR, "job")
+        writer.communicate("")
+    assert ldp.count(path, KRR, "job").nobs == 301
+
+
+FULL = """
+import resource, sys
+import ldpstats as ldp
+from ldpstats.engines import database
+from ldpstats.engines.sources import opened
+database.MEMORY = "60MB"
+query = opened(sys.argv[1])
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+try:
+    query.cells(["id"])
+except ldp.InvalidArgument as error:
+    print(error)
+"""
+
+
+def test_a_full_disk_is_named(tmp_path: Path) -> None:
+    """Groups that do not fit into memory go to temporary files, of which no room is left."""
+    ids = pa.array([b"%032d" % i for i in range(500_000)], pa.binary(32))
+    pq.write_table(pa.table({"id": ids}), tmp_path / "many.parquet")
+    with python(FULL, tmp_path / "many.parquet") as child:
+        said = child.communicate()[0]
+    assert "many.parquet: DuckDB stopped (" in said and "the disk is full" in said
+
+
+def test_groups_that_do_not_fit_into_memory_are_counted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(database, "MEMORY", "60MB")
+    n = 500_000
+    ids = pa.array([b"%032d" % (i % (n - 1)) for i in range(n)], pa.binary(32))
+    pq.write_table(pa.table({"id": ids}), tmp_path / "many.parquet")
+    query = opened(tmp_path / "many.parquet")
+    assert query is not None
+    found = query.cells(["id"])
+    assert found.num_rows == n - 1 and sum(found.column("n").to_pylist()) == n
+
+
+# -- files -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("harm", ["removed", "replaced", "cut"])
+def test_a_file_that_changes_after_a_survey_was_made(harm: str, tmp_path: Path) -> None:
+    """It is named; or left out, and the others are counted once."""
+    for i in range(3):
+        reports(100, i).to_parquet(tmp_path / f"{i}.parquet")
+    surveys = {how: ldp.Survey(tmp_path, SHEET, on_error=how) for how in ("raise", "report")}
+    changed = tmp_path / "1.parquet"
+    if harm == "removed":
+        changed.unlink()
+    elif harm == "replaced":
+        reports(70).to_parquet(changed)
+    else:
+        changed.write_bytes(changed.read_bytes()[:-40])
+    with pytest.raises(ldp.InvalidArgument, match=r"1\.parquet"):
+        surveys["raise"].frequencies("job")
+    with pytest.warns(ldp.LDPWarning, match=r"1\.parquet.*left out"):
+        found = surveys["report"].frequencies("job")
+    assert found.nobs == 200
+    rest = pd.concat([reports(100, i) for i in (0, 2)])
+    assert str(found.summary()) == str(ldp.Survey(rest, SHEET).frequencies("job").summary())
