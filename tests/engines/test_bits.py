@@ -11,7 +11,6 @@ import duckdb
 import grid
 import narwhals
 import numpy as np
-import polars
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -130,7 +129,7 @@ def test_where_the_data_are(tmp_path: Path) -> None:
     pq.write_table(frame.slice(1500), tmp_path / "b.parquet", row_group_size=900)
     what = BitSums(RAPPOR, "answer", "answer_cohort")
     relation = duckdb.connect().sql(f"FROM read_parquet('{tmp_path}/*.parquet')")
-    for source in (f"{tmp_path}/*.parquet", relation, polars.from_arrow(frame).lazy()):
+    for source in (f"{tmp_path}/*.parquet", relation):
         query = opened(source)
         assert query is not None
         for first in (0, 2500):
