@@ -71,7 +71,7 @@ def test_steps_of_continuous_integration_can_be_called_alone():
     # the run on the lowest versions has the tests that cross the dependencies
     body = text[text.index("\nlowest() {") : text.index("\ntogether() {")]
     crossing = re.findall(r"tests/[\w/.]+", body)
-    assert len(crossing) == 4 and all((ROOT / path).exists() for path in crossing)
+    assert len(crossing) == 5 and all((ROOT / path).exists() for path in crossing)
     run = subprocess.run([ROOT / ".ci" / "run", "deploy"], capture_output=True, text=True)
     assert run.returncode == 2 and f"no step 'deploy': they are {steps}" in run.stderr
 

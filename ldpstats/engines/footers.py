@@ -51,6 +51,10 @@ def footer(path: Path) -> Footer:
     import pyarrow
     import pyarrow.parquet
 
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        raise refusal(path, "the name is not UTF-8: rename the file") from None
     with reading(path, pyarrow.ArrowException, regular=True):
         state = _state(path)
         with pyarrow.parquet.ParquetFile(path) as file:

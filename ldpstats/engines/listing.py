@@ -16,6 +16,7 @@ from ldpstats.io.tables import file_format
 __all__ = ["Found", "found_files", "is_files"]
 
 _KINDS = (".csv", ".csv.gz", ".parquet")
+_GONE = "no such file: check the name"
 
 
 def is_files(data: object) -> bool:
@@ -50,8 +51,7 @@ def found_files(data: object, report: bool = False) -> Found:
     refused: list[tuple[str, str]] = []
     known: dict[tuple[int, int], Path] = {}
     for item in listed("data", items, "must be a list of files"):
-        path = checked_path(item)
-        for file, reason in _expanded(path):
+        for file, reason in _readable(checked_path(item)):
             reason = reason or _twice(file, known)
             if not reason:
                 files.append(file)
@@ -61,6 +61,14 @@ def found_files(data: object, report: bool = False) -> Found:
                 raise refusal(file, reason)
     _check_kinds(files)
     return Found(tuple(files), tuple(refused))
+
+
+def _readable(path: Path) -> list[tuple[Path, str]]:
+    """The same as `_expanded`, and a name or folder that the system refuses."""
+    try:
+        return list(_expanded(path))
+    except OSError as error:
+        return [(path, f"cannot be read ({error.strerror})")]
 
 
 def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
@@ -73,7 +81,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
             yield path, f"the folder holds no table: {', '.join(_KINDS)}"
     elif path.exists() or not glob.has_magic(str(path)):
         file_format(path)
-        yield path, "" if path.exists() else "no such file: check the name"
+        yield path, "" if path.exists() else _GONE
     else:
         matches = sorted(glob.glob(str(path), recursive=True))
         yield from [(Path(name), "") for name in matches if not os.path.isdir(name)]
@@ -83,7 +91,12 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
     """Why a file must not be read again, by this name or by another; "" for a new one."""
-    found = file.stat()
+    try:
+        found = file.stat()
+    except FileNotFoundError:
+        return "leads to no file: mend or remove this link" if file.is_symlink() else _GONE
+    except OSError as error:
+        return f"cannot be read ({error.strerror})"
     first = known.setdefault((found.st_dev, found.st_ino), file)
     if first is file:
         return ""

@@ -20,6 +20,8 @@ __all__ = ["Files", "parquet"]
 
 T = TypeVar("T")
 
+_CHANGED = "changed while it was in use: make the survey anew"
+
 
 @dataclass(frozen=True, eq=False)
 class Files(Source):
@@ -98,6 +100,9 @@ class Files(Source):
             if not self.report:
                 self._mended()
             raise
+        for file in self.files:
+            if not self.footers[file].unchanged(file):
+                raise refusal(file, _CHANGED)
 
     def _refuse(self, file: str, reason: str) -> None:
         """Leave a file out, or refuse it."""
@@ -110,11 +115,14 @@ class Files(Source):
 
     def _check_unchanged(self) -> bool:
         """Refuse files that are not those that were opened; return whether there are any."""
-        left = len(self.damaged)
-        for file in self.files:
-            if not self.footers[file].unchanged(file):
-                self._refuse(file, "changed while it was in use: make the survey anew")
-        return len(self.damaged) > left
+        return any([self.changed(file) for file in self.files])
+
+    def changed(self, file: str) -> bool:
+        """Refuse a file that is not the one that was opened, and return whether it is not."""
+        if self.footers[file].unchanged(file):
+            return False
+        self._refuse(file, _CHANGED)
+        return True
 
     def _mended(self) -> bool:
         """Read each file alone; refuse those that fail, and return whether there are any."""
@@ -165,7 +173,6 @@ class Files(Source):
             return
         self._check_unchanged()
         yield from shares(self, frame, function, names, whole)
-        self._check_unchanged()
 
     def first(self, found: Callable[[Any], Any]) -> str | None:
         places = {"filename", "file_row_number"}

@@ -32,6 +32,7 @@ class _Files(Protocol):
     @property
     def widths(self) -> dict[str, str]: ...
     def mended(self, file: str) -> bool: ...
+    def changed(self, file: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -73,11 +74,12 @@ def shares(
 def _of_file(source: _Files, file: str, futures: list[Future[list[Any]]]) -> list[Any]:
     """All results of a file; none if it is left out."""
     try:
-        return [batch for future in futures for batch in future.result()]
+        found = [batch for future in futures for batch in future.result()]
     except EngineFailure:
         if not source.mended(file):
             raise
         return []
+    return [] if source.changed(file) else found  # before any of it is handed on
 
 
 def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:

@@ -112,7 +112,11 @@ def test_bytes_of_any_type(kind: pa.DataType) -> None:
     y = np.packbits(rng.random((int((~absent).sum()), 17)) < 0.3, axis=1, bitorder="little")
     reports = ldp.Reports(y, WIDE, cohort=rng.integers(0, 2, len(y)))
     frame = as_stored(reports, absent)
-    frame = frame.set_column(0, "answer", frame["answer"].cast(pa.binary()).cast(kind))
+    try:
+        answers = frame["answer"].cast(pa.binary()).cast(kind)
+    except pa.ArrowNotImplementedError:
+        pytest.skip(f"Arrow {pa.__version__} does not cast to {kind}")
+    frame = frame.set_column(0, "answer", answers)
     (found,) = added(BitSums(WIDE, "answer", "answer_cohort"), frame).values()
     assert np.array_equal(found.ones, reports.tally(bits=True).ones)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import shutil
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import narwhals as nw
@@ -86,16 +88,21 @@ REFUSED = {
     "cannot be read": lambda folder: [folder / "a.parquet", folder / "cut" / "cut.parquet"],
     "has no columns": lambda folder: folder / "none" / "none.parquet",
     "is not a regular file": lambda folder: folder / "pipe.parquet",
+    "leads to no file": lambda folder: folder / "lost",
+    "the name is not UTF-8": lambda folder: folder / os.fsdecode(b"\xff.parquet"),
+    "cannot be read .File name too long": lambda folder: folder / f"{'x' * 300}.parquet",
 }
 
 
 @pytest.mark.parametrize("reason", REFUSED)
 def test_names_without_a_table_are_refused(reason: str, tmp_path: Path) -> None:
-    for name in ("cut", "none", "empty"):
+    for name in ("cut", "none", "empty", "lost"):
         (tmp_path / name).mkdir()
     first = write(tmp_path / "a.parquet")
     os.link(first, tmp_path / "l.ink.parquet") if "same" in reason else None
     (tmp_path / "b.csv").touch()
+    (tmp_path / "lost" / "link.parquet").symlink_to(tmp_path / "nothing")
+    shutil.copy(first, tmp_path / os.fsdecode(b"\xff.parquet")) if "UTF-8" in reason else None
     cut(write(tmp_path / "cut" / "cut.parquet"))
     pq.write_table(pa.table({}), tmp_path / "none" / "none.parquet")
     if "regular" in reason:
@@ -188,6 +195,32 @@ def test_files_that_are_harmed_later_are_named_or_left_out(harm: Any, tmp_path: 
     with pytest.warns(LDPWarning, match=r"1.parquet: changed .* left out"):
         assert rows_of(lenient) == [80] * 6
     assert lenient.rows(["id"]).column(0).to_pylist() == [*range(40), *range(80, 120)]
+
+
+@pytest.mark.parametrize("chosen", [False, True])
+def test_a_file_that_changes_while_it_is_counted_is_not_counted(
+    chosen: bool, tmp_path: Path
+) -> None:
+    paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
+    lock, harmed = Lock(), []
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        n = sum(batch.num_rows for batch in batches)
+        with lock:  # the first to come here harms the file before any result is used
+            harmed or write(paths[1], 7)
+            harmed.append(n)
+        yield pa.record_batch({"n": pa.array([n], pa.int64())})
+
+    query = opened(paths, on_error="report")
+    assert query is not None
+    asked = query.filtered(nw.col("id") >= 0) if chosen else query
+    with pytest.warns(LDPWarning, match=r"1.parquet: .* left out"):
+        parts = list(asked.partial(["id"], count, pa.schema([("n", pa.int64())])))
+    assert sum(part.column(0)[0].as_py() for part in parts) == 80
+    assert [file for file, _ in query.left_out] == [str(paths[1])]
+    with pytest.raises(InvalidArgument, match=r"2.parquet': changed while it was in use"):
+        for _ in query.batches(["id"]):
+            write(paths[2], 7)
 
 
 def test_damage_that_only_reading_finds_is_named_or_left_out(tmp_path: Path) -> None:
