@@ -128,7 +128,8 @@ def test_where_the_data_are(tmp_path: Path) -> None:
     pq.write_table(frame.slice(0, 1500), tmp_path / "a.parquet", row_group_size=400)
     pq.write_table(frame.slice(1500), tmp_path / "b.parquet", row_group_size=900)
     what = BitSums(RAPPOR, "answer", "answer_cohort")
-    relation = duckdb.connect().sql(f"FROM read_parquet('{tmp_path}/*.parquet')")
+    connection = duckdb.connect()  # some versions close it with its last name
+    relation = connection.sql(f"FROM read_parquet('{tmp_path}/*.parquet')")
     for source in (f"{tmp_path}/*.parquet", relation):
         query = opened(source)
         assert query is not None
