@@ -163,8 +163,8 @@ class Files(Source):
         names: Sequence[str],
         whole: bool,
     ) -> Iterator[Any]:
-        session = self.engine.session()
         if not self.engine.in_threads:
+            session = self.engine.session()
 
             def collected() -> list[Any]:
                 return list(session.partial(frame(self.root(session)), function, schema))
