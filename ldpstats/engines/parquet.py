@@ -84,7 +84,7 @@ class Files(Source):
                 with running(self.name, self.shown):
                     found = action()
             except EngineFailure:
-                if not self._mended():
+                if not (self._check_unchanged() or self._mended()):
                     raise
             else:
                 if not self._check_unchanged():

@@ -76,7 +76,7 @@ def _of_file(source: _Files, file: str, futures: list[Future[list[Any]]]) -> lis
     try:
         found = [batch for future in futures for batch in future.result()]
     except EngineFailure:
-        if not source.mended(file):
+        if not (source.changed(file) or source.mended(file)):
             raise
         return []
     return [] if source.changed(file) else found  # before any of it is handed on

@@ -198,9 +198,7 @@ def test_a_wrong_cohort_is_shown_with_its_row(tmp_path: Path) -> None:
     path = tmp_path / "x.parquet"
     pq.write_table(pa.table({"word": bits, "word_cohort": [0, 3, 4, 1]}), path)
     mechanism = ldp.RAPPOR(n_bits=8, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
-    with pytest.raises(
-        InvalidArgument, match=r"cohort=4: .*1 row, the first in .*x.parquet, row 3"
-    ):
+    with pytest.raises(InvalidArgument, match=r"cohort=4: .*1 row, .* in .*x.parquet, row 3"):
         ldp.count(path, mechanism, "word")
-    with pytest.raises(InvalidArgument, match="^column='words': no such column"):
+    with pytest.raises(InvalidArgument, match=r"^column='words': no such column"):
         ldp.count(path, mechanism, "words")
