@@ -71,7 +71,7 @@ def test_steps_of_continuous_integration_can_be_called_alone():
     # the run on the lowest versions has the tests that cross the dependencies
     body = text[text.index("\nlowest() {") : text.index("\ntogether() {")]
     crossing = re.findall(r"tests/[\w/.]+", body)
-    assert len(crossing) == 4 and all((ROOT / path).exists() for path in crossing)
+    assert len(crossing) == 5 and all((ROOT / path).exists() for path in crossing)
     run = subprocess.run([ROOT / ".ci" / "run", "deploy"], capture_output=True, text=True)
     assert run.returncode == 2 and f"no step 'deploy': they are {steps}" in run.stderr
 
@@ -167,7 +167,7 @@ def test_a_run_of_all_shows_every_step_and_fails_with_any(
     first = ["lowest .ci/lowest.py", "installed", "own pytest all"]
     checks = ["own ruff check .", "own ruff format --check .", "own mypy ", f"own {LAYERS}"]
     if fault != LAYERS:
-        checks += ["own python -m pip install", "own python -m pytest -q -m spark"]
+        checks += ["own python -m pip install", "own python -m pytest -q -m spark tests"]
     second = [*checks, "own python -m pytest -q -n 2 -m slow"]
     both = fault in ("", LAYERS)
     said = [line.partition(" -q -r ")[0] for line in said if not line.startswith("lowest -m")]
@@ -196,7 +196,7 @@ def test_spark_has_java_or_says_why_it_is_skipped(
     script(copy / "bin" / "apt-get", got)
     monkeypatch.setenv("CI", ci)
     ran = subprocess.run([copy / ".ci" / "run", "spark"], capture_output=True, text=True)
-    assert ("own python -m pytest -q -m spark" in ran.stdout) == tested
+    assert ("own python -m pytest -q -m spark tests" in ran.stdout) == tested
     assert ("got install -q -y openjdk-17-jre-headless" in ran.stdout) == tested
     assert ("spark: skipped: no Java 17" in ran.stdout) == (user == "7" and not ci)
     assert ran.returncode == network == ("could not be installed" in ran.stderr)

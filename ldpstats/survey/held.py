@@ -32,6 +32,7 @@ from ldpstats.survey.tables import Table
 
 __all__ = [
     "Collected",
+    "Derived",
     "Held",
     "Selected",
     "Waves",
@@ -297,11 +298,10 @@ def maker_of(made_by: Any) -> Any:
 
 
 @dataclass(frozen=True, eq=False)
-class Selected(Held):
-    """Some rows."""
+class Derived(Held):
+    """Rows of a table that has the same columns and questions as another, its whole."""
 
     whole: Held
-    rows: npt.NDArray[np.int64]  # positions, each at most once
 
     @property
     def questionnaire(self) -> Questionnaire:  # type: ignore[override]
@@ -319,6 +319,22 @@ class Selected(Held):
     def public_columns(self) -> tuple[str, ...]:
         return self.whole.public_columns
 
+    def owner(self, name: str) -> str | None:
+        return self.whole.owner(name)
+
+    def origin(self, name: str) -> str:
+        return self.whole.origin(name)
+
+    def parts_of(self, name: str) -> dict[str, str | None]:
+        return self.whole.parts_of(name)
+
+
+@dataclass(frozen=True, eq=False)
+class Selected(Derived):
+    """Some rows."""
+
+    rows: npt.NDArray[np.int64]  # positions, each at most once
+
     def __len__(self) -> int:
         return len(self.rows)
 
@@ -328,15 +344,6 @@ class Selected(Held):
 
     def prepare(self, names: Iterable[str]) -> None:
         self.whole.prepare(names)
-
-    def origin(self, name: str) -> str:
-        return self.whole.origin(name)
-
-    def owner(self, name: str) -> str | None:
-        return self.whole.owner(name)
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        return self.whole.parts_of(name)
 
     def unasked(self, name: str) -> Column:
         return self.whole.unasked(name).taken(self.rows)

@@ -30,7 +30,7 @@ def _joined(first: Remote, second: Remote, id: str, suffixes: tuple[str, str]) -
     query = first.query.joined(second.query, id, suffixes)
     sizes = len(first), len(second)
     waves = Waves.matched((first, second), id, suffixes, sizes, len(query))
-    return Remote(query, waves, query)
+    return Remote(waves, query, query)
 
 
 def _checked_identifiers(wave: Remote, id: str) -> str | None:

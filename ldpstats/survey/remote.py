@@ -20,6 +20,7 @@ from ldpstats.survey.conditions import Condition
 from ldpstats.survey.domains import Domain, series_of
 from ldpstats.survey.held import (
     Collected,
+    Derived,
     Held,
     Waves,
     coded_reports,
@@ -93,14 +94,13 @@ class Read(OnEngine):
 
 
 @dataclass(frozen=True, eq=False)
-class Remote(Held):
+class Remote(Derived):
     """Rows of a query, of which nothing is in memory.
 
     `whole` is about all rows, whatever is selected: a `Collected` table, or two `Waves`.
     """
 
     query: Query
-    whole: Held
     all_rows: Query
     domains: dict[str, Domain] = field(default_factory=dict, repr=False)
     empty: dict[str, bool] = field(default_factory=dict, repr=False)
@@ -108,23 +108,7 @@ class Remote(Held):
     @classmethod
     def of(cls, query: Query, questionnaire: Questionnaire, *how: Any) -> Remote:
         """All rows of a query, after the checks of a collected table, which takes the rest."""
-        return cls(query, Collected(OnEngine("data", query), questionnaire, *how), query)
-
-    @property
-    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
-        return self.whole.questionnaire
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        return self.whole.lost
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.whole.columns
-
-    @property
-    def public_columns(self) -> tuple[str, ...]:
-        return self.whole.public_columns
+        return cls(Collected(OnEngine("data", query), questionnaire, *how), query, query)
 
     @property
     def ordered(self) -> bool:
@@ -135,15 +119,6 @@ class Remote(Held):
 
     def prepare(self, names: Iterable[str]) -> None:
         """Nothing: a column is read when an analysis asks for it."""
-
-    def owner(self, name: str) -> str | None:
-        return self.whole.owner(name)
-
-    def origin(self, name: str) -> str:
-        return self.whole.origin(name)
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        return self.whole.parts_of(name)
 
     def unasked(self, name: str) -> Column:
         return self.read([name]).unasked(name)
@@ -228,29 +203,13 @@ class Remote(Held):
 
 
 @dataclass(frozen=True, eq=False)
-class Part(Held):
+class Part(Derived):
     """Rows or cells of a remote survey that are read into memory."""
 
-    remote: Remote
+    whole: Remote
     table: OnEngine
     n: Array | None = None  # how many respondents each cell stands for
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
-
-    @property
-    def questionnaire(self) -> Questionnaire:  # type: ignore[override]
-        return self.remote.questionnaire
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        return self.remote.lost
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        return self.remote.columns
-
-    @property
-    def public_columns(self) -> tuple[str, ...]:
-        return self.remote.public_columns
 
     def __len__(self) -> int:
         return len(self.table)
@@ -262,18 +221,9 @@ class Part(Held):
     def prepare(self, names: Iterable[str]) -> None:
         """Nothing: the columns were read, or are read one by one."""
 
-    def owner(self, name: str) -> str | None:
-        return self.remote.owner(name)
-
-    def origin(self, name: str) -> str:
-        return self.remote.origin(name)
-
-    def parts_of(self, name: str) -> dict[str, str | None]:
-        return self.remote.parts_of(name)
-
     def unasked(self, name: str) -> Column:
         (column,) = self.parts_of(name)
-        return self.remote.domain(column).coded(self.table.arrow(column))
+        return self.whole.domain(column).coded(self.table.arrow(column))
 
     def reported(self, name: str) -> Coded:
         if name not in self.parsed:
@@ -312,5 +262,5 @@ class Part(Held):
         same = np.asarray(pc.index_in(cells, value_set=pyarrow.array([value], cells.type)))
         rows = np.flatnonzero(same == 0)
         times = rows.size if self.n is None else int(self.n[rows].sum())
-        first = self.remote.query.first(column, value.as_py())
+        first = self.whole.query.first(column, value.as_py())
         return f"{times} row{'s' * (times != 1)}" + (f", the first in {first}" if first else "")
