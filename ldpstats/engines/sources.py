@@ -51,6 +51,8 @@ def opened(
     """
     if engine is not None:
         engine = one_of("engine", engine, tuple(_ENGINES))
+    if table is not None and not isinstance(table, str):
+        raise InvalidArgument("table", table, "must be text, the name of a table")
     report = one_of("on_error", on_error, ("raise", "report")) == "report"
     if not is_files(data):
         _refuse_for_frames(engine, table, report)
@@ -69,6 +71,8 @@ def opened(
         if engine is not None:
             remedy = "goes with Parquet files: convert these, for others are read into memory"
             raise InvalidArgument("engine", engine, remedy)
+        if report:
+            raise InvalidArgument("on_error", "report", "goes with Parquet files: convert these")
         return None
     made: Engine = _ENGINES[engine or "duckdb"]()
     return Query(parquet(name, found, made, report))

@@ -146,14 +146,17 @@ class _Asked:
 
     def named(self, columns: Sequence[str]) -> str:
         """The column of reports, which is the only one if it was not named."""
+        shown = ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
         if self.column is not None:
-            return self.column
+            if self.column in columns:
+                return self.column
+            remedy = f"no such column; the table has {shown}"
+            raise InvalidArgument("column", self.column, remedy)
         others = [name for name in columns if name not in (self.count, self.cohort)]
         beside = {made(name) for name in others for made in (fingerprint_column, cohort_column)}
         free = [name for name in others if name not in beside]
         if len(free) == 1:
             return free[0]
-        shown = ", ".join(map(repr, columns[:20])) + ", ..." * (len(columns) > 20)
         raise InvalidArgument("column", None, f"name the column of reports; the table has {shown}")
 
     def in_csv(self, rows: Csv, missing: str, progress: bool) -> Counts | BitCounts:

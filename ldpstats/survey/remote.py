@@ -59,7 +59,11 @@ class OnEngine(Table):
         try:
             check_fingerprints(f"column {name!r}", name, digits, made_by)
         except MechanismMismatch as error:  # cells are numbered otherwise than rows
-            raise MechanismMismatch(re.sub(r", row \d+: ", ": ", str(error), count=1)) from None
+            found = re.search(r", row (\d+): ", str(error))
+            first = found and self.frame.first(name, digits[int(found[1]) - 1])
+            place = f", first in {first}: " if first else ": "
+            text = re.sub(r", row \d+: ", lambda _: place, str(error), count=1)
+            raise MechanismMismatch(text) from None
 
     def first(self, name: str) -> Any:
         import narwhals
@@ -234,13 +238,21 @@ class Part(Derived):
         found = re.fullmatch(r"(.*), row (\d+)", error.name)
         if found is None:
             return error
-        column = found[1] if found[1] in self.columns else next(iter(self.parts_of(name)))
+        column = self._column(name, found[1])
         cells = self.table.arrow(column)
         value = cells[int(found[2]) - 1]
         remedy = re.sub(r" \(\d+ such values?\)", "", error.remedy)
         return type(error)(
             found[1], value.as_py(), f"{remedy}; {self._place(column, cells, value)}"
         )
+
+    def _column(self, name: str, shown: str) -> str:
+        """The column of a question that an error is about, as it is `shown` there."""
+        if shown in self.columns:
+            return shown
+        parts = self.parts_of(name)
+        beside = {f"{column}, cohort": cohort for column, cohort in parts.items()}
+        return beside.get(shown) or next(iter(parts))
 
     def _place(self, column: str, cells: Any, value: Any) -> str:
         """How many rows hold a value, and the first of them, in words."""

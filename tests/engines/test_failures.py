@@ -10,8 +10,10 @@ from typing import Any
 
 import duckdb
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+import ldpstats as ldp
 from ldpstats.engines.failures import running
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
@@ -117,6 +119,9 @@ def test_a_file_that_is_no_database_is_named(tmp_path: Path) -> None:
     ("given", "message"),
     [
         ({"data": TABLE, "engine": "duckdb"}, "engine='duckdb': goes with Parquet"),
+        ({"data": "x.duckdb", "table": ["x"]}, r"table=\['x'\]: must be text"),
+        ({"data": "", "engine": None}, "path='': must be the name of a file"),
+        ({"data": "x.csv", "on_error": "report"}, "on_error='report': goes with Parquet"),
         ({"data": TABLE, "table": "x"}, "table='x': goes with a database"),
         ({"data": TABLE, "on_error": "report"}, "on_error='report': goes with lists"),
         ({"data": "a.parquet", "table": "x"}, "table='x': goes with a database"),
@@ -186,3 +191,14 @@ def test_a_stopped_session_is_named_and_other_faults_are_not_hidden() -> None:
             stopped["fail"]()
     with pytest.raises(ZeroDivisionError), running("data", "t"):
         _ = 1 / 0
+
+
+def test_a_wrong_cohort_is_shown_with_its_row(tmp_path: Path) -> None:
+    bits = pa.array([b"\1"] * 4, pa.binary(1))
+    path = tmp_path / "x.parquet"
+    pq.write_table(pa.table({"word": bits, "word_cohort": [0, 3, 4, 1]}), path)
+    mechanism = ldp.RAPPOR(n_bits=8, n_hashes=2, n_cohorts=4, f=0.0, p=0.25, q=0.75)
+    with pytest.raises(InvalidArgument, match=r"cohort=4: .*1 row, .* in .*x.parquet, row 3"):
+        ldp.count(path, mechanism, "word")
+    with pytest.raises(InvalidArgument, match=r"^column='words': no such column"):
+        ldp.count(path, mechanism, "words")

@@ -226,7 +226,10 @@ def test_fingerprints_of_files_are_checked(tmp_path: Path) -> None:
     marked = pa.table({"job": ["cook"] * 3, "job_fingerprint": [SHEET["job"].fingerprint] * 3})
     pq.write_table(marked, path)
     assert repr(ldp.Survey(path, {"job": SHEET["job"]})) == "Survey(3 rows; private: job)"
-    with pytest.raises(ldp.MechanismMismatch, match=r"^column 'job_fingerprint': the report is of"):
+    with pytest.raises(
+        ldp.MechanismMismatch,
+        match=r"^column 'job_fingerprint', first in .*, row 1: the report is of",
+    ):
         ldp.Survey(path, {"job": ldp.KRR(SHEET["job"].categories, 1.0)})
 
 
