@@ -118,7 +118,7 @@ class Stored(ABC):
         if isinstance(document, dict):
             head = document.get("format"), document.get("version")
         known = [repr((cls._format, version)) for version in range(1, cls._version + 1)]
-        if repr(head) not in known:
+        if not isinstance(document, dict) or repr(head) not in known:
             remedy = f'must have "format": "{cls._format}", "version": {cls._version} or below'
             raise InvalidArgument("document", document, remedy)
         if lacking := cls._required - set(document):
