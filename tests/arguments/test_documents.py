@@ -74,11 +74,19 @@ def test_a_covariance_is_written_once_and_read_exactly() -> None:
 
 def test_documents_of_decimals_are_read() -> None:
     results = fitted()
-    old = as_lists(results.to_dict())
+    old = as_lists(results.to_dict()) | {"version": 1}
     assert isinstance(old["fitted"]["covariance"]["core"], list)
     again = ldp.FrequencyResults.from_dict(json.loads(json.dumps(old)))
     np.testing.assert_array_equal(again.cov_params(), results.cov_params())
     np.testing.assert_array_equal(again.conf_int(), results.conf_int())
+
+
+@pytest.mark.parametrize("version", [0, 3, True, 2.0, "2", None])
+def test_documents_of_other_versions_are_refused(version: Any) -> None:
+    document = fitted(size=4).to_dict()
+    assert document["version"] == 2  # an older release says so of what it cannot read
+    with pytest.raises(InvalidArgument, match='"version": 2 or below'):
+        ldp.FrequencyResults.from_dict(document | {"version": version})
 
 
 @pytest.mark.parametrize(

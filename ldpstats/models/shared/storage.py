@@ -65,10 +65,12 @@ class Stored(ABC):
     """What is written as a JSON document, and read again.
 
     A class names its document by `_format`, and the fields that it must have by `_required`.
+    Documents of version 1 have decimals wherever those of version 2 may have base64, and each
+    covariance for itself: both are read.
     """
 
     _format: ClassVar[str]
-    _version: ClassVar[int] = 1
+    _version: ClassVar[int] = 2
     _required: ClassVar[frozenset[str]]
     _whole: ClassVar[tuple[str, ...]] = ("nobs", "n_missing")  # whole numbers that results have
 
@@ -115,12 +117,10 @@ class Stored(ABC):
         head: tuple[Any, ...] = ()
         if isinstance(document, dict):
             head = document.get("format"), document.get("version")
-        if not isinstance(document, dict) or repr(head) != repr((cls._format, cls._version)):
-            raise InvalidArgument(
-                "document",
-                document,
-                f'must have "format": "{cls._format}", "version": {cls._version}',
-            )
+        known = [repr((cls._format, version)) for version in range(1, cls._version + 1)]
+        if not isinstance(document, dict) or repr(head) not in known:
+            remedy = f'must have "format": "{cls._format}", "version": {cls._version} or below'
+            raise InvalidArgument("document", document, remedy)
         if lacking := cls._required - set(document):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
 
