@@ -208,10 +208,10 @@ class HashDesign:
         """
         C, S, h = self.cells.shape
         if C * self.n_cells * S * S <= max(_DENSE, _ADDED * C * h * S * S):
-            total = self.gram(diagonal.reshape(-1))
-            for c in np.flatnonzero(scale):
-                A = self.block(int(c))
-                total += scale[c] * (A.T @ (self._pairs_of(p, int(c)) @ A))
+            total = np.zeros((S, S))
+            for c in np.flatnonzero(scale).tolist():
+                A = self.block(c)
+                total += A.T @ ((scale[c] * self._pairs_of(p, c) + np.diag(diagonal[c])) @ A)
             return total
         from ldpstats.kernels.cells import pair_gram
 
