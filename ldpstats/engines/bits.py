@@ -234,6 +234,8 @@ def _codes(name: str, column: Any, domain: Any) -> npt.NDArray[np.int64]:
     if pyarrow.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     column = column.cast(domain.type)
+    if pyarrow.types.is_floating(column.type):
+        column = compute.add(column, 0.0)  # one zero, as in cells
     found = compute.index_in(column, value_set=domain)
     strange = _nulls(found) & ~_nulls(column)
     if strange.any():

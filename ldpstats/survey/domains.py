@@ -40,7 +40,7 @@ class Domain:
         """Ask for the distinct values of a column, unless they are among some `values` of it."""
         import pyarrow.compute as pc
 
-        found = query.cells([name]).column(name) if values is None else pc.unique(values)
+        found = query.cells([name]).column(0) if values is None else pc.unique(values)
         raw = found.combine_chunks() if values is None else found
         return cls(raw, as_column(name, series_of(query, name, raw)))
 

@@ -55,7 +55,7 @@ class OnEngine(Table):
         return self.frame.rows([name]).column(name).combine_chunks()
 
     def check_marks(self, name: str, made_by: Any) -> None:
-        digits = self.frame.cells([name]).column(name).to_pandas()
+        digits = self.frame.cells([name]).column(0).to_pandas()
         try:
             check_fingerprints(f"column {name!r}", name, digits, made_by)
         except MechanismMismatch as error:  # cells are numbered otherwise than rows
@@ -133,7 +133,8 @@ class Remote(Derived):
         self, names: Sequence[str], count: str | None = None
     ) -> tuple[Held, npt.NDArray[np.int64] | None]:
         found = self.query.cells(self.columns_of(names), count)
-        n = found.column(found.num_columns - 1).to_numpy()
+        last = found.num_columns - 1  # by place: a column of the table may be called n too
+        n, found = found.column(last).to_numpy(), found.remove_column(last)
         if self.query is self.all_rows:
             self._learn(names, found)
         return Part(self, Read("data", self.query, read=found), n), n
@@ -197,6 +198,7 @@ class Remote(Derived):
             read = pyarrow.table({columns[0]: self.domain(columns[0]).raw})
         else:
             read = self.query.cells(columns)
+            read = read.remove_column(read.num_columns - 1)
         values = Part(self, Read("data", self.query, read=read))
         first = [next(iter(self.parts_of(name))) for name in names]
         return values, [read.column(column).to_pylist() for column in first]
