@@ -150,12 +150,15 @@ class _Compared:
         if self.dtype == narwhals.Date:
             day = moment.date()
             return self._discrete(sign, day, moment == dt.datetime.combine(day, dt.time()))
+        col = self.col
+        if self.dtype.time_unit in ("s", "ms"):  # Polars would cut the bounds to that
+            col = col.cast(narwhals.Datetime("us"))
         after = moment + _MICROSECOND  # parts of a microsecond do not count
         if sign in ("==", "!="):
-            equal = (self.col >= moment) & (self.col < after)
+            equal = (col >= moment) & (col < after)
             return equal if sign == "==" else ~equal
         bound = moment if sign in ("<", ">=") else after
-        return self.col < bound if sign.startswith("<") else self.col >= bound
+        return col < bound if sign.startswith("<") else col >= bound
 
     def _discrete(self, sign: str, value: Any, whole: bool) -> Any:
         """A comparison of whole numbers or days with one, or with what follows it closely."""

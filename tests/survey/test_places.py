@@ -272,3 +272,23 @@ def test_an_empty_table_says_that_nobody_answered(tmp_path: Path) -> None:
     ):
         with pytest.raises(ldp.InvalidArgument, match="nobody"):
             call()
+
+
+def test_a_column_called_n_and_moments_in_milliseconds(tmp_path: Path) -> None:
+    pl = pytest.importorskip("polars", reason="polars is not installed")
+    day = np.datetime64("2024-01-01", "ms")
+    table = pa.table(
+        {
+            "job": ["nurse", "cook", "nurse", "cook"],
+            "n": ["1", "2", "1", "2"],
+            "when": pa.array([day, day + np.timedelta64(1, "ms"), day, day], pa.timestamp("ms")),
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    job = {"job": SHEET["job"]}
+    places = (table, tmp_path / "t.parquet", pl.from_arrow(table).lazy())
+    for where in ("n == '1'", "when == '2024-01-01'", "when > '2024-01-01' or n == '1'"):
+        surveys = [ldp.Survey(data, job).where(where) for data in places]
+        by = {survey.frequencies("job", by="n").to_json() for survey in surveys}
+        assert len(by) == 1
+        assert {len(survey) for survey in surveys} == {2 if where == "n == '1'" else 3}
