@@ -67,7 +67,7 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
         found, times = np.unique(spread_out(chance, SAMPLE), return_counts=True)
         keep = np.zeros(n.size, dtype=bool)
         keep[found] = True
-        H = W.select(keep).gram(times * v[found] / (SAMPLE * chance[found]))
+        H = W.select(keep).rough_gram(times * v[found] / (SAMPLE * chance[found]))
         H[np.diag_indices_from(H)] += _FLOOR * D
         scale = np.sqrt(D / H.diagonal())
         H *= scale

@@ -214,6 +214,23 @@ class JointRows(Rows):
             add_grams(total, pairs(halves[less]) * v[part, None], halves[more], _BLOCK)
         return unpacked(total, sizes, (less, more))
 
+    def rough_gram(self, v: Array) -> Array:
+        sizes = self._half_sizes
+        lengths = [n_pairs(size) for size in sizes]
+        if self.is_table or sum(lengths) > _BLOCK // _THIN:
+            return self.gram(v)
+        total = np.zeros(lengths)
+        for part, *halves in self._halves(sum(lengths)):
+            # rows with a largest entry of one stay in the range of float32
+            tops = [np.abs(half).max(axis=1, keepdims=True) for half in halves]
+            left, right = (
+                pairs((half / top).astype(np.float32))
+                for half, top in zip(halves, tops, strict=True)
+            )
+            weights = v[part, None] * (tops[0] * tops[1]) ** 2
+            total += left.T @ (right * weights.astype(np.float32))
+        return unpacked(total, sizes, (0, 1))
+
     def mix_squares(self, p: Array) -> Array:
         if self.is_table:
             squares = [W * W for W in self._matrices]

@@ -38,7 +38,7 @@ def pairs(rows: Array) -> Array:
     """Products of columns i <= s of (b, k) rows, shape (b, k (k + 1) / 2), by i, then s."""
     k = rows.shape[1]
     columns = np.ascontiguousarray(rows.T)
-    out = np.empty((n_pairs(k), len(rows)))
+    out = np.empty((n_pairs(k), len(rows)), dtype=rows.dtype)
     end = 0
     for i in range(k):
         start, end = end, end + k - i

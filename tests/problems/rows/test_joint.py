@@ -495,3 +495,12 @@ def test_the_start_of_groups_is_the_mean_of_theirs() -> None:
     share = n.sum() / (n.sum() + m.sum())
     np.testing.assert_allclose(both, share * alone + (1.0 - share) * uniform, rtol=1e-12)
     np.testing.assert_array_equal(rows.start(n), uniform)  # without its margins
+
+
+@pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
+def test_rough_gram_is_gram_to_about_seven_digits(scale: float) -> None:
+    rng = np.random.default_rng(1)
+    left, right = rng.random((300, 3)) * scale, rng.random((300, 5))
+    rows, v = JointRows((Factor(left), Factor(right))), rng.random(300) / scale**2
+    assert not rows.is_table
+    np.testing.assert_allclose(rows.rough_gram(v), rows.gram(v), rtol=3e-6)
