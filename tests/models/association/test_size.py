@@ -161,7 +161,7 @@ def size_of_wald(setting: Setting, R: int) -> float:
     return size([m.test_independence(m.fit("inversion"), "wald").pvalue for m in models])
 
 
-@pytest.mark.parametrize("name", ["unary", "bloom"])
+@pytest.mark.parametrize("name", ["unary", pytest.param("bloom", marks=pytest.mark.slow)])
 def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
     """On features that do not sum to one it never rejects at epsilon 1, whatever the truth."""
     R = 100
