@@ -79,61 +79,66 @@ class Files(Source):
 
     def tried(self, action: Callable[[], T]) -> T:
         while True:
-            self._check_unchanged()
+            self._refused_changed()
             try:
                 with running(self.name, self.shown):
                     found = action()
             except EngineFailure:
-                if not (self._check_unchanged() or self._mended()):
+                if not (self._refused_changed() or self._refused_damaged()):
                     raise
             else:
-                if not self._check_unchanged():
+                if not self._refused_changed():
                     return found
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        self._check_unchanged()
+        self._refused_changed()
         if self.report:  # what was handed on cannot be taken back
-            self._mended()
+            self._refused_damaged()
         try:
             yield from super().streamed(batches)
         except EngineFailure:
+            self._check_unchanged()
             if not self.report:
-                self._mended()
+                self._refused_damaged()
             raise
+        self._check_unchanged()
+
+    def _check_unchanged(self) -> None:
+        """Refuse files that changed, whatever is done with those that can still be left out."""
         for file in self.files:
             if not self.footers[file].unchanged(file):
                 raise refusal(file, _CHANGED)
 
-    def _refuse(self, file: str, reason: str) -> None:
+    def _refuse(self, file: str, why: str) -> None:
         """Leave a file out, or refuse it."""
         if not self.report:
-            raise refusal(file, reason)
-        self.damaged[file] = reason
-        _warn(file, reason)
+            raise refusal(file, why)
+        self.damaged[file] = why
+        _warn(file, why)
         if not self.files:
-            raise refusal(file, f"{reason}; no other file is left")
+            raise refusal(file, f"{why}; no other file is left")
 
-    def _check_unchanged(self) -> bool:
+    def _refused_changed(self) -> bool:
         """Refuse files that are not those that were opened; return whether there are any."""
-        return any([self.changed(file) for file in self.files])
+        return any([self.refused_changed(file) for file in self.files])
 
-    def changed(self, file: str) -> bool:
+    def refused_changed(self, file: str) -> bool:
         """Refuse a file that is not the one that was opened, and return whether it is not."""
         if self.footers[file].unchanged(file):
             return False
         self._refuse(file, _CHANGED)
         return True
 
-    def _mended(self) -> bool:
+    def _refused_damaged(self) -> bool:
         """Read each file alone; refuse those that fail, and return whether there are any."""
-        return any([self.mended(file) for file in self.files])
+        return any([self.refused_damaged(file) for file in self.files])
 
-    def mended(self, file: str) -> bool:
+    def refused_damaged(self, file: str) -> bool:
         """Read a file alone; refuse it if that fails, and return whether it did."""
-        reason = self._damage(file)
-        if reason:
-            self._refuse(file, reason)
-        return bool(reason)
+        why = self._damage(file)
+        if why:
+            self._refuse(file, why)
+        return bool(why)
 
     def _damage(self, file: str) -> str:
         """Why a file cannot be read; "" if it can."""
@@ -171,7 +176,7 @@ class Files(Source):
 
             yield from self.tried(collected)
             return
-        self._check_unchanged()
+        self._refused_changed()
         yield from shares(self, frame, function, names, whole)
 
     def first(self, found: Callable[[Any], Any]) -> str | None:
@@ -197,9 +202,9 @@ def _least(name: str) -> Any:
     return narwhals.col(name).min()
 
 
-def _warn(file: str, reason: str) -> None:
+def _warn(file: str, why: str) -> None:
     """Say that a file is not counted."""
-    warnings.warn(f"{file}: {reason}; this file is left out", LDPWarning, stacklevel=2)
+    warnings.warn(f"{file}: {why}; this file is left out", LDPWarning, stacklevel=2)
 
 
 def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
@@ -216,16 +221,16 @@ def parquet(name: str, found: Found, engine: Engine, report: bool) -> Files:
             problems.append((file, error.remedy))
             continue
         first = next(iter(footers.values()), None)
-        reason = difference(first, next(iter(footers), ""), opened) if first else ""
-        if reason and not report:
-            raise refusal(file, reason)
-        if reason:
-            problems.append((file, reason))
+        why = difference(first, next(iter(footers), ""), opened) if first else ""
+        if why and not report:
+            raise refusal(file, why)
+        if why:
+            problems.append((file, why))
         else:
             footers[file] = opened
     if not footers:
-        file, reason = problems[0]
-        raise refusal(file, f"{reason}; no other file is left")
-    for file, reason in problems:
-        _warn(file, reason)
+        file, why = problems[0]
+        raise refusal(file, f"{why}; no other file is left")
+    for file, why in problems:
+        _warn(file, why)
     return Files(name, engine, footers, report, tuple(problems))

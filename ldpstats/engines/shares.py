@@ -31,8 +31,8 @@ class _Files(Protocol):
     def footers(self) -> Any: ...
     @property
     def widths(self) -> dict[str, str]: ...
-    def mended(self, file: str) -> bool: ...
-    def changed(self, file: str) -> bool: ...
+    def refused_damaged(self, file: str) -> bool: ...
+    def refused_changed(self, file: str) -> bool: ...
 
 
 @dataclass(frozen=True)
@@ -76,10 +76,10 @@ def _of_file(source: _Files, file: str, futures: list[Future[list[Any]]]) -> lis
     try:
         found = [batch for future in futures for batch in future.result()]
     except EngineFailure:
-        if not (source.changed(file) or source.mended(file)):
+        if not (source.refused_changed(file) or source.refused_damaged(file)):
             raise
         return []
-    return [] if source.changed(file) else found  # before any of it is handed on
+    return [] if source.refused_changed(file) else found  # before any of it is handed on
 
 
 def _cut(file: str, footer: Footer, whole: bool) -> Iterator[_Share]:

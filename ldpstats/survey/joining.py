@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ldpstats.errors import NotAvailable
-from ldpstats.survey.held import Held, Waves, refuse_identifiers, refuse_other_kind
+from ldpstats.survey.held import Held
 from ldpstats.survey.remote import Remote
+from ldpstats.survey.waves import Waves, refuse_identifiers, refuse_other_kind
 
 __all__ = ["matched"]
 

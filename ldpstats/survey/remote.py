@@ -22,12 +22,12 @@ from ldpstats.survey.held import (
     Collected,
     Derived,
     Held,
-    Waves,
     coded_reports,
 )
 from ldpstats.survey.pushed import expression, known
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.tables import Table
+from ldpstats.survey.waves import Waves
 
 __all__ = ["Part", "Read", "Remote"]
 

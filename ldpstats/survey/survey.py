@@ -31,7 +31,7 @@ from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
-from ldpstats.survey.held import Held, Selected, identifiers
+from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.joining import matched
 from ldpstats.survey.masks import masked
 from ldpstats.survey.opening import held_on, rows_of
@@ -46,6 +46,7 @@ from ldpstats.survey.tallying import (
     sums_suffice,
     tally,
 )
+from ldpstats.survey.waves import identifiers
 
 __all__ = ["Survey"]
 
