@@ -11,9 +11,9 @@ from ldpstats.engines.canonical import plain, sorted_cells
 from ldpstats.engines.joined import Joined
 from ldpstats.errors import InvalidArgument, NotAvailable
 
-__all__ = ["Query"]
+__all__ = ["MOST_BYTES", "Query"]
 
-MOST_BYTES = 1 << 31
+MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 
 @dataclass(frozen=True, eq=False)

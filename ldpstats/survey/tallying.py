@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import InvalidArgument
+from ldpstats.engines.query import MOST_BYTES
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.estimators import Inversion
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.frequency.groups import reports_in
@@ -116,8 +117,22 @@ def _cells(held: Held, names: Sequence[str]) -> tuple[Held, Array | None]:
     asked = [maker_of(sheet[name]) for name in names if name in sheet]
     sizes = [float(possible_reports(made_by)) for made_by in asked if made_by.n_bits]
     if held.ordered and np.prod(sizes) > _MOST_CELLS:
+        if isinstance(held, Remote):
+            _refuse_many(len(held), sum(-(-made_by.n_bits // 8) for made_by in asked), names)
         return held.read(names), None
     return held.cells(names)
+
+
+def _refuse_many(n: int, width: int, names: Sequence[str]) -> None:
+    """Refuse n reports of so many bytes that hardly ever repeat, beyond what a query may return."""
+    if n * width > MOST_BYTES:
+        asked = ", ".join(map(repr, names))
+        raise NotAvailable(
+            f"the likelihood of {asked} needs {n} reports of {width} bytes, more than "
+            f"{MOST_BYTES / 1e6:,.0f} MB: sums of bits suffice for method='inversion' with "
+            "candidates=, and FrequencyModel takes ldp.count(..., bits=True); or take a random "
+            "part of the respondents"
+        )
 
 
 def pairs(

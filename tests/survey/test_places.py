@@ -292,3 +292,17 @@ def test_a_column_called_n_and_moments_in_milliseconds(tmp_path: Path) -> None:
         by = {survey.frequencies("job", by="n").to_json() for survey in surveys}
         assert len(by) == 1
         assert {len(survey) for survey in surveys} == {2 if where == "n == '1'" else 3}
+
+
+def test_reports_that_hardly_repeat_have_a_limit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wide = ldp.KRAPPOR(range(70), 1.0)
+    reports = wide.privatize(np.arange(700) % 70, np.random.default_rng(1))
+    io.write_reports(reports, tmp_path / "wide.parquet")
+    survey = ldp.Survey(tmp_path / "wide.parquet", {"report": wide})
+    monkeypatch.setattr("ldpstats.survey.tallying.MOST_BYTES", 700 * 9)
+    assert survey.frequencies("report").nobs == 700
+    monkeypatch.setattr("ldpstats.survey.tallying.MOST_BYTES", 700 * 9 - 1)
+    with pytest.raises(ldp.NotAvailable, match=r"'report' needs 700 reports of 9 bytes.*bits=True"):
+        survey.frequencies("report")
