@@ -102,7 +102,11 @@ def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
     first = known.setdefault((found.st_dev, found.st_ino), file)
     if first is file:
         return ""
-    return "is listed twice" if first == file else f"is the same file as {first}: name it once"
+    return (
+        "is listed twice: name it once"
+        if first == file
+        else f"is the same file as {first}: name it once"
+    )
 
 
 def _check_kinds(files: list[Path]) -> None:
