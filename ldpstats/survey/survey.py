@@ -302,6 +302,7 @@ class Survey:
         >>> survey.reports("ill").n_missing
         1
         """
+        name = _text("name", name)
         self._refuse_dictionary(name, "reports")
         if id is None and not self.data.ordered:
             remedy = "pass id=, or use joint_counts and association for several questions"
@@ -381,6 +382,7 @@ class Survey:
         100
         """
         check_options(how, FrequencyModel.fit)
+        name = _text("name", name)
         if isinstance(self._made_by(name), PUM):
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
@@ -414,6 +416,7 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
+        name = _text("name", name)
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
             self._check_there(name)
@@ -437,6 +440,7 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
+        name = _text("name", name)
         if not isinstance(self._made_by(name), DictionarySurvey):
             self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
