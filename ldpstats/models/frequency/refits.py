@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator
-from ldpstats.estimators.mle import MLE, refitted
+from ldpstats.estimators.mle import MLE, model_of_refits, refitted
 from ldpstats.estimators.solvers.ascent import observed
 from ldpstats.inference import intervals
-from ldpstats.models.frequency.evidence import Evidence
+from ldpstats.models.frequency.evidence import Evidence, stacked
 from ldpstats.models.shared.bar import maybe_bar
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import FixedEntry
@@ -20,6 +21,7 @@ from ldpstats.reports.single import BitCounts, Counts
 __all__ = ["bootstrap", "profiles"]
 
 Array = npt.NDArray[Any]
+Sources = tuple[Counts | BitCounts, ...]
 
 
 def profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
@@ -84,24 +86,39 @@ def bootstrap(
 ) -> Array:
     """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
     draws = np.empty((n_boot, p.size))
+    refit = _refit(evidence, estimator, p)
     with maybe_bar("bootstrap", progress) as advance:
         for b in range(n_boot):
             sources = tuple(_redrawn(c, evidence.candidates, p, rng) for c in evidence.sources)
-            again = Evidence.of(sources, evidence.candidates, incomplete=False)
-            draws[b] = _refit(again, estimator, p)
+            draws[b] = refit(sources)
             advance((b + 1) / n_boot)
     return np.asarray(intervals.percentile(draws, alpha))
 
 
-def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Array:
-    """The estimate of a simulated survey; the two kinds of estimator solve different problems."""
+def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
+    """What estimates from a simulated survey; the kinds of estimator solve different problems."""
+
+    def likelihood_of(sources: Sources) -> Likelihood:
+        return stacked([c.mechanism.likelihood(c, evidence.candidates) for c in sources])
+
+    def by_moments(sources: Sources) -> Array:
+        again = Evidence.of(sources, evidence.candidates, incomplete=False)
+        return estimator.solve(again.moments).p
+
+    def by_likelihood(sources: Sources) -> Array:
+        return estimator.solve(likelihood_of(sources)).p
+
+    def by_maximum(sources: Sources) -> Array:
+        return refitted(*observed(likelihood_of(sources)), start, model).p
+
     if not isinstance(estimator, LikelihoodEstimator):
-        return estimator.solve(evidence.moments).p
+        return by_moments
     if estimator != MLE():
-        return estimator.solve(evidence.likelihood).p
+        return by_likelihood
     W, n = observed(evidence.likelihood)
     known = W.closed_form(n) is not None or W.reduced(n) is not None
-    return refitted(W, n, None if known else p).p
+    start, model = (None, None) if known else (p, model_of_refits(W, n, p))
+    return by_maximum
 
 
 def _redrawn(
