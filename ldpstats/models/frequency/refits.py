@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ __all__ = ["bootstrap", "profiles"]
 
 Array = npt.NDArray[Any]
 Sources = tuple[Counts | BitCounts, ...]
+
+_TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 
 
 def profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
@@ -87,9 +89,9 @@ def bootstrap(
     """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
     draws = np.empty((n_boot, p.size))
     refit = _refit(evidence, estimator, p)
+    surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
     with maybe_bar("bootstrap", progress) as advance:
-        for b in range(n_boot):
-            sources = tuple(_redrawn(c, evidence.candidates, p, rng) for c in evidence.sources)
+        for b, sources in enumerate(zip(*surveys, strict=True)):
             draws[b] = refit(sources)
             advance((b + 1) / n_boot)
     return np.asarray(intervals.percentile(draws, alpha))
@@ -121,15 +123,21 @@ def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[
     return by_maximum
 
 
-def _redrawn(
-    counts: Counts | BitCounts, candidates: Any, p: Array, rng: np.random.Generator
-) -> Counts | BitCounts:
-    """Counts of as many respondents whose categories have the law p."""
-    mechanism = counts.mechanism
+def _surveys(
+    counts: Counts | BitCounts, candidates: Any, p: Array, rng: np.random.Generator, n_boot: int
+) -> Iterator[Counts | BitCounts]:
+    """Counts of n_boot surveys of as many respondents each, whose categories have the law p.
+
+    Bits are drawn for several surveys at once, which takes long simulations to compiled loops.
+    """
+    mechanism, nobs = counts.mechanism, counts.nobs
     if not counts.has_patterns or not mechanism.n_bits:
-        drawn: Counts | BitCounts = mechanism.draw(p, counts.nobs, rng, candidates)
-        return drawn
-    codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
-    answers = mechanism.labels(candidates).take(codes)
-    patterns: Counts = mechanism.privatize(answers, rng).tally()
-    return patterns
+        yield from (mechanism.draw(p, nobs, rng, candidates) for _ in range(n_boot))
+        return
+    labels, some = mechanism.labels(candidates), -(-_TOGETHER // (nobs * mechanism.n_bits))
+    for start in range(0, n_boot, some):
+        drawn = rng.multinomial(nobs, p, size=min(some, n_boot - start))
+        codes = np.repeat(np.tile(np.arange(p.size), len(drawn)), drawn.reshape(-1))
+        reports = mechanism.privatize(labels.take(codes), rng)
+        for first in range(0, len(codes), nobs):
+            yield reports[first : first + nobs].tally()

@@ -11,6 +11,8 @@ import ldpstats as ldp
 from ldpstats.estimators import MLE
 from ldpstats.estimators.mle import model_of_refits, refitted
 from ldpstats.estimators.solvers.ascent import observed
+from ldpstats.models.frequency import refits
+from ldpstats.models.frequency.refits import _surveys
 
 WORDS = ("a", "b", "c", "d", "e", "f")
 TRUTH = np.array([0.4, 0.3, 0.2, 0.1, 0.0, 0.0])
@@ -53,3 +55,46 @@ def test_a_model_of_refits_is_for_small_structured_problems() -> None:
     wide = ldp.KRAPPOR(65, 2.0).privatize(np.arange(65), np.random.default_rng(2))
     W, n = observed(ldp.FrequencyModel(wide).likelihood())
     assert model_of_refits(W, n, np.full(65, 1 / 65)) is None
+
+
+def drawn(kind: str, seed: int, n: int, n_boot: int) -> list[Any]:
+    """Simulated surveys of n respondents."""
+    mechanism, candidates = MECHANISMS[kind]
+    reports = mechanism.privatize([WORDS[0]] * n, np.random.default_rng(0))
+    rng = np.random.default_rng(seed)
+    return list(_surveys(reports.tally(), candidates, TRUTH, rng, n_boot))
+
+
+@pytest.mark.parametrize("kind", MECHANISMS)
+@pytest.mark.parametrize("together", [1, 1 << 14])
+def test_surveys_drawn_together_are_as_many_as_asked_for(
+    kind: str, together: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(refits, "_TOGETHER", together)
+    first, again = drawn(kind, 3, 200, 7), drawn(kind, 3, 200, 7)
+    assert [counts.nobs for counts in first] == [200] * 7
+    for one, other in zip(first, again, strict=True):
+        np.testing.assert_array_equal(one.y, other.y)
+        np.testing.assert_array_equal(one.n, other.n)
+    assert not all(np.array_equal(counts.n, first[0].n) for counts in first[1:])
+
+
+def test_surveys_drawn_together_have_the_law_of_those_drawn_alone() -> None:
+    """Sums of bits: their means and covariances over surveys, and none between surveys."""
+    n, n_boot = 400, 4000
+    ones = np.array([counts.bit_counts().ones[0] for counts in drawn("bits", 4, n, n_boot)])
+    p1, p0 = MECHANISMS["bits"][0].p1, MECHANISMS["bits"][0].p0
+    law = p0 + (p1 - p0) * TRUTH
+    V = n * (np.diag(law * (1.0 - law)) + (p1 - p0) ** 2 * _off_diagonal(-np.outer(TRUTH, TRUTH)))
+    sd = np.sqrt(np.diag(V))
+    z = (ones.mean(axis=0) - n * law) / (sd / np.sqrt(n_boot))
+    assert np.abs(z).max() < 4.5  # six normal numbers exceed it once in 20,000 times
+    standard = (ones - n * law) / sd
+    error = 1.0 / np.sqrt(n_boot)  # of a correlation; the variances' is root two of it
+    found = standard.T @ standard / n_boot
+    assert np.abs(found - V / np.outer(sd, sd)).max() < 4.5 * np.sqrt(2.0) * error
+    assert np.abs(standard[1:].T @ standard[:-1] / n_boot).max() < 4.5 * error
+
+
+def _off_diagonal(matrix: np.ndarray) -> np.ndarray:
+    return np.asarray(matrix - np.diag(np.diag(matrix)))
