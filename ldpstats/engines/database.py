@@ -103,23 +103,17 @@ class Session(DuckDB):
         with polled(self.connection):
             return super().table(frame, most_bytes)
 
-    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str], **how: bool) -> Any:
         import narwhals
 
         # DuckDB would take *, ? and [ in a name for patterns
         names = [_literal(file) for file in files]
-        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=bool(widths)))
+        found = self.connection.read_parquet(names, union_by_name=bool(widths), **how)
+        return narwhals.from_native(found)
 
     def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """The same, with the columns "filename" and "file_row_number"."""
-        import narwhals
-
-        names = [_literal(file) for file in files]
-        return narwhals.from_native(
-            self.connection.read_parquet(
-                names, union_by_name=bool(widths), filename=True, file_row_number=True
-            )
-        )
+        return self.scan(files, widths, filename=True, file_row_number=True)
 
     def stored_table(self, path: Path, schema: str, table: str) -> Any:
         """A table of a database file."""

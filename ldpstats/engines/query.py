@@ -18,7 +18,7 @@ MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rows of a table that an engine holds; nothing is read before something is asked.
+    """Rows of a table that an engine holds; nothing is read until something is asked.
 
     Tables of Arrow that it returns are the same from every engine: one type for each kind of value
     (`canonical.plain`), and cells in one order.
@@ -74,6 +74,8 @@ class Query:
         self, names: Sequence[str], count: str | None = None, most_bytes: int = MOST_BYTES
     ) -> Any:
         """The distinct combinations of some columns, by one grouped query.
+
+        Before it, another checks the column `count`, if that is given.
 
         Parameters
         ----------
@@ -192,8 +194,16 @@ class Query:
             return None, 0
         return table.column("c")[0].as_py(), int(table.column("n")[0].as_py())
 
+    def one(self, name: str) -> Any:
+        """The first value of a column, or any where rows have no order; None if it has none."""
+        import narwhals
+
+        self._check([name])
+        found = self._some(name, ~narwhals.col(name).is_null())
+        return found[0] if found else None
+
     def first(self, name: str, value: object) -> str | None:
-        """Where a value is met first, such as "a.parquet, row 3"; None where rows have no place."""
+        """The first row with a value, as "a.parquet, row 3"; None where rows have no place."""
         import narwhals
 
         self._check([name])
@@ -243,11 +253,15 @@ class Query:
             bad = bad | (column != column.round())
         if kind.is_float():
             bad = bad | column.is_nan() | (column.abs() > 2.0**53)
-        some = self._collected(lambda frame: picked(frame.filter(bad), [count]).head(1))
-        if some.num_rows:
-            found = some.column(0)[0].as_py()
-            remedy = f"holds {found!r}: it must hold whole numbers, none of them negative"
+        if found := self._some(count, bad):
+            remedy = f"holds {found[0]!r}: it must hold whole numbers, none of them negative"
             raise InvalidArgument("count", count, remedy)
+
+    def _some(self, name: str, test: Any) -> list[Any]:
+        """A value of a column in the rows for which an expression is true; none without them."""
+        table = self._collected(lambda frame: picked(frame.filter(test), [name]).head(1))
+        found: list[Any] = table.column(0).to_pylist()
+        return found
 
     def _sum(self, count: str) -> int:
         import narwhals

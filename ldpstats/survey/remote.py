@@ -70,8 +70,7 @@ class OnEngine(Table):
 
         if self.frame.type(name) != narwhals.String:
             return None
-        known = self.frame.filtered(~narwhals.col(name).is_null())
-        return next((batch.column(0)[0].as_py() for batch in known.batches([name], 1)), None)
+        return self.frame.one(name)
 
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)
