@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import spoil
 
 from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
@@ -29,14 +30,6 @@ def write(path: Path, n: int = 40, start: int = 0, **others: Any) -> Path:
     jobs = pa.array([f"job {i % 3}" for i in range(n)], pa.string())
     pq.write_table(pa.table({"id": ids, "job": jobs, **others}), path, row_group_size=10)
     return path
-
-
-def spoil(path: Path) -> None:
-    """Damage the pages of a file, and leave its footer."""
-    data = bytearray(path.read_bytes())
-    footer = 8 + int.from_bytes(data[-8:-4], "little")
-    data[4:-footer] = b"\xff" * (len(data) - footer - 4)
-    path.write_bytes(data)
 
 
 def cut(path: Path) -> None:
