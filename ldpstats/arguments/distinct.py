@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["arrow_text", "factorized"]
+__all__ = ["arrow_text", "factorized", "is_text"]
 
 Codes = npt.NDArray[np.int32]
 Objects = npt.NDArray[np.object_]
@@ -62,14 +62,14 @@ def arrow_text(column: Any, likely: Objects | None = None) -> tuple[Codes, Objec
     from pyarrow import types
 
     if not types.is_dictionary(column.type):
-        if not _is_text(column.type):
+        if not is_text(column.type):
             return None
         if likely is not None:
             codes = _among(column, pyarrow.array(likely, column.type))
             if codes is not None:
                 return _numbers(codes), likely
         column = column.dictionary_encode()
-    elif not _is_text(column.type.value_type):
+    elif not is_text(column.type.value_type):
         return None
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
@@ -86,7 +86,8 @@ def _among(column: Any, likely: Any) -> Any:
     return found if found.null_count == column.null_count else None
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a type of Arrow is of text that its functions take."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind))

@@ -20,6 +20,7 @@ from ldpstats.cli.common import (
     add_output,
     add_reading,
     check_output,
+    on_a_terminal,
     option,
     output_files,
     progress,
@@ -35,16 +36,16 @@ from ldpstats.cli.surveys import (
 from ldpstats.cli.tables import (
     add_engine,
     files_of,
-    moved,
     on_engine,
     refuse_engine,
     running,
-    watching,
 )
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.association.independence import METHODS
 from ldpstats.models.association.variables import variable_names
+from ldpstats.models.shared.bar import moved
+from ldpstats.survey.counting import watching
 
 __all__ = ["add_associate"]
 
@@ -206,7 +207,7 @@ def _queried(
 ) -> ldp.JointCounts:
     """Counts of combinations of reports and public columns of a survey."""
     survey = opened(given, sheet)
-    with watching("counting", survey):
+    with watching(survey.data if on_a_terminal() else None):
         counts = survey.joint_counts(*columns)
     refuse_missing(given, counts.n_missing)
     return counts

@@ -29,7 +29,6 @@ from ldpstats.cli.tables import (
     INPUTS,
     add_engine,
     files_of,
-    moved,
     on_engine,
     running,
     source,
@@ -40,6 +39,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.dictionary.reading import DictionaryTable
 from ldpstats.io.report_columns import SURVEY_COLUMNS
 from ldpstats.models.dictionary.search.evidence import SEARCHES, THRESHOLDS
+from ldpstats.models.shared.bar import moved
 
 __all__ = ["add_discover", "add_survey"]
 

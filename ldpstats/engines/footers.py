@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ldpstats.arguments.distinct import is_text
 from ldpstats.io.storage.files import reading, refusal
 
 __all__ = ["Footer", "combined", "difference", "footer", "levels", "widths"]
@@ -89,7 +90,7 @@ def _kind(kind: Any) -> str:
     tests = {
         "whole numbers": types.is_integer,
         "numbers": types.is_floating,
-        "text": lambda t: types.is_string(t) or types.is_large_string(t),
+        "text": is_text,
         "bytes": lambda t: types.is_binary(t) or types.is_large_binary(t),
     }
     return next((name for name, test in tests.items() if test(kind)), str(kind))

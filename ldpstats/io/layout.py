@@ -32,13 +32,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.distinct import is_text
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.packed import cohort_column, holds_bytes, plain_bytes
+from ldpstats.reports.packed import cohort_column, holds_bytes, in_pandas, plain_bytes
 from ldpstats.reports.single import Reports
-from ldpstats.reports.texts import is_text
 
 __all__ = [
     "cohorts_in",
@@ -102,7 +102,7 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
 def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
     """The bytes of a column that are there, in its own memory, and which rows have none."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        column = _series(plain_bytes(column.array.__arrow_array__()))
+        column = in_pandas(plain_bytes(column.array.__arrow_array__()))
     absent: Mask = column.isna().to_numpy(dtype=bool)
     found = column[~absent] if absent.any() else column
     return found.reset_index(drop=True), absent
@@ -141,14 +141,10 @@ def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Se
     else:
         kind = pyarrow.int32() if mechanism.n_outputs <= 1 << 31 else pyarrow.int64()
         column = _numbers(reports.y, absent, kind)
-    found = {name: _series(column)}
+    found = {name: in_pandas(column)}
     if reports.cohort is not None:
-        found[cohort_column(name)] = _series(_numbers(reports.cohort, absent, pyarrow.int32()))
+        found[cohort_column(name)] = in_pandas(_numbers(reports.cohort, absent, pyarrow.int32()))
     return found
-
-
-def _series(array: Any) -> pd.Series[Any]:
-    return pd.Series(pd.arrays.ArrowExtensionArray(array))
 
 
 def _numbers(values: Array, absent: Mask, kind: Any) -> Any:
