@@ -20,7 +20,7 @@ from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.layout import stored_names
 from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
 from ldpstats.mechanisms import PUM, Mechanism
-from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words, entropy_of, system_words
@@ -301,16 +301,13 @@ class DictionaryQuestion(Question):
     def stored_cells(
         self, reports: Any, absent: npt.NDArray[np.bool_]
     ) -> dict[str, pd.Series[Any]]:
-        parts = dict(
-            zip(self.mechanisms, (reports.first, reports.second, reports.string), strict=True)
-        )
+        start_1, gram_1, start_2, gram_2, string = self.columns
         found: dict[str, pd.Series[Any]] = {}
-        for column, cells in self.cells(reports, absent).items():
-            own = (
-                stored_cells(column, parts[column], absent) if column in parts else {column: cells}
-            )
-            found |= own
-        return found
+        pairs = ((start_1, gram_1, reports.first), (start_2, gram_2, reports.second))
+        for (start, gram, part), places in zip(pairs, starts_of(reports), strict=True):
+            found[start] = cells_of_text(places.tolist(), absent, int)
+            found |= stored_cells(gram, part, absent)
+        return found | stored_cells(string, reports.string, absent)
 
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:

@@ -24,7 +24,7 @@ from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
 from ldpstats.models.dictionary.survey import (
     DictionaryClient,
     DictionaryCollector,
@@ -191,14 +191,18 @@ def _columns(
     reports: DictionaryReports, absent: Array, path: FilePath
 ) -> dict[str, pd.Series[Any]]:
     """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
-    frame, parquet = reports.to_frame(), file_format(path) == ".parquet"
-    table: dict[str, pd.Series[Any]] = {}
+    parquet = file_format(path) == ".parquet"
+    starts = dict(zip(("start_1", "start_2"), starts_of(reports), strict=True))
     parts = {"gram_1": reports.first, "gram_2": reports.second, "string": reports.string}
+    table: dict[str, pd.Series[Any]] = {}
     for name in SURVEY_COLUMNS:
-        if parquet and name in parts and not isinstance(parts[name].mechanism, Enumerated):
-            table |= stored_columns(name, parts[name], absent)
+        part = parts.get(name)
+        if part is None:
+            table[name] = filled(starts[name].tolist(), absent)
+        elif parquet and not isinstance(part.mechanism, Enumerated):
+            table |= stored_columns(name, part, absent)
         else:
-            table[name] = filled(frame[name].tolist(), absent)
+            table[name] = filled(part.mechanism.report_labels(part).tolist(), absent)
     if not parquet:
         table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
     return table
