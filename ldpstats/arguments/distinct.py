@@ -19,10 +19,11 @@ MANY = 1 << 12
 
 
 def factorized(values: object, labels: pd.Index[Any]) -> tuple[Codes, Objects] | None:
-    """Codes of distinct values, (n,), -1 where missing, and those values; None if not quicker.
+    """Codes of a column, (n,), -1 where missing, and the values that they stand for.
 
-    Some values may be equal, or not occur: they are the `labels` where no text is another. Columns
-    of text and of objects are quicker; what Arrow refuses is none of them.
+    None where this is not quicker: for short columns, and those that are neither text nor objects
+    that Arrow reads as text. Some values may be equal, or not occur; where all text is among the
+    `labels`, the values are these.
     """
     try:
         n = len(values)  # type: ignore[arg-type]

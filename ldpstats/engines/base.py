@@ -32,10 +32,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Runs what Narwhals describes; this one runs any lazy frame as a whole.
-
-    Frames are those of Narwhals, lazy.
-    """
+    """Runs lazy frames of Narwhals; this one collects any of them as a whole."""
 
     title: ClassVar[str] = "another engine"
     keeps_order: ClassVar[bool] = True  # of rows in files
@@ -55,7 +52,7 @@ class Engine:
         yield from self.table(frame).to_batches(max_chunksize=rows)
 
     def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
-        """What `function` makes of the rows, where they are; record batches of the schema."""
+        """What `function` makes of the rows where they are, as record batches of the schema."""
         yield from function(self.batches(frame, BATCH_ROWS))
 
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:

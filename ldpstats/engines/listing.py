@@ -38,8 +38,8 @@ def found_files(data: object, report: bool = False) -> Found:
     """The files that `data` names, each once.
 
     A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
-    folder for all tables in it. What is named and is no file, or is a file for the second time, is
-    an error, or with `report` among `refused`.
+    folder for all tables in it. A name that leads to no file, or to one that was named before, is
+    an error; with `report` it is among `refused`.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def found_files(data: object, report: bool = False) -> Found:
 
 
 def _readable(path: Path) -> list[tuple[Path, str]]:
-    """The same as `_expanded`, and a name or folder that the system refuses."""
+    """`_expanded`, with the reason where the system refuses a name or a folder."""
     try:
         return list(_expanded(path))
     except OSError as error:
@@ -92,7 +92,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
-    """Why a file must not be read again, by this name or by another; "" for a new one."""
+    """Why a file is not to be read: it was named before, or cannot be; "" for a new one."""
     try:
         found = file.stat()
     except FileNotFoundError:

@@ -26,7 +26,7 @@ def watched(advance: Callable[[float], None] | None) -> Iterator[None]:
 
 
 def tell(fraction: float) -> None:
-    """Say how far the query has come that runs."""
+    """Say how far the query that runs has come."""
     advance = _watch.get()
     if advance is not None:
         advance(min(1.0, fraction))

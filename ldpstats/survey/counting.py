@@ -15,6 +15,7 @@ from ldpstats.io.counting import read_counts
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism
 from ldpstats.models.shared.bar import maybe_bar, moved, progress_bar
+from ldpstats.models.shared.spelling import count_of
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.packed import cohort_column
 from ldpstats.reports.single import BitCounts, Counts, Reports
@@ -74,17 +75,18 @@ def count(
     table, engine, on_error
         As for `Survey`.
     progress : bool
-        Whether to show on standard error how far files and queries of DuckDB have come.
+        Whether a bar on standard error shows how far files and queries of DuckDB have come.
 
     Returns
     -------
-    Counts, or BitCounts with `bits`
+    Counts or BitCounts
+        How often each report was seen; with `bits` the sums of the bits in each cohort.
 
     Raises
     ------
     InvalidArgument
-        If the table cannot be read, a column is not there, or reports are unknown, missing with
-        ``missing="raise"``, or not whole counts.
+        If the table cannot be read, a column does not exist, a report is unknown (or missing, with
+        ``missing="raise"``), or `count` holds anything but whole counts.
     MechanismMismatch
         If fingerprints in the table are of another mechanism.
     NotAvailable
@@ -109,7 +111,9 @@ def count(
             found = asked.counted(asked.held(rows))
     if missing == "raise" and found.n_missing:
         place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
-        remedy = f"{found.n_missing} reports are missing{f', the first in {place}' * bool(place)}"
+        verb = "is" if found.n_missing == 1 else "are"
+        remedy = f"{count_of(found.n_missing, 'report')} {verb} missing"
+        remedy += f", the first in {place}" if place else ""
         remedy += ": leave them out, or count them with missing='count' (--missing count)"
         raise InvalidArgument("missing", missing, remedy)
     return found

@@ -138,7 +138,7 @@ class Question(ABC):
     def stored_cells(
         self, reports: Any, absent: npt.NDArray[np.bool_]
     ) -> dict[str, pd.Series[Any]]:
-        """The same as `cells` in a Parquet file; see `io.layout`."""
+        """The columns of reports as a Parquet file holds them; see `io.layout`."""
 
     @property
     def stored_columns(self) -> tuple[str, ...]:
