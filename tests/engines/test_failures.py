@@ -151,13 +151,13 @@ def test_traces_of_java_are_one_line(text: str, message: str) -> None:
     assert "\n" not in str(caught.value) and "scala" not in str(caught.value)
 
 
-def test_a_stopped_session_is_named_and_other_faults_are_not_hidden() -> None:
+def test_a_stopped_session_and_a_full_disk_are_named_and_other_faults_not_hidden() -> None:
     stopped: dict[str, Any] = {"__name__": "pyspark.core"}
     exec("def fail():\n    assert None", stopped)
     with pytest.raises(InvalidArgument, match=r"data=t: Spark .*keep the Spark session running"):
         with running("data", "t"):
             stopped["fail"]()
-    with pytest.raises(InvalidArgument, match="data=t: the system .*: the disk is full"):
+    with pytest.raises(InvalidArgument, match=r"data=t: the system .*: the disk is full"):
         with running("data", "t"):
             raise OSError(28, "No space left on device")
     with pytest.raises(ZeroDivisionError), running("data", "t"):
