@@ -7,9 +7,9 @@ from typing import Any
 from ldpstats.arguments.checks import one_of
 from ldpstats.engines.base import Engine, Frame
 from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
-from ldpstats.engines.lazy import Polars
 from ldpstats.engines.listing import Found, found_files, is_files
 from ldpstats.engines.parquet import parquet
+from ldpstats.engines.polars import Polars
 from ldpstats.engines.query import Query
 from ldpstats.engines.spark import Spark
 from ldpstats.errors import InvalidArgument

@@ -61,24 +61,31 @@ def reports_in(
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
-    done: int = 0,
 ) -> tuple[Reports, Mask]:
     """The reports of a column, which are not labels from a list, and which rows have none, (n,).
 
     `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
-    row, from 1, after `done` others.
+    row, from 1.
     """
     values, absent = _present(column)
     groups = None
     if cohort is not None:
-        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent, done)
-    return parsed(where, mechanism, values, absent, groups, done), absent
+        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
+    return parsed(where, mechanism, values, absent, groups), absent
 
 
 def parsed(
-    where: str, mechanism: Mechanism, values: Any, absent: Mask, groups: Array | None, done: int
+    where: str,
+    mechanism: Mechanism,
+    values: Any,
+    absent: Mask,
+    groups: Array | None,
+    done: int = 0,
 ) -> Reports:
-    """Reports of the rows that are not `absent`, (n,); their cohorts, if not in the reports."""
+    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts.
+
+    Errors name the row, from 1, after `done` others.
+    """
     with row_named(where, done, values, absent):
         return mechanism.parse("reports", values, groups)
 
