@@ -166,8 +166,8 @@ def _is_queried(
     """Whether one grouped query counts the combinations; else the tables are read in chunks."""
     if given.others:
         if any(len(some) > 1 for some in files):
-            remedy = "must be one file with --with: in Python, survey.matched() joins tables"
-            raise InvalidArgument("input", given.input, f"and each other table {remedy}")
+            remedy = "must be one file with --with, as each other table: in Python, "
+            raise InvalidArgument("input", given.input, f"{remedy}survey.matched() joins tables")
         refuse_engine(given, "goes without --with: in Python, survey.matched() joins tables")
         return False
     if given.count is not None or any(cohorts) or given.na or len(asked) < len(files):

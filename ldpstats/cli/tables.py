@@ -27,7 +27,7 @@ __all__ = [
     "source",
 ]
 
-INPUTS = "table of reports: a file, several, a folder, or a pattern in quotes"
+INPUTS = "table of reports: one or several files, a folder, or a pattern in quotes"
 
 _SPARK = {  # of a session of our own; spark-submit has its own settings
     "spark.ui.enabled": "false",
@@ -90,7 +90,7 @@ def engine_options(given: argparse.Namespace) -> dict[str, Any]:
 def running(given: argparse.Namespace) -> Iterator[None]:
     """A session of Spark, where it is asked for: that of spark-submit, or one of our own.
 
-    A session of our own has two workers for each core at most, and ends with the command.
+    A session of our own runs on the cores of this machine, and ends with the command.
     """
     if given.engine != "spark":
         yield
