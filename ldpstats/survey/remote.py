@@ -18,12 +18,7 @@ from ldpstats.survey.coded import Coded
 from ldpstats.survey.columns import Column
 from ldpstats.survey.conditions import Condition
 from ldpstats.survey.domains import Domain, series_of
-from ldpstats.survey.held import (
-    Collected,
-    Derived,
-    Held,
-    coded_reports,
-)
+from ldpstats.survey.held import Collected, Derived, Held, coded_reports
 from ldpstats.survey.pushed import expression, known
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.tables import Table

@@ -95,8 +95,6 @@ with duckdb.connect(sys.argv[1]) as connection:
 
 def test_two_processes_on_one_database(tmp_path: Path) -> None:
     """Two may read; while one writes, the error says so; what it wrote is there afterwards."""
-    import duckdb
-
     path, table = tmp_path / "answers.duckdb", reports(300)
     with duckdb.connect(path) as connection:
         connection.register("made", table)
