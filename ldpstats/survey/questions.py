@@ -130,15 +130,15 @@ class Question(ABC):
 
     # -- reports -----------------------------------------------------------------------------
 
-    @abstractmethod
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """The columns of reports in a table, empty where `absent`, (n,)."""
+        return {self.name: cells_of_reports(reports, absent)}
 
-    @abstractmethod
     def stored_cells(
         self, reports: Any, absent: npt.NDArray[np.bool_]
     ) -> dict[str, pd.Series[Any]]:
         """The columns of reports as a Parquet file holds them; see `io.layout`."""
+        return stored_cells(self.name, reports, absent)
 
     @property
     def stored_columns(self) -> tuple[str, ...]:
@@ -203,14 +203,6 @@ class MechanismQuestion(Question):
         reports: Reports = self.made_by.procedure.draw(values, words, "raise")
         return reports
 
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        return {self.name: cells_of_reports(reports, absent)}
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        return stored_cells(self.name, reports, absent)
-
     def message(self, reports: Reports) -> Any:
         return self.made_by.procedure.message(reports)
 
@@ -243,14 +235,6 @@ class PersonalQuestion(Question):
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
         codes = self.made_by.preprocess(self.labels.take(given), tags)
         return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
-
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        return {self.name: cells_of_reports(reports, absent)}
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        return stored_cells(self.name, reports, absent)
 
     def message(self, reports: Reports) -> Any:
         return self.made_by.common.procedure.message(reports)

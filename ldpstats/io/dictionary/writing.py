@@ -34,6 +34,8 @@ from ldpstats.reports.packed import cohort_column
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
 
+_PRIVATIZED = ("gram_1", "gram_2", "string")  # of SURVEY_COLUMNS; the others are starts of grams
+
 Array = npt.NDArray[Any]
 
 
@@ -161,7 +163,7 @@ def privatize_strings(
     """
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    beside = [cohort_column(name) for name in ("gram_1", "gram_2", "string")]
+    beside = map(cohort_column, _PRIVATIZED)
     own, totals = [*SURVEY_COLUMNS, *beside, SURVEY_FINGERPRINTS], [0, 0]
     kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     answers = Answers(kept, None, missing, na, specification)
@@ -193,7 +195,7 @@ def _columns(
     """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
     parquet = file_format(path) == ".parquet"
     starts = dict(zip(("start_1", "start_2"), starts_of(reports), strict=True))
-    parts = {"gram_1": reports.first, "gram_2": reports.second, "string": reports.string}
+    parts = dict(zip(_PRIVATIZED, (reports.first, reports.second, reports.string), strict=True))
     table: dict[str, pd.Series[Any]] = {}
     for name in SURVEY_COLUMNS:
         part = parts.get(name)
@@ -221,7 +223,7 @@ def _write(
         **(kept or {}),
         **dict.fromkeys(SURVEY_COLUMNS, own),
     }
-    for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
+    for name, mechanism in zip(_PRIVATIZED, survey.mechanisms, strict=True):
         check_labels(path, mechanism, how["spreadsheet_safe"])
         alone = own | stored_fingerprint(mechanism)  # for who reads this column alone
         stored |= dict.fromkeys(stored_names(name, mechanism), alone)
