@@ -57,7 +57,7 @@ def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
 
 
 def named_files(given: argparse.Namespace) -> list[Path]:
-    """The same for INPUT; what is no file is left to whatever reads it, after the other options."""
+    """The same for INPUT; what reads names without a file refuses them, after the other options."""
     return list(found_files(source(given), True).files)
 
 

@@ -146,7 +146,7 @@ class Source(ABC):
             return action()
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        """The same for an action that returns batches one after another."""
+        """`tried` for an action that returns batches one after another."""
         with running(self.name, self.shown):
             yield from batches()
 

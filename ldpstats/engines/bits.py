@@ -25,7 +25,7 @@ __all__ = ["BitSums", "add_up"]
 Array = npt.NDArray[Any]
 
 MOST_BYTES = 1 << 30  # of memory that the sums of a share of the rows may fill
-_BYTES = 24  # that each bit of a group and cohort takes
+_BYTES = 24  # of it for each bit of a group and cohort
 
 _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 

@@ -21,7 +21,7 @@ from ldpstats.io.storage.files import reading
 __all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
-MEMORY = "1GB"  # beyond it DuckDB goes on in temporary files
+MEMORY = "1GB"  # beyond it DuckDB uses temporary files
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +112,7 @@ class Session(DuckDB):
         return narwhals.from_native(found)
 
     def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        """The same, with the columns "filename" and "file_row_number"."""
+        """`scan`, with the columns "filename" and "file_row_number"."""
         return self.scan(files, widths, filename=True, file_row_number=True)
 
     def stored_table(self, path: Path, schema: str, table: str) -> Any:

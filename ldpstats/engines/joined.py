@@ -61,7 +61,7 @@ class Joined(Source):
 
     def root(self, session: Engine) -> Any:
         names = self._renamed(0), self._renamed(1)
-        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # the name of no other
+        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # no other's name
         left = picked(self.left.frame(session), [*names[0]], [*names[0].values()])
         made = [theirs if old == self.id else new for old, new in names[1].items()]
         right = picked(self.right.frame(session), [*names[1]], made)

@@ -77,7 +77,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
     """Each file that a name stands for, with what is wrong with it, if anything."""
     if path.is_dir():
         inside = sorted(file for file in path.iterdir() if file.name.lower().endswith(_KINDS))
-        shown = [file for file in inside if file.name[0] not in "._"]  # others are of programs
+        shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
         yield from [(file, "") for file in shown]
         if not shown:
             yield path, f"the folder holds no table: {', '.join(_KINDS)}"

@@ -67,7 +67,8 @@ class Query:
             import narwhals
 
             table = self._collected(lambda frame: frame.select(narwhals.len()))
-            self._known[self.left_out] = int(table.column(0)[0].as_py())  # maybe fewer files now
+            # asked again: the query may have left out files
+            self._known[self.left_out] = int(table.column(0)[0].as_py())
         return self._known[self.left_out]
 
     def cells(
@@ -165,7 +166,7 @@ class Query:
         yield from self.source.partial(chosen, function, schema, list(names), whole)
 
     def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
-        """Rows of both that agree in the column `id`; other columns are told apart by a suffix.
+        """Rows of both that agree in the column `id`; a suffix distinguishes other columns.
 
         Raises
         ------

@@ -17,7 +17,7 @@ from ldpstats.io.storage.files import checked_path
 
 __all__ = ["ENGINES", "opened"]
 
-ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # that read Parquet files
+ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
 
 
 def opened(

@@ -39,7 +39,7 @@ def polled(connection: Any) -> Iterator[None]:
     if advance is None:
         yield
         return
-    connection.execute("SET enable_progress_bar = true")  # it counts only then
+    connection.execute("SET enable_progress_bar = true")  # without it DuckDB does not count
     connection.execute("SET enable_progress_bar_print = false")
     ended = Event()
 

@@ -35,7 +35,7 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-_XTOL = 1e-10  # to which the ends of profile intervals are found
+_XTOL = 1e-10  # error of the ends of profile intervals
 
 
 def profile(

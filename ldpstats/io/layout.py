@@ -91,7 +91,7 @@ def parsed(
 
 
 def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
-    """The reports that are there, in any form, and which rows have none."""
+    """The reports of a column in any form, and which rows have none."""
     if holds_bytes(column):
         return present_bytes(column)
     absent: Mask
@@ -107,7 +107,7 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
 
 
 def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
-    """The bytes of a column that are there, in its own memory, and which rows have none."""
+    """The bytes of a column, in its own memory, and which rows have none."""
     if isinstance(column.dtype, pd.ArrowDtype):
         column = in_pandas(plain_bytes(column.array.__arrow_array__()))
     absent: Mask = column.isna().to_numpy(dtype=bool)

@@ -17,7 +17,7 @@ __all__ = ["LOADING", "repaid"]
 LOADING = 0.5
 """Seconds that numba and a loop take from disk; compiling one takes twice as long."""
 
-_spent: defaultdict[str, float] = defaultdict(float)  # by numpy in this process, in seconds
+_spent: defaultdict[str, float] = defaultdict(float)  # seconds of numpy in this process, by module
 
 
 def repaid(module: str, seconds: float) -> bool:

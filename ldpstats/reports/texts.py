@@ -19,7 +19,7 @@ from ldpstats.reports.packed import arrow_bytes, in_pandas
 __all__ = ["bits_of_text", "cohorts_of_text"]
 
 _FEW = 1 << 10  # rows that are not worth the import
-_ROWS = 1 << 14  # that are read at a time
+_ROWS = 1 << 14  # read at a time
 _COHORT = re.compile(b"([0-9]{1,10}):")
 
 

@@ -53,7 +53,7 @@ class OnEngine(Table):
         digits = self.frame.cells([name]).column(0).to_pandas()
         try:
             check_fingerprints(f"column {name!r}", name, digits, made_by)
-        except MechanismMismatch as error:  # cells are numbered otherwise than rows
+        except MechanismMismatch as error:  # it names the row of a cell
             found = re.search(r", row (\d+): ", str(error))
             first = found and self.frame.first(name, digits[int(found[1]) - 1])
             place = f", first in {first}: " if first else ": "

@@ -225,6 +225,6 @@ def _write(
     }
     for name, mechanism in zip(_PRIVATIZED, survey.mechanisms, strict=True):
         check_labels(path, mechanism, how["spreadsheet_safe"])
-        alone = own | stored_fingerprint(mechanism)  # for who reads this column alone
+        alone = own | stored_fingerprint(mechanism)  # for whoever reads this column alone
         stored |= dict.fromkeys(stored_names(name, mechanism), alone)
     write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)
