@@ -182,7 +182,7 @@ def database(name: str, path: Path, table: str | None) -> Database:
 def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tuple[str, str]:
     """The one table that is meant."""
     if not found:
-        raise InvalidArgument("path", str(path), "this database holds no table")
+        raise InvalidArgument("path", str(path), "this database holds no table: check the name")
     names = [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
     shown = ", ".join(map(repr, names[:20]))
     if table is None:

@@ -67,7 +67,7 @@ def footer(path: Path) -> Footer:
 
 def _check_names(path: Path, names: list[str]) -> None:
     if not names:
-        raise refusal(path, "has no columns")
+        raise refusal(path, "has no columns: leave it out")
     known: dict[str, str] = {}
     for name in names:
         other = known.setdefault(name.casefold(), name)

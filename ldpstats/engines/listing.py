@@ -88,7 +88,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
         matches = sorted(glob.glob(str(path), recursive=True))
         yield from [(Path(name), "") for name in matches if not os.path.isdir(name)]
         if not matches:
-            yield path, "no file matches this pattern"
+            yield path, "no file matches this pattern: check it"
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
