@@ -38,8 +38,8 @@ def found_files(data: object, report: bool = False) -> Found:
     """The files that `data` names, each once.
 
     A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
-    folder for all tables in it. What is named and is no file, or is a file for the second time, is
-    an error, or with `report` among `refused`.
+    folder for all tables in it. A name that leads to no file, or to one that was named before, is
+    an error; with `report` it is among `refused`.
 
     Raises
     ------
@@ -66,7 +66,7 @@ def found_files(data: object, report: bool = False) -> Found:
 
 
 def _readable(path: Path) -> list[tuple[Path, str]]:
-    """The same as `_expanded`, and a name or folder that the system refuses."""
+    """`_expanded`, with the reason where the system refuses a name or a folder."""
     try:
         return list(_expanded(path))
     except OSError as error:
@@ -77,7 +77,7 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
     """Each file that a name stands for, with what is wrong with it, if anything."""
     if path.is_dir():
         inside = sorted(file for file in path.iterdir() if file.name.lower().endswith(_KINDS))
-        shown = [file for file in inside if file.name[0] not in "._"]  # others are of programs
+        shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
         yield from [(file, "") for file in shown]
         if not shown:
             yield path, f"the folder holds no table: {', '.join(_KINDS)}"
@@ -88,11 +88,11 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
         matches = sorted(glob.glob(str(path), recursive=True))
         yield from [(Path(name), "") for name in matches if not os.path.isdir(name)]
         if not matches:
-            yield path, "no file matches this pattern"
+            yield path, "no file matches this pattern: check it"
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
-    """Why a file must not be read again, by this name or by another; "" for a new one."""
+    """Why a file is not to be read: it was named before, or cannot be; "" for a new one."""
     try:
         found = file.stat()
     except FileNotFoundError:
