@@ -38,8 +38,9 @@ def found_files(data: object, report: bool = False) -> Found:
     """The files that `data` names, each once.
 
     A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
-    folder for all tables in it. A folder is a table itself if its name ends like that of one. What is named and is no file, or is a file for the second time, is
-    an error, or with `report` among `refused`.
+    folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
+    What is named and is no file, or is a file for the second time, is an error, or with `report`
+    among `refused`.
 
     Raises
     ------
