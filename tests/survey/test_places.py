@@ -144,6 +144,7 @@ def test_identifiers_that_are_missing_or_repeat_are_refused_as_in_memory(tmp_pat
         ["", *who[1:]],
         list(range(len(who))),
         [f" {name}" for name in who],  # blanks around it are not seen
+        [f"{name}\xa0" for name in who],
     ):
         pq.write_table(table.set_column(number, "who", pa.array(wrong)), tmp_path / "wrong.parquet")
         said = []
