@@ -37,6 +37,7 @@ class Engine:
     title: ClassVar[str] = "another engine"
     keeps_order: ClassVar[bool] = True  # of rows in files
     in_threads: ClassVar[bool] = True  # whether shares of files are worked on by threads here
+    misread: ClassVar[str] = r"\*"  # names of columns that it takes for something else
 
     def session(self) -> Engine:
         """Where one query runs, beside others."""

@@ -35,9 +35,11 @@ class Joined(Source):
     suffixes: tuple[str, str]
 
     def __post_init__(self) -> None:
-        names = [new for side in (0, 1) for new in self._renamed(side).values()]
-        twice = next((new for new in names if names.count(new) > 1 and new != self.id), None)
-        if twice is not None or self.id in [n for n in names if names.count(n) > 2]:
+        # without case, which engines do not see
+        names = [new.casefold() for side in (0, 1) for new in self._renamed(side).values()]
+        id = self.id.casefold()
+        twice = next((new for new in names if names.count(new) > 1 and new != id), None)
+        if twice is not None or id in [n for n in names if names.count(n) > 2]:
             remedy = f"would name two columns {twice or self.id!r}: choose others"
             raise InvalidArgument("suffixes", self.suffixes, remedy)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -173,8 +174,8 @@ class Query:
         NotAvailable
             If the two are not on the same engine and connection.
         """
-        self._check([id])
-        other._check([id])
+        self._check([id, *self.columns])
+        other._check([id, *other.columns])
         both = Joined(self.source.name, self, other, id, suffixes)
         both.check()
         return Query(both)
@@ -233,14 +234,16 @@ class Query:
         return self.source.tried(run)
 
     def _check(self, names: Sequence[str]) -> None:
+        engine = self.source.engine
         for name in names:
             if name not in self.columns:
                 shown = ", ".join(map(repr, self.columns[:20]))
                 more = ", ..." * (len(self.columns) > 20)
                 remedy = f"no such column; the table has {shown}{more}"
                 raise InvalidArgument("column", name, remedy)
-            if name == "*":
-                raise InvalidArgument("column", name, "means all columns to engines: rename it")
+            if re.fullmatch(engine.misread, name, re.DOTALL):
+                remedy = f"is a pattern or a field to {engine.title}, not a name: rename it"
+                raise InvalidArgument("column", name, remedy)
 
     def _check_count(self, count: str) -> None:
         """Refuse a column that counts no respondents."""

@@ -32,6 +32,7 @@ __all__ = ["Asked", "expression", "known"]
 
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
+_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
 _MICROSECOND = dt.timedelta(microseconds=1)
 _NONE: Any = np.empty(0, dtype=np.int64)
 
@@ -140,6 +141,8 @@ class _Compared:
 
         if not self.dtype.is_numeric():
             return self.known & self._dated(sign, max(value.item(), dt.datetime.min))
+        if self.dtype.is_decimal() and isinstance(value, int) and abs(value) < _MOST_DECIMAL:
+            return self.known & SIGNS[sign](self.col, value)  # float has fewer digits
         if not self.dtype.is_integer():
             return self.known & SIGNS[sign](self.col.cast(narwhals.Float64), float(value))
         return self.known & self._discrete(sign, floor(value), value == floor(value))

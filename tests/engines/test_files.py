@@ -71,9 +71,24 @@ def test_a_list_may_hold_patterns_and_folders(tmp_path: Path) -> None:
     assert query.rows(["id"]).column(0).to_pylist() == [*range(160)]
 
 
+def test_folders_that_are_named_like_tables_are_tables(tmp_path: Path) -> None:
+    for i, name in enumerate(("2023", "2024")):  # as Spark writes them
+        folder = tmp_path / f"{name}.parquet"
+        folder.mkdir()
+        write(folder / "part-0.parquet", start=40 * i)
+        (folder / "_SUCCESS").touch()
+    write(tmp_path / "2025.parquet", start=80)
+    for data in (tmp_path / "*.parquet", tmp_path, tmp_path / "**" / "*.parquet"):
+        query = opened(data)
+        assert query is not None and query.rows(["id"]).column(0).to_pylist() == [*range(120)]
+    with pytest.raises(InvalidArgument, match="_SUCCESS': has no known format"):
+        opened(tmp_path / "2023.parquet" / "*")
+
+
 REFUSED = {
     "no such file": lambda folder: folder / "none.parquet",
     "no file matches this pattern": lambda folder: folder / "none*.parquet",
+    "only folders match this pattern": lambda folder: folder / "emp*",
     "is listed twice": lambda folder: [folder / "a.parquet", str(folder / "a.parquet")],
     "is the same file as .*a.parquet": lambda folder: [
         folder / "a.parquet",

@@ -72,5 +72,7 @@ def test_names_that_meet_are_refused(tmp_path: Path) -> None:
     assert first is not None and second is not None
     with pytest.raises(InvalidArgument, match="would name two columns 'b_2'"):
         first.joined(second, "id", ("", "_2"))
+    with pytest.raises(InvalidArgument, match="would name two columns 'a_b'"):  # case is not seen
+        first.joined(first, "id", ("_b", "_B"))
     with pytest.raises(InvalidArgument, match="no such column"):
         first.joined(second, "person", ("_1", "_2"))

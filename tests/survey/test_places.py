@@ -144,6 +144,7 @@ def test_identifiers_that_are_missing_or_repeat_are_refused_as_in_memory(tmp_pat
         (["", *who[1:]], "1 of 600 rows have no identifier"),
         (list(range(len(who))), "holds text in one wave and numbers in the other"),
         ([f" {name}" for name in who], "Survey(600 rows"),  # blanks around it are not seen
+        ([f"{name}\xa0" for name in who], "Survey(600 rows"),
     ]
     for i, (wrong, words) in enumerate(cases):
         pq.write_table(table.set_column(number, "who", pa.array(wrong)), tmp_path / "wrong.parquet")
