@@ -23,6 +23,7 @@ class Spark(Engine):
     title = "Spark"
     in_threads = False
     keeps_order = False
+    misread = r"\*|.*[.`].*"  # fields of a structure, and quotes
 
     def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
         from pyspark.sql.pandas.types import from_arrow_schema

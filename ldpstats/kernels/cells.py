@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-_COHORTS = 8  # that are added to a block of a matrix at a time, while it is in a near cache
+_COHORTS = 8  # added to a block of a matrix at a time, while it is in a near cache
 
 
 @compiled
