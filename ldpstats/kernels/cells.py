@@ -50,14 +50,10 @@ def scatter(cells: Any, p: Any, out: Any) -> None:
 
 @compiled
 def gather(cells: Any, v: Any, out: Any) -> None:
-    """Add v[c, cells[c, i]] over all cohorts c to out[i], shape (K,)."""
+    """Add v[c, cells[c, i]], shape (C, m + 1), over all cohorts c to out[i], shape (K,)."""
     C, K = cells.shape
-    m = v.shape[1]
-    row = np.empty(m + 1)
-    row[m] = 0.0
     for c in range(C):
-        copied(v[c], row)
-        own = cells[c]
+        own, row = cells[c], v[c]
         for i in range(K):
             out[i] += row[own[i]]
 
@@ -87,14 +83,15 @@ def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
 
 
 @compiled
-def pair_sums(cells: Any, w: Any, step: int, members: Any, out: Any) -> None:
+def pair_sums(cells: Any, w: Any, step: int, start: Any, stop: Any, members: Any, out: Any) -> None:
     """Add w[c, y] to out[x, z], z < x, for each cell y of a cohort c that x and z both own.
 
-    `step` rows of `out` are filled at a time; `members`, (C, S h), is room for the owners of cells.
+    `step` rows of `out` are filled at a time. What else it needs comes from the caller, as making
+    arrays takes longer to compile: `start`, (C, m + 1), of zeros, and `stop`, for the places of
+    cells in `members`, (C, S h), which lists their owners.
     """
     C, S, h = cells.shape
     m = w.shape[1]
-    start, stop = np.zeros((C, m + 1), dtype=np.int32), np.empty((C, m), dtype=np.int32)
     for c in range(C):
         for x in range(S):
             for j in range(h):

@@ -121,13 +121,13 @@ class HashDesign:
 
     def owners(self, v: Array) -> Array:
         """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
-        C, S, h = self.cells.shape
+        S, h = self.cells.shape[1:]
         if self.cells.size < _LARGE:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
         out = np.zeros(S * h)
-        gather(self._flat, np.asarray(v, dtype=np.float64).reshape(C, self.n_cells), out)
+        gather(self._flat, self._padded(v), out)
         return np.asarray(out.reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
@@ -190,8 +190,9 @@ class HashDesign:
 
         C, S, h = self.cells.shape
         members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
+        start = np.zeros((C, self.n_cells + 1), dtype=np.int32)
         out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
-        pair_sums(self.cells, w, step, members, out)
+        pair_sums(self.cells, w, step, start, np.empty_like(start), members, out)
         np.fill_diagonal(out, self.owners(w))
         return mirrored(out)
 
@@ -287,12 +288,17 @@ class HashDesign:
         first = np.arange(self.n_cohorts)[part] * (self.n_cells + 1)
         return np.asarray(self.cells[part] + first[:, None, None])
 
+    def _padded(self, v: Array) -> Array:
+        """v, shape (C m,), with a zero after each cohort, for what is no cell: (C, m + 1)."""
+        out = np.zeros((self.n_cohorts, self.n_cells + 1))
+        out[:, :-1] = np.reshape(v, (self.n_cohorts, self.n_cells))
+        return out
+
     def _by_cohort(self, v: Array) -> Array:
         """The terms of H' v that each cohort adds, shape (C, S)."""
         C, S, h = self.cells.shape
-        padded = np.zeros((C, self.n_cells + 1))
-        padded[:, :-1] = np.reshape(v, (C, self.n_cells))
-        out, step = np.empty((C, S)), max(1, _LOOKED_UP // max(S * h, 1))
+        padded, out = self._padded(v), np.empty((C, S))
+        step = max(1, _LOOKED_UP // max(S * h, 1))
         for start in range(0, C, step):
             part = slice(start, start + step)
             own = padded.take(self._places(part))
