@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ __all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
 MEMORY = "1GB"  # beyond it DuckDB goes on in temporary files
+_FORKED: list[Any] = []  # connections of the process that this one was forked from
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,10 @@ class DuckDB(Engine):
     title = "DuckDB"
 
     def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        with _interrupts():
+            return self._table(frame, most_bytes)
+
+    def _table(self, frame: Any, most_bytes: int | None) -> Any:
         if most_bytes is None:
             return super().table(frame)
         import pyarrow
@@ -48,11 +54,23 @@ class DuckDB(Engine):
             reader.close()
 
     def batches(self, frame: Any, rows: int) -> Iterator[Any]:
-        reader = _reader(frame, rows)
-        try:
-            yield from reader
-        finally:
-            reader.close()  # a connection runs no other query before
+        with _interrupts():
+            reader = _reader(frame, rows)
+            try:
+                yield from reader
+            finally:
+                reader.close()  # a connection runs no other query before
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise what Python does at Ctrl-C, for which DuckDB has an error of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _reader(frame: Any, rows: int) -> Any:
@@ -63,13 +81,20 @@ def _reader(frame: Any, rows: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Embedded(DuckDB):
-    """A database of our own in memory, which begins with the first query."""
+    """A database of our own in memory, which begins with the first query of a process."""
+
+    _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def session(self) -> Session:
-        return Session(_quiet(self._connection.cursor()))
+        process = os.getpid()  # a fork has the memory of a connection, but not its threads
+        if process not in self._open:
+            self._open[process] = self._connected()
+        return Session(_quiet(self._open[process].cursor()))
 
-    @cached_property
-    def _connection(self) -> Any:
+    def __reduce__(self) -> Any:
+        return Embedded, ()  # a copy, here or in another process, has a database of its own
+
+    def _connected(self) -> Any:
         import duckdb
 
         folder = tempfile.mkdtemp(prefix="ldpstats-")
@@ -79,7 +104,7 @@ class Embedded(DuckDB):
             "autoinstall_known_extensions": "false",
         }
         connection = duckdb.connect(":memory:", config=settings)
-        weakref.finalize(self, _end, connection, folder)
+        weakref.finalize(self, _end, connection, folder, os.getpid())
         return connection
 
 
@@ -88,7 +113,10 @@ def _quiet(connection: Any) -> Any:
     return connection
 
 
-def _end(connection: Any, folder: str) -> None:
+def _end(connection: Any, folder: str, process: int) -> None:
+    if process != os.getpid():
+        _FORKED.append(connection)  # to close it would wait for threads that are not there
+        return
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 
