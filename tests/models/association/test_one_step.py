@@ -50,11 +50,13 @@ def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
     assert np.mean(np.diff(found["own"]) / np.diff(found["moments"])) < 0.98
 
 
+@pytest.mark.usefixtures("without_tests")
 def test_intervals_around_one_step() -> None:
     setting = Setting("unary", (5, 5), 2.0, 10_000)
     check_one_step_intervals(setting, setting.diagonal(0.3), 200)
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["dense", "sparse"])
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
@@ -87,6 +89,7 @@ def worth(setting: Setting, P: Array, R: int, newton: int = 0) -> tuple[float, f
     return ratio, float(np.std(ours - ratio * best) / best.mean() / np.sqrt(R))
 
 
+@pytest.mark.usefixtures("without_tests")
 def test_one_step_is_as_good_as_the_maximum() -> None:
     setting = Setting("unary", (5, 5), 2.0, 100_000)
     ratio, se = worth(setting, setting.trend(0.2), 60)
@@ -100,6 +103,7 @@ def test_one_step_is_as_good_as_the_maximum() -> None:
     assert ratio < 1.02 + 3 * se
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "correlation", "surveys"),
