@@ -39,6 +39,12 @@ class Engine:
     in_threads: ClassVar[bool] = True  # whether shares of files are worked on by threads here
     misread: ClassVar[str] = r"\*"  # names of columns that it takes for something else
 
+    def seen(self, native: Any) -> Any:
+        """A frame of the engine, as one of Narwhals."""
+        import narwhals
+
+        return narwhals.from_native(native)
+
     def session(self) -> Engine:
         """Where one query runs, beside others."""
         return self
@@ -182,11 +188,9 @@ class Frame(Source):
     ordered: bool = False
 
     def root(self, session: Engine) -> Any:
-        import narwhals
-
         if session.title != self.engine.title:
             raise NotAvailable(other_engine(self, session))
-        return narwhals.from_native(self.native)
+        return self.engine.seen(self.native)
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         import narwhals

@@ -91,7 +91,7 @@ class Column:
         if kind == "date":
             # days, whole seconds or parts of them, so that every moment has a label of its own
             unit: Any = next(
-                u for u in ("D", "s", "us") if np.all(values == values.astype(f"M8[{u}]"))
+                u for u in ("D", "s", "ms", "us") if np.all(values == values.astype(f"M8[{u}]"))
             )
             texts = np.datetime_as_string(values, unit=unit)
             kind, values = "text", np.array([text.replace("T", " ") for text in texts], object)

@@ -423,7 +423,7 @@ class Survey:
             self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         data = tally(self.data, name)
-        return PersonalizedModel(data, pum, background, exact).fit(method)
+        return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.

@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpstats as ldp
+from ldpstats.engines.database import DuckDB
 from ldpstats.engines.failures import running
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
@@ -141,6 +142,10 @@ _Java.__module__ = "py4j.protocol"
             "Traceback\nldpstats.errors.UnknownCategory: report='x: y': is no label: none\n\tat a",
             "^report='x: y': is no label: none$",
         ),
+        (
+            "Caused by: java.io.IOException: odd\n\tat org.apache.spark.SparkContext.x(Y.scala:1)",
+            r"IOException: odd\): see its message",
+        ),
         ("[SESSION] SparkContext or SparkSession first", "keep the Spark session running"),
         ("ModuleNotFoundError: No module named 'ldpstats'", "install ldpstats where the workers"),
     ],
@@ -162,6 +167,37 @@ def test_a_stopped_session_and_a_full_disk_are_named_and_other_faults_not_hidden
             raise OSError(28, "No space left on device")
     with pytest.raises(ZeroDivisionError), running("data", "t"):
         _ = 1 / 0
+
+
+def test_panics_of_rust_are_errors_and_an_interrupt_is_none() -> None:
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+    with pytest.raises(InvalidArgument, match=r"data=t: Polars stopped \(PanicException: range"):
+        with running("data", "t"):
+            raise panic("range")
+    with pytest.raises(KeyboardInterrupt), running("data", "t"):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"), [("Query interrupted", KeyboardInterrupt), ("odd", RuntimeError)]
+)
+def test_an_interrupted_query_of_duckdb_is_an_interrupt(
+    words: str, kind: type[BaseException]
+) -> None:
+    class Frame:
+        def to_native(self) -> Any:
+            raise RuntimeError(words)
+
+        def collect(self, backend: str) -> Any:
+            return self.to_native()
+
+    for ask in (
+        lambda: DuckDB().table(Frame()),
+        lambda: DuckDB().table(Frame(), 9),
+        lambda: list(DuckDB().batches(Frame(), 9)),
+    ):
+        with pytest.raises(kind):
+            ask()
 
 
 def test_a_wrong_cohort_is_shown_with_its_row(tmp_path: Path) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -107,6 +109,49 @@ def test_two_processes_on_one_database(tmp_path: Path) -> None:
             ldp.count(path, KRR, "job")
         writer.communicate("")
     assert ldp.count(path, KRR, "job").nobs == 301
+
+
+FORK = """
+import gc, multiprocessing, sys, tempfile
+from pathlib import Path
+import ldpstats as ldp
+surveys = [ldp.Survey(sys.argv[1], {"job": ldp.KRR(("nurse", "cook", "driver"), 2.0)})]
+expected = surveys[0].frequencies("job").to_json()
+
+def again(queue):
+    found = surveys[0].frequencies("job").to_json() == expected
+    surveys.clear()
+    gc.collect()
+    queue.put(found)
+
+context = multiprocessing.get_context("fork")
+queue = context.SimpleQueue()
+child = context.Process(target=again, args=(queue,))
+child.start()
+child.join(60)
+print(child.exitcode, child.exitcode == 0 and queue.get())
+print(surveys[0].frequencies("job").to_json() == expected)
+child.kill()
+"""
+
+
+@pytest.mark.slow
+def test_a_forked_process_asks_a_database_of_its_own(tmp_path: Path) -> None:
+    reports(200_000).to_parquet(tmp_path / "reports.parquet")
+    with python(FORK, tmp_path / "reports.parquet") as program:
+        assert program.communicate()[0] == "0 True\nTrue\n"
+
+
+def test_a_survey_of_files_is_copied_and_pickled(tmp_path: Path) -> None:
+    table = reports(300)
+    table.to_parquet(tmp_path / "reports.parquet")
+    with duckdb.connect(tmp_path / "reports.duckdb") as connection:
+        connection.register("made", table)
+        connection.execute("CREATE TABLE answers AS SELECT job, id FROM made")
+    for data in (tmp_path / "reports.parquet", tmp_path / "reports.duckdb"):
+        survey = ldp.Survey(data, SHEET).where("id >= 100")
+        for other in (copy.deepcopy(survey), pickle.loads(pickle.dumps(survey))):
+            assert other.frequencies("job").to_json() == survey.frequencies("job").to_json()
 
 
 FULL = """

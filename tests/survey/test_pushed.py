@@ -6,6 +6,7 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -151,3 +152,39 @@ def test_random_conditions_select_the_same_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [relation, parquet, polars])
 def test_many_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:
     compared(place, tmp_path, 22, 200)
+
+
+@pytest.mark.parametrize("rest", [[2.0, 3.0], [2.0] * 3000])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "duckdb",
+        "relation",
+        pytest.param("polars", marks=pytest.mark.slow),
+        pytest.param("spark", marks=pytest.mark.spark),
+    ],
+)
+def test_bounds_in_files_say_nothing_of_nan(
+    engine: str, rest: list[float], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The least and greatest value that a Parquet file names leave NaN out."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    table = pa.table({"ill": ["no"] * (len(rest) + 1), "x": [*rest, np.nan]})
+    data: Any = tmp_path / "x.parquet"
+    pq.write_table(table, data)
+    if engine == "relation":
+        data, engine = duckdb.connect().from_parquet(str(data)), ""
+    survey = ldp.Survey(data, {"ill": ldp.Warner(1.0)}, engine=engine or None)
+    twos = rest.count(2.0)
+    for condition, n in (
+        ("x is missing", 1),
+        ("x is not missing", len(rest)),
+        ("x != 5", len(rest)),
+        ("x == 2", twos),
+        ("not x > 2", twos),
+        ("x <= 3", len(rest)),
+    ):
+        assert len(survey.where(condition)) == n
+    with pytest.raises(ldp.InvalidArgument, match="holds nan"):
+        ldp.count(data, ldp.Warner(1.0), "ill", count="x", engine=engine or None)
