@@ -68,7 +68,7 @@ class OnEngine(Table):
     def first(self, name: str) -> Any:
         import narwhals
 
-        if self.frame.type(name) != narwhals.String:
+        if not self.frame.is_text(name):
             return None
         known = self.frame.filtered(~narwhals.col(name).is_null())
         return next((batch.column(0)[0].as_py() for batch in known.batches([name], 1)), None)
