@@ -61,7 +61,6 @@ class OnEngine(Table):
             raise MechanismMismatch(text) from None
 
     def first(self, name: str) -> Any:
-
         if not self.frame.is_text(name):
             return None
         return self.frame.one(name)
