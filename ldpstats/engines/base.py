@@ -129,6 +129,12 @@ class Source(ABC):
     def root(self, session: Engine) -> Any:
         """All rows, as a lazy frame of Narwhals that runs in this session."""
 
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds text."""
+        import narwhals
+
+        return bool(self.schema[name] == narwhals.String)
+
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that are stored beside a column."""
         return {}

@@ -15,6 +15,7 @@ from ldpstats.engines.listing import Found
 from ldpstats.engines.shares import shares
 from ldpstats.errors import InvalidArgument, LDPWarning
 from ldpstats.io.storage.files import refusal
+from ldpstats.reports.packed import is_of_bytes
 
 __all__ = ["Files", "parquet"]
 
@@ -65,6 +66,10 @@ class Files(Source):
 
     def root(self, session: Engine) -> Any:
         return session.scan(self.files, self.widths)
+
+    def is_text(self, name: str) -> bool:
+        kind = next(iter(self.footers.values())).schema.field(name).type
+        return not is_of_bytes(kind) and super().is_text(name)  # for bytes no database is opened
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         return combined([self.footers[file].stored(name) for file in self.files])

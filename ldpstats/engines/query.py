@@ -49,6 +49,11 @@ class Query:
         self._check([name])
         return self.source.schema[name]
 
+    def is_text(self, name: str) -> bool:
+        """Whether a column holds text."""
+        self._check([name])
+        return self.source.is_text(name)
+
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         """The keys and values that Parquet files store beside a column."""
         self._check([name])

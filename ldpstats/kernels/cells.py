@@ -86,20 +86,11 @@ def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
 def pair_sums(cells: Any, w: Any, step: int, start: Any, stop: Any, members: Any, out: Any) -> None:
     """Add w[c, y] to out[x, z], z < x, for each cell y of a cohort c that x and z both own.
 
-    `step` rows of `out` are filled at a time. What else it needs comes from the caller, as making
-    arrays takes longer to compile: `start`, (C, m + 1), of zeros, and `stop`, for the places of
-    cells in `members`, (C, S h), which lists their owners.
+    `step` rows of `out` are filled at a time. `members`, (C, S h), is room for the owners of cells;
+    those of cell y of cohort c begin at start[c, y], as does stop[c, y], which moves to their end.
     """
     C, S, h = cells.shape
     m = w.shape[1]
-    for c in range(C):
-        for x in range(S):
-            for j in range(h):
-                if cells[c, x, j] < m:
-                    start[c, cells[c, x, j] + 1] += 1
-        for y in range(m):
-            start[c, y + 1] += start[c, y]
-            stop[c, y] = start[c, y]
     for low in range(0, S, step):
         for c in range(C):
             first, last, owners, weight = start[c], stop[c], members[c], w[c]

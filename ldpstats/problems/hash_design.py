@@ -190,9 +190,10 @@ class HashDesign:
 
         C, S, h = self.cells.shape
         members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
-        start = np.zeros((C, self.n_cells + 1), dtype=np.int32)
+        size = self.owned(np.ones(S)).astype(np.int64)
+        start = np.cumsum(size, axis=1) - size
         out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
-        pair_sums(self.cells, w, step, start, np.empty_like(start), members, out)
+        pair_sums(self.cells, w, step, start, start.copy(), members, out)
         np.fill_diagonal(out, self.owners(w))
         return mirrored(out)
 

@@ -61,9 +61,7 @@ class OnEngine(Table):
             raise MechanismMismatch(text) from None
 
     def first(self, name: str) -> Any:
-        import narwhals
-
-        if self.frame.type(name) != narwhals.String:
+        if not self.frame.is_text(name):
             return None
         return self.frame.one(name)
 

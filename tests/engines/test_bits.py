@@ -158,6 +158,14 @@ def refused(words: str, frame: pa.Table, **how: Any) -> None:
         list(what(frame.to_batches()))
 
 
+def test_files_of_bytes_open_no_database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    reports = some_reports(RAPPOR, 500)
+    ldp.io.write_reports(reports, tmp_path / "reports.parquet")
+    monkeypatch.setattr(duckdb, "connect", None)
+    found = ldp.count(tmp_path / "reports.parquet", RAPPOR, "report", bits=True)
+    assert np.array_equal(found.ones, reports.tally(bits=True).ones)
+
+
 def test_refusals_name_no_row_of_a_batch() -> None:
     reports = some_reports(RAPPOR, 40)
     frame = as_stored(reports, np.zeros(40, dtype=bool)).append_column("g", pa.array(["a"] * 40))

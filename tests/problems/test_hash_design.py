@@ -59,6 +59,17 @@ def test_products_equal_those_of_the_matrix(
     np.testing.assert_array_equal(design.take(keep).matrix(), design.matrix()[:, keep])
 
 
+def test_cohorts_are_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    C, m, S, h = 5, 9, 40, 2
+    monkeypatch.setattr(designs, "_LOOKED_UP", 2 * S * h)
+    monkeypatch.setattr(designs, "_BLOCK", 2 * m * S)
+    design, v = HashDesign(hashed(C, m, S, h), m), np.random.default_rng(3).random(C * m)
+    A = design.matrix()
+    by_cohort = (v[:, None] * A).reshape(C, m, S).sum(axis=1)
+    np.testing.assert_allclose(design.by_cohort(v), by_cohort, rtol=1e-12)
+    np.testing.assert_allclose(design.gram(v), (A.T * v) @ A, rtol=1e-12)
+
+
 @pytest.mark.parametrize("few", [0.0, np.inf])  # one block of rows after the other; all at once
 def test_gram_by_pairs_in_both_orders(few: float, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in (("_DENSE", 0), ("_PAIR", 0.0), ("_FEW", few)):

@@ -425,8 +425,8 @@ class CohortMoments(Moments):
             r = residuals[id(source)].reshape(source.ones.shape)[c]
             left = 1.0 - np.minimum(leverage, 1.0)
             g = float(source.cohort_weights[c]) ** 1.5
-            found += g * float((r**3 - left**3 * thirds[id(source)][c]).sum())
-            expected += g * source.collision_third * float((left**3).sum())
+            found += g * float((_cube(r) - _cube(left) * thirds[id(source)][c]).sum())
+            expected += g * source.collision_third * float(_cube(left).sum())
             cubes += source.collision_third * (L * L * L).sum(axis=0)
             squares += (r / np.maximum(left, _LEAST_LEFT)) ** 2 @ (L * L)
         third = self._skewed(found, expected)
@@ -476,9 +476,9 @@ class CohortMoments(Moments):
             left = 1.0 / (1.0 + w / every.max() * high)
             g, owners = source.weights**1.5, source.design.owners
             noise = source.noise_third(p).reshape(-1)
-            found += float((g * (r**3 - left**3 * noise)).sum())
-            expected += source.collision_third * float((g * left**3).sum())
-            cubes += source.collision_third * owners(w**3) / (slope * total) ** 3
+            found += float((g * (_cube(r) - _cube(left) * noise)).sum())
+            expected += source.collision_third * float((g * _cube(left)).sum())
+            cubes += source.collision_third * owners(_cube(w)) / (slope * total) ** 3
             squares += owners((w * r / np.maximum(left, _LEAST_LEFT)) ** 2) / (slope * total) ** 2
         third = self._skewed(found, expected)
         return third * cubes, squares, third
@@ -538,3 +538,7 @@ def merged(problems: Sequence[CohortMoments]) -> CohortMoments:
     sources = tuple(source for problem in problems for source in problem.sources)
     is_open = any(problem.is_open for problem in problems)
     return CohortMoments(sources, is_open, problems[0].describe)
+
+
+def _cube(x: Array) -> Array:
+    return x * x * x  # many times faster than a power
