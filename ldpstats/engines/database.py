@@ -22,7 +22,7 @@ from ldpstats.io.storage.files import reading
 __all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
-MEMORY = "1GB"  # beyond it DuckDB goes on in temporary files
+MEMORY = "1GB"  # beyond it DuckDB uses temporary files
 _FORKED: list[Any] = []  # connections of the process that this one was forked from
 
 
@@ -138,19 +138,14 @@ class Session(DuckDB):
         with polled(self.connection):
             return super().table(frame, most_bytes)
 
-    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
+    def scan(self, files: Sequence[str], widths: Mapping[str, str], **how: bool) -> Any:
         # DuckDB would take *, ? and [ in a name for patterns
         names = [_literal(file) for file in files]
-        return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths)))
+        return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
     def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        """The same, with the columns "filename" and "file_row_number"."""
-        names = [_literal(file) for file in files]
-        return self.seen(
-            self.connection.read_parquet(
-                names, union_by_name=bool(widths), filename=True, file_row_number=True
-            )
-        )
+        """`scan`, with the columns "filename" and "file_row_number"."""
+        return self.scan(files, widths, filename=True, file_row_number=True)
 
     def stored_table(self, path: Path, schema: str, table: str) -> Any:
         """A table of a database file."""
@@ -227,7 +222,7 @@ def database(name: str, path: Path, table: str | None) -> Database:
 def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tuple[str, str]:
     """The one table that is meant."""
     if not found:
-        raise InvalidArgument("path", str(path), "this database holds no table")
+        raise InvalidArgument("path", str(path), "this database holds no table: check the name")
     names = [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
     shown = ", ".join(map(repr, names[:20]))
     if table is None:

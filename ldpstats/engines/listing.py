@@ -39,7 +39,7 @@ def found_files(data: object, report: bool = False) -> Found:
 
     A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
     folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
-    What is named and is no file, or is a file for the second time, is an error, or with `report`
+    A name that leads to no file, or to one that was named before, is an error; with `report` it is
     among `refused`.
 
     Raises
@@ -67,7 +67,7 @@ def found_files(data: object, report: bool = False) -> Found:
 
 
 def _readable(path: Path) -> list[tuple[Path, str]]:
-    """The same as `_expanded`, and a name or folder that the system refuses."""
+    """`_expanded`, with the reason where the system refuses a name or a folder."""
     try:
         return list(_expanded(path))
     except OSError as error:
@@ -88,13 +88,13 @@ def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
         yield from files
         if not files:
             found = "only folders match" if matches else "no file matches"
-            yield path, f"{found} this pattern"
+            yield path, f"{found} this pattern: check it"
 
 
 def _inside(folder: Path) -> Iterator[tuple[Path, str]]:
     """The tables in a folder."""
     inside = sorted(file for file in folder.iterdir() if _names_table(file))
-    shown = [file for file in inside if file.name[0] not in "._"]  # others are of programs
+    shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
     for file in shown:
         yield from _matched(file)
     if not shown:
@@ -114,7 +114,7 @@ def _names_table(path: Path) -> bool:
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
-    """Why a file must not be read again, by this name or by another; "" for a new one."""
+    """Why a file is not to be read: it was named before, or cannot be; "" for a new one."""
     try:
         found = file.stat()
     except FileNotFoundError:

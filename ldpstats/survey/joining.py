@@ -58,7 +58,7 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     if text:
         missing = missing | (col.fill_null("") == "")
         if len(wave.query.filtered(col.fill_null("").str.contains(f"^{_BLANK}|{_BLANK}$"))):
-            return None  # blanks around text are not seen
+            return None  # which memory ignores: match the rows there
     absent = len(wave.query.filtered(missing))
     twice, times = wave.query.commonest(column)
     refuse_identifiers(id, len(wave), absent, twice, times)

@@ -85,7 +85,7 @@ def _sides(condition: Condition, rows: Asked) -> _Sides:
 
 
 def _joined(parts: list[Any], all_of: bool) -> Any:
-    """Expressions joined in pairs, so that a long condition is no deep one."""
+    """Expressions joined in pairs, so that a long condition is not a deeply nested one."""
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [p[0] if len(p) == 1 else p[0] & p[1] if all_of else p[0] | p[1] for p in pairs]

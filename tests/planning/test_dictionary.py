@@ -387,21 +387,33 @@ def test_what_no_limit_helps_is_about_the_length() -> None:
 # -- simulation -----------------------------------------------------------------------------------
 
 
-def found_share(design: GramDesign, share: float, frequency: float, runs: int, seed: int) -> float:
-    """How often a string of this frequency is found among random ones."""
+PLANTED = 8
+
+
+def found_share(
+    design: GramDesign, share: float, frequency: float, strings: int, seed: int
+) -> float:
+    """How often strings of this frequency are found among random ones, of so many.
+
+    A survey holds eight of them: they are found as often as one alone is, and with little more
+    than the spread of independent strings, for an eighth of the fits.
+    """
     rng, s = np.random.default_rng(seed), design.setting
     split = (share, (1.0 - share) / 2.0, (1.0 - share) / 2.0)
     survey = ldp.DictionarySurvey(
         s.length, design.layout.gram, s.alphabet, s.epsilon, split, design.gram, design.string
     )
-    found = 0
-    for _ in range(runs):
+    law = np.append(np.full(PLANTED, frequency), 1.0 - PLANTED * frequency)
+    found, surveys = 0, strings // PLANTED
+    for _ in range(surveys):
         rows = rng.choice(list(s.alphabet), (s.n, s.length))
-        rows[: rng.binomial(s.n, frequency)] = rng.choice(list(s.alphabet), s.length)
+        planted = rng.choice(list(s.alphabet), (PLANTED, s.length))
+        held = rng.multinomial(s.n, law)[:-1]
+        rows[: held.sum()] = np.repeat(planted, held, axis=0)
         values = ["".join(row) for row in rows]
         fit = ldp.DictionaryModel(survey.privatize(values, rng)).fit(max_candidates=100)
-        found += values[0] in fit.params.index
-    return found / runs
+        found += sum("".join(string) in fit.params.index for string in planted)
+    return found / (surveys * PLANTED)
 
 
 GRID = np.arange(5, 91) / 100.0

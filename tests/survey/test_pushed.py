@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.random_conditions import combined
 
 import ldpstats as ldp
 
@@ -101,14 +102,6 @@ def random_test(rng: np.random.Generator) -> str:
     )
 
 
-def random_condition(rng: np.random.Generator, depth: int) -> str:
-    if depth == 0:
-        return random_test(rng)
-    parts = [random_condition(rng, depth - 1) for _ in range(rng.integers(1, 4))]
-    joined = str(rng.choice([" and ", " or "])).join(parts)
-    return str(rng.choice([joined, f"({joined})", f"not ({joined})"]))
-
-
 def outcome(survey: ldp.Survey, condition: str) -> Any:
     """Who is selected, or what is said instead."""
     try:
@@ -143,7 +136,7 @@ def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
         made = table(rng)
         here, there = ldp.Survey(made, SHEET), ldp.Survey(place(made, folder), SHEET)
         for _ in range(20):
-            condition = random_condition(rng, int(rng.integers(0, 3)))
+            condition = combined(rng, int(rng.integers(0, 3)), random_test)
             expected = outcome(here, condition)
             assert outcome(there, condition) == expected, condition
             found.append(expected)

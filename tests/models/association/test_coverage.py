@@ -97,6 +97,7 @@ def bloom_coverage(R: int) -> tuple[Array, Array]:
     return coverage(found["cells"], P.ravel()), coverage(found["margins"], whole)
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 def test_coverage_of_hashed_pairs(replications: Callable[..., int]) -> None:
     R = replications(500, least=250)

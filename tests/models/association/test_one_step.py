@@ -27,16 +27,19 @@ pytestmark = [
 def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
     """Default intervals cover, and up to epsilon 2 those around `one_step`.
 
-    The latter are shorter than those of moments, which are the default where bits are hashed.
+    The latter are shorter than those of moments, which are the default where bits are hashed. Their
+    mean ratio in a survey has a standard deviation of .003: every fifth survey is enough for it.
     """
     rng = setting.rng(11)
 
-    def survey(_: int) -> dict[str, Any]:
+    def survey(r: int) -> dict[str, Any]:
         model = setting.survey(P, rng)
         results = model.fit("one_step")
         default = moments = results.conf_int(clip=False)
         if setting.name == "unary":
-            moments = model.fit("moments-gls").conf_int(clip=False)
+            moments = np.full(default.shape, np.nan)
+            if r % 5 == 0:
+                moments = model.fit("moments-gls").conf_int(clip=False)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", BoundaryWarning)
             own = results.conf_int(method="wald-mle", clip=False)
@@ -47,14 +50,16 @@ def check_one_step_intervals(setting: Setting, P: Array, R: int) -> None:
         off = coverage(found[name], P.ravel()) - (1 - ALPHA)
         assert abs(off.mean()) < max(0.01, 2.5 * se)
         assert np.abs(off).max() < max(0.02, 4.5 * se)
-    assert np.mean(np.diff(found["own"]) / np.diff(found["moments"])) < 0.98
+    assert np.nanmean(np.diff(found["own"]) / np.diff(found["moments"])) < 0.98
 
 
+@pytest.mark.usefixtures("without_tests")
 def test_intervals_around_one_step() -> None:
     setting = Setting("unary", (5, 5), 2.0, 10_000)
     check_one_step_intervals(setting, setting.diagonal(0.3), 200)
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 @pytest.mark.parametrize("where", ["dense", "sparse"])
 @pytest.mark.parametrize("epsilon", [1.0, 2.0, 4.0])
@@ -87,6 +92,7 @@ def worth(setting: Setting, P: Array, R: int, newton: int = 0) -> tuple[float, f
     return ratio, float(np.std(ours - ratio * best) / best.mean() / np.sqrt(R))
 
 
+@pytest.mark.usefixtures("without_tests")
 def test_one_step_is_as_good_as_the_maximum() -> None:
     setting = Setting("unary", (5, 5), 2.0, 100_000)
     ratio, se = worth(setting, setting.trend(0.2), 60)
@@ -100,6 +106,7 @@ def test_one_step_is_as_good_as_the_maximum() -> None:
     assert ratio < 1.02 + 3 * se
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("setting", "correlation", "surveys"),

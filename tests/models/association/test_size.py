@@ -161,6 +161,7 @@ def size_of_wald(setting: Setting, R: int) -> float:
     return size([m.test_independence(m.fit("inversion"), "wald").pvalue for m in models])
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.parametrize("name", ["unary", pytest.param("bloom", marks=pytest.mark.slow)])
 def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
     """On features that do not sum to one it never rejects at epsilon 1, whatever the truth."""
@@ -170,6 +171,7 @@ def test_the_wald_test_of_bits_keeps_its_size(name: str) -> None:
     assert found > 0.0
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(3, 4), (5, 5)], ids=str)
 def test_sizes_of_the_wald_test_of_bits(shape: Any, replications: Callable[..., int]) -> None:
@@ -214,6 +216,7 @@ def rejections(setting: Setting, P: Array, R: int, methods: Sequence[str]) -> di
     return {name: size(pvalues) for name, pvalues in repeat(R, survey).items()}
 
 
+@pytest.mark.usefixtures("without_tests")
 def test_the_printed_statistic_loses_size_and_power_at_the_boundary() -> None:
     """Its size is .0025 (400 surveys) and its power a tenth of that of the score test."""
     setting, R = Setting("krr", (5, 5), 1.0, 10_000), 100
@@ -224,6 +227,7 @@ def test_the_printed_statistic_loses_size_and_power_at_the_boundary() -> None:
     assert associated["score"] > associated["fpe16"] + 0.1
 
 
+@pytest.mark.usefixtures("without_tests")
 @pytest.mark.slow
 def test_tests_that_fit_the_joint_distribution(replications: Callable[..., int]) -> None:
     """lr is conservative at the boundary, and FPE16's T never rejects there."""

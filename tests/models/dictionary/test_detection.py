@@ -88,7 +88,11 @@ class Outcome:
     found: Array
     most_frequent: Array
     accepted: pd.DataFrame
-    texts: list[str]
+    results: list[ldp.DictionaryResults]
+
+    @property
+    def texts(self) -> list[str]:
+        return [results.summary().as_text() for results in self.results]
 
     @property
     def R(self) -> int:
@@ -109,7 +113,7 @@ class Outcome:
 
 
 def simulate(setting: Setting, R: int, seed: Any, **options: Any) -> Outcome:
-    false, unadjusted, found, most_frequent, rows, texts = [], [], [], [], [], []
+    false, unadjusted, found, most_frequent, rows, fits = [], [], [], [], [], []
     for r in range(R):
         names, held, reports = setting.draw(np.random.default_rng([*np.atleast_1d(seed), r]))
         model = ldp.DictionaryModel(reports, keep=setting.keep)
@@ -122,7 +126,7 @@ def simulate(setting: Setting, R: int, seed: Any, **options: Any) -> Outcome:
         unadjusted.append(bool(((tested["pvalue"] < ALPHA) & (people == 0)).any()))
         found.append(int((accepted & (people > 0)).sum()))
         most_frequent.append(bool(pd.Index(names[:7]).isin(results.index).all()))
-        texts.append(results.summary().as_text())
+        fits.append(results)
         rows.append(_accepted(results, pd.Series(truth, index=tested.index).dropna()))
     return Outcome(
         np.array(false),
@@ -130,7 +134,7 @@ def simulate(setting: Setting, R: int, seed: Any, **options: Any) -> Outcome:
         np.array(found),
         np.array(most_frequent),
         pd.concat(rows),
-        texts,
+        fits,
     )
 
 
