@@ -35,6 +35,7 @@ _REMEDIES = (  # words of a message, in lower case, and what helps
     ("maxresultsize", "raise spark.driver.maxResultSize, or ask for fewer columns at a time"),
     ("out of memory", "ask for fewer columns at a time, or give the engine more memory"),
     ("open result", "another query still reads from this connection: finish or close that first"),
+    ("busy with another call", "another thread uses this connection: give each a cursor() of it"),
     ("python worker exited", "a worker ended; memory may lack: see the log of Spark"),
     ("already been closed", "keep the connection open while it is in use"),
     ("connection was closed", "keep the connection open while it is in use"),
