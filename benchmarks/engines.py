@@ -94,7 +94,7 @@ columns = {
     "objects": pd.Series(text.to_numpy(), dtype=object),
 }
 codes = pc.index_in(text, labels).to_numpy()
-jobs = {"codes": lambda: pc.index_in(text, labels), "sampler": lambda: None}
+jobs = {"codes": lambda: pc.index_in(text, labels)}
 jobs["sampler"] = lambda: ldp.KRR(len(labels), 1.0).privatize(codes, rng)
 jobs |= {name: lambda column=column: krr.privatize(column, rng) for name, column in columns.items()}
 least = {}

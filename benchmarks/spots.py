@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from timing import zipf
 
 import ldpstats as ldp
 
@@ -31,14 +32,8 @@ class Spot:
     setup: Callable[[], Any]
     run: Callable[[Any], Any]
     numbers: Callable[[Any], Numbers]
-    warm: bool = False  # run once before it is timed: compilation does not count
+    warm: bool = False  # run once before it is timed: imports and compilation do not count
     cold: bool = False  # nothing compiled is found on the disk
-
-
-def zipf(k: int) -> np.ndarray:
-    """p_x proportional to 1 / x."""
-    weights = 1.0 / np.arange(1, k + 1)
-    return weights / weights.sum()
 
 
 def words(k: int) -> tuple[str, ...]:
@@ -261,7 +256,7 @@ SPOTS: dict[str, Spot] = {
     "4_cold_rappor": Spot(lambda: None, first(rappor(4)), nothing, cold=True),
     "4_cold_dictionary": Spot(lambda: None, dictionary_fit, nothing, cold=True),
     "4_warm_krr": Spot(lambda: None, first(ldp.KRR(_K4, 1.0)), nothing),
-    "5_names": Spot(named_categories, one_hypothesis, tests),
+    "5_names": Spot(named_categories, one_hypothesis, tests, warm=True),
     "5_9999_rows": Spot(ten_thousand, against_the_first, tests),
     "6_candidates": Spot(lambda: candidates(100_000, 16, False), patterns, table, warm=True),
     "6_pair_40": Spot(lambda: pair(rappor(16, 64), 40), joint("mle", words(40)), table, warm=True),

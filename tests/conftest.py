@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -63,6 +64,22 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 def _share() -> float:
     return float(os.environ.get("LDPSTATS_SLOW_SHARE", "1"))
+
+
+@pytest.fixture
+def signals_heard() -> Iterator[None]:
+    """No signal is ignored, as some are under nohup, which programs that a test starts inherit."""
+    usual = {
+        signal.SIGHUP: signal.SIG_DFL,
+        signal.SIGINT: signal.default_int_handler,
+        signal.SIGTERM: signal.SIG_DFL,
+    }
+    before = {number: signal.getsignal(number) for number in usual}
+    for number, handler in before.items():
+        signal.signal(number, usual[number] if handler == signal.SIG_IGN else handler)
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture(scope="session")

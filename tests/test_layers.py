@@ -48,7 +48,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "pooled",
         "joint",
     ),
-    "ldpstats.problems.rows": ("base kronecker",),
+    "ldpstats.problems.rows": ("base kronecker two_bits",),
     "ldpstats.estimators": ("base constraints solvers", "inversion mle"),
     "ldpstats.mechanisms": (
         "words",

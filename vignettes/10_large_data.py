@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Tables that are too large for memory
 #
-# A survey of many respondents arrives in many files, or stands in a database or on a cluster. The
-# call is the same everywhere: counts are made where the data are, and only counts travel. This
+# A survey of many respondents arrives in many files, or is kept in a database or on a cluster. The
+# call is the same everywhere: reports are counted where they are, and only the counts travel. This
 # vignette runs a small copy of each case, and says at its end what a trillion rows would take.
 
 # %%
@@ -29,7 +29,7 @@ folder = Path(tempfile.mkdtemp())
 # %% [markdown]
 # ## Ten files, one call
 #
-# Ten collectors privatise what their respondents say, and write a Parquet file each. The job is
+# Ten collectors privatise what their respondents say, and each writes a Parquet file. The job is
 # reported by k-RR, the site last visited by RAPPOR. The region stays public.
 
 # %%
@@ -53,7 +53,7 @@ for number in range(10):
     pq.write_table(reports, folder / f"part-{number}.parquet")
 
 # %% [markdown]
-# A pattern names them all; a list of names and the name of the folder do the same. DuckDB, which
+# A pattern names all files; so do a list of their names and the name of the folder. DuckDB, which
 # comes with the package, counts the labels in one grouped query. No report is held in memory.
 
 # %%
@@ -71,8 +71,8 @@ if figures is not None:
     plt.savefig(figures / "10_jobs.png", dpi=150)
 
 # %% [markdown]
-# Conditions are part of the query, and so are two-way tables. A table of two reports has as many
-# distinct rows as the two mechanisms have pairs of outputs, whatever the number of respondents.
+# Conditions are part of the query, and so are two-way tables. A table of two reports has at most as
+# many distinct rows as the two mechanisms have pairs of outputs, for any number of respondents.
 
 # %%
 north = survey.where("region == 'north'")
@@ -82,10 +82,10 @@ print(survey.association("job", "region").test_independence())
 # %% [markdown]
 # ## Bits are summed, in parallel
 #
-# Reports of bits are hardly ever equal, so that counting them one by one would keep them all.
-# Linear estimates need the sums of the bits in each cohort and no more. They are made over files
-# and their row groups in parallel; the likelihood needs the reports themselves, within a memory
-# that the error states.
+# Two reports of many bits are hardly ever equal, so that counting distinct reports would keep them
+# all. Linear estimates need no more than the sums of the bits in each cohort. These are made over
+# files and their row groups in parallel. The likelihood needs the reports themselves, and is
+# refused where they take more than 2 GB.
 
 # %%
 found = survey.frequencies("site", candidates=sites, method="inversion")
@@ -96,8 +96,8 @@ again = ldp.FrequencyModel(sums, candidates=sites).fit("inversion")
 assert np.allclose(again.params, found.params, atol=1e-12)
 
 # %% [markdown]
-# Counts add up. Whoever may not move files moves these counts: 16 x 64 whole numbers, whatever the
-# number of respondents.
+# Counts add up. Whoever may not move files can move counts: 16 x 64 whole numbers for the sites and
+# four for the jobs, whatever the number of respondents.
 
 # %%
 halves = [[folder / f"part-{i}.parquet" for i in which] for which in (range(5), range(5, 10))]
@@ -130,8 +130,8 @@ print(len(caught), "warning:", str(caught[0].message).replace(str(folder), "FOLD
 # %% [markdown]
 # ## Tables in a database
 #
-# A relation of DuckDB is taken as it is, on its own connection: whatever SQL made it, joins and
-# remote files included. A database file is named, with a table of it.
+# A relation of DuckDB is queried on its own connection, whatever SQL made it, joins and remote
+# files included. For a database file, `table=` names the table.
 
 # %%
 relation = duckdb.sql(f"SELECT * FROM read_parquet('{folder}/part-*.parquet')")
@@ -149,8 +149,8 @@ assert stored.frequencies("job", by="region").to_json() == by_region.to_json()
 # A data frame of Spark stays where it is, too. Labels are counted by a grouped query of Spark; bits
 # by the package's own loop, which Spark's workers run on batches of Arrow (`mapInArrow`), so the
 # package must be installed there: `PYSPARK_PYTHON` names the Python that has it. Spark needs Java
-# 17 and the extra, `pip install "ldpstats[spark]"`. This part takes half a minute, and runs when it
-# is asked for: `python 10_large_data.py --spark`.
+# 17, and the package its extra, `pip install "ldpstats[spark]"`. This part takes half a minute, and
+# runs only when asked for: `python 10_large_data.py --spark`.
 
 
 # %%
@@ -178,8 +178,8 @@ if sys.argv[1:2] == ["--spark"]:
 #
 # The rates were measured on one core (`benchmarks/engines.py`), the rest is arithmetic: 1e9 rows
 # of labels took 11 s from 100 files to the printed table by region, and less than 0.3 GB. A
-# report of k-RR with k = 1,024 and one of four regions takes 1.5 bytes in Parquet, for dictionaries
-# hold each label once; RAPPOR's 128 bits and one of 64 cohorts take 16.8, for noise is not
+# report of k-RR with k = 1,024 and one of four regions takes 1.5 bytes in Parquet, as dictionaries
+# hold each label once; RAPPOR's 128 bits and one of 64 cohorts take 16.8, as noise cannot be
 # compressed.
 
 # %%
@@ -213,10 +213,10 @@ print(pd.DataFrame(table).round(1).to_string())
 # | 1e9 to 1e10 | one machine, files and DuckDB | 10 s a core and 1.5 to 17 GB per 1e9 rows |
 # | 1e11 and more | Spark, beside the files | tens of kilobytes leave each task |
 #
-# One large machine can count 1e12 labels as well, if they are on its own disks: 1.5 TB. It cannot
-# where they are in a lake that only a cluster may read.
+# One large machine can count 1e12 labels as well, if their 1.5 TB are on its own disks; it cannot
+# if only a cluster may read them.
 #
-# Some things do not become smaller by counting. They are the same on every engine:
+# What counts are enough for is the same on every engine:
 #
 # - Frequencies, groups, joint tables, changes and conditions of labels are exact from counts, with
 #   every estimator and test of the package.
@@ -225,7 +225,8 @@ print(pd.DataFrame(table).round(1).to_string())
 #   reports. It is refused beyond 2 GB; take a random part of the respondents.
 # - Two questions of bits need their patterns, too. Unknown strings (`DictionarySurvey`) need the
 #   reports themselves, in memory.
-# - Persons are matched by the engine that holds both waves, which moves rows between workers once.
+# - Persons are matched by the engine that holds both waves; a cluster moves rows between its
+#   workers once.
 
 # %%
 shutil.rmtree(folder)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-__all__ = ["arrow_text", "factorized"]
+__all__ = ["arrow_text", "factorized", "is_text"]
 
 Codes = npt.NDArray[np.int32]
 Objects = npt.NDArray[np.object_]
@@ -19,10 +19,11 @@ MANY = 1 << 12
 
 
 def factorized(values: object, labels: pd.Index[Any]) -> tuple[Codes, Objects] | None:
-    """Codes of distinct values, (n,), -1 where missing, and those values; None if not quicker.
+    """Codes of a column, (n,), -1 where missing, and the values that they stand for.
 
-    Some values may be equal, or not occur: they are the `labels` where no text is another. Columns
-    of text and of objects are quicker; what Arrow refuses is none of them.
+    None where this is not quicker: for short columns, and those that are neither text nor objects
+    that Arrow reads as text. Some values may be equal, or not occur; where all text is among the
+    `labels`, the values are these.
     """
     try:
         n = len(values)  # type: ignore[arg-type]
@@ -62,14 +63,14 @@ def arrow_text(column: Any, likely: Objects | None = None) -> tuple[Codes, Objec
     from pyarrow import types
 
     if not types.is_dictionary(column.type):
-        if not _is_text(column.type):
+        if not is_text(column.type):
             return None
         if likely is not None:
             codes = _among(column, pyarrow.array(likely, column.type))
             if codes is not None:
                 return _numbers(codes), likely
         column = column.dictionary_encode()
-    elif not _is_text(column.type.value_type):
+    elif not is_text(column.type.value_type):
         return None
     if isinstance(column, pyarrow.ChunkedArray):
         column = column.unify_dictionaries().combine_chunks()
@@ -86,7 +87,8 @@ def _among(column: Any, likely: Any) -> Any:
     return found if found.null_count == column.null_count else None
 
 
-def _is_text(kind: Any) -> bool:
+def is_text(kind: Any) -> bool:
+    """Whether a type of Arrow is of text that its functions take."""
     from pyarrow import types
 
     return bool(types.is_string(kind) or types.is_large_string(kind))

@@ -19,7 +19,7 @@ __all__ = ["array_from_json", "array_to_json", "number_from_json", "number_to_js
 
 Array = npt.NDArray[Any]
 
-_LISTED = 1000  # numbers that are worth to be read by people
+_LISTED = 1000  # numbers, up to which people may want to read them
 _KINDS = {"float64": np.dtype("<f8"), "int64": np.dtype("<i8")}
 
 

@@ -20,6 +20,7 @@ from ldpstats.cli.common import (
     add_output,
     add_reading,
     check_output,
+    on_a_terminal,
     option,
     output_files,
     progress,
@@ -35,16 +36,16 @@ from ldpstats.cli.surveys import (
 from ldpstats.cli.tables import (
     add_engine,
     files_of,
-    moved,
     on_engine,
     refuse_engine,
     running,
-    watching,
 )
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable, NotIdentified
 from ldpstats.estimators import JOINT_ESTIMATORS
 from ldpstats.models.association.independence import METHODS
 from ldpstats.models.association.variables import variable_names
+from ldpstats.models.shared.bar import moved
+from ldpstats.survey.counting import watching
 
 __all__ = ["add_associate"]
 
@@ -165,8 +166,8 @@ def _is_queried(
     """Whether one grouped query counts the combinations; else the tables are read in chunks."""
     if given.others:
         if any(len(some) > 1 for some in files):
-            remedy = "must be one file with --with: in Python, survey.matched() joins tables"
-            raise InvalidArgument("input", given.input, f"and each other table {remedy}")
+            remedy = "must be one file with --with, as each other table: in Python, "
+            raise InvalidArgument("input", given.input, f"{remedy}survey.matched() joins tables")
         refuse_engine(given, "goes without --with: in Python, survey.matched() joins tables")
         return False
     if given.count is not None or any(cohorts) or given.na or len(asked) < len(files):
@@ -206,7 +207,7 @@ def _queried(
 ) -> ldp.JointCounts:
     """Counts of combinations of reports and public columns of a survey."""
     survey = opened(given, sheet)
-    with watching("counting", survey):
+    with watching(survey.data if on_a_terminal() else None):
         counts = survey.joint_counts(*columns)
     refuse_missing(given, counts.n_missing)
     return counts

@@ -29,7 +29,6 @@ from ldpstats.cli.tables import (
     INPUTS,
     add_engine,
     files_of,
-    moved,
     on_engine,
     running,
     source,
@@ -40,6 +39,7 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.io.dictionary.reading import DictionaryTable
 from ldpstats.io.report_columns import SURVEY_COLUMNS
 from ldpstats.models.dictionary.search.evidence import SEARCHES, THRESHOLDS
+from ldpstats.models.shared.bar import moved
 
 __all__ = ["add_discover", "add_survey"]
 
@@ -244,7 +244,7 @@ def _engine_rows(
     given: argparse.Namespace, file: Path, survey: ldp.DictionarySurvey, advance: Any
 ) -> ldp.DictionaryReports:
     table = DictionaryTable(file, survey, list(SURVEY_COLUMNS), given.na)
-    query = _query(given, file)
+    query = _query(given, file, "raise")
     beside = [column for column in table.optional if column in query.columns]
     total = max(1, len(query))
 
@@ -259,18 +259,17 @@ def _engine_rows(
     return table.gathered(frames(), given.missing)
 
 
-def _query(given: argparse.Namespace, table: object) -> Query:
-    query = opened(table, "input", None, given.engine, given.on_error)
+def _query(given: argparse.Namespace, table: object, on_error: str) -> Query:
+    query = opened(table, "input", None, given.engine, on_error)
     assert query is not None  # for Parquet files
     return query
 
 
 def _intact(given: argparse.Namespace, files: list[Path]) -> list[Path]:
     """The files that can be read; with --on-error report the others are left out, with warnings."""
-    query = _query(given, source(given))
-    if given.on_error == "report":
-        for _ in query.batches(SURVEY_COLUMNS):  # what is damaged inside is found by reading
-            pass
+    query = _query(given, source(given), given.on_error)
+    if given.on_error == "report":  # the first batch comes once every file was read as a whole
+        next(query.batches(SURVEY_COLUMNS), None)
     left_out = dict(query.left_out)
     return [file for file in files if str(file) not in left_out]
 

@@ -38,12 +38,12 @@ from ldpstats.cli.tables import (
     refuse_engine,
     running,
     source,
-    watching,
 )
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.google.fields import header_of
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.problems.hashed.moments import LARGEST_DENSE
+from ldpstats.survey.counting import watching
 from ldpstats.survey.tallying import sums_suffice
 
 __all__ = ["add_fit"]
@@ -205,7 +205,7 @@ def _surveyed(
     if several:
         remedy = "no such column: give --by again for each column"
         raise InvalidArgument("--by", several[0], remedy)
-    with watching("counting", survey):
+    with watching(survey.data if on_a_terminal() else None):
         results = survey.frequencies(
             given.column, given.by or None, candidates, method=given.method
         )

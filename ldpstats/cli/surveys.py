@@ -10,9 +10,9 @@ import ldpstats as ldp
 from ldpstats.cli.common import option
 from ldpstats.cli.tables import engine_options, source
 from ldpstats.errors import InvalidArgument
+from ldpstats.io.report_columns import read_fingerprints
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import objects, table_chunks
-from ldpstats.reports.fingerprints import check_fingerprints
+from ldpstats.io.tables import table_chunks
 from ldpstats.survey.documents import FINGERPRINTS
 from ldpstats.survey.opening import held_on, rows_of
 
@@ -70,10 +70,8 @@ def refuse_missing(given: argparse.Namespace, n_missing: int) -> None:
 def check_fingerprint_column(path: FilePath, sheet: ldp.Questionnaire) -> None:
     """Refuse a table in which a row carries another questionnaire's fingerprint."""
     done = 0
-    for frame in table_chunks(path, [], optional=[FINGERPRINTS]):
+    for frame in table_chunks(path, [], optional=[FINGERPRINTS], codes=[FINGERPRINTS]):
         if FINGERPRINTS not in frame:
             return
-        where = f"{path}, column {FINGERPRINTS!r}"
-        digits = objects(frame[FINGERPRINTS])
-        check_fingerprints(where, FINGERPRINTS, digits, sheet, done)
+        read_fingerprints(path, frame, FINGERPRINTS, (), sheet, done)
         done += len(frame)

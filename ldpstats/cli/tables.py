@@ -5,15 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Callable, Iterator, Sized
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ldpstats.cli.common import option, progress
+from ldpstats.cli.common import option
 from ldpstats.engines.database import SUFFIXES
 from ldpstats.engines.listing import found_files
-from ldpstats.engines.watch import watched
+from ldpstats.engines.sources import ENGINES
 from ldpstats.errors import InvalidArgument
 
 __all__ = [
@@ -21,16 +21,13 @@ __all__ = [
     "add_engine",
     "engine_options",
     "files_of",
-    "moved",
     "named_files",
     "on_engine",
     "running",
     "source",
-    "watching",
 ]
 
-INPUTS = "table of reports: a file, several, a folder, or a pattern in quotes"
-ENGINES = ("duckdb", "spark", "polars")
+INPUTS = "table of reports: one or several files, a folder, or a pattern in quotes"
 
 _SPARK = {  # of a session of our own; spark-submit has its own settings
     "spark.ui.enabled": "false",
@@ -40,8 +37,8 @@ _SPARK = {  # of a session of our own; spark-submit has its own settings
 
 def add_engine(add: Callable[..., Any]) -> None:
     """The options of commands that count on an engine."""
-    words = f"what counts the rows of Parquet files: {', '.join(ENGINES)} (default: {ENGINES[0]})"
-    add("--engine", choices=ENGINES, metavar="NAME", help=words)
+    words = f"what counts the rows of Parquet files: {', '.join(ENGINES)} (default: duckdb)"
+    add("--engine", choices=tuple(ENGINES), metavar="NAME", help=words)
     words = "a file that is damaged, or of another table: refuse all (default: raise), or report "
     words += "it and count the others (report)"
     add("--on-error", choices=("raise", "report"), default="raise", help=words)
@@ -60,18 +57,8 @@ def files_of(given: argparse.Namespace, table: object = None) -> list[Path]:
 
 
 def named_files(given: argparse.Namespace) -> list[Path]:
-    """The same for INPUT; what is no file is left to whatever reads it, after the other options."""
+    """The same for INPUT; what reads names without a file refuses them, after the other options."""
     return list(found_files(source(given), True).files)
-
-
-def moved(
-    advance: Callable[..., None] | None, number: int, n: int
-) -> Callable[[float], None] | None:
-    """What moves a bar over n files while one of them is read."""
-    if advance is None:
-        return None
-    move = advance
-    return lambda fraction: move((number + fraction) / n)
 
 
 def on_engine(given: argparse.Namespace, files: list[Path]) -> bool:
@@ -103,7 +90,7 @@ def engine_options(given: argparse.Namespace) -> dict[str, Any]:
 def running(given: argparse.Namespace) -> Iterator[None]:
     """A session of Spark, where it is asked for: that of spark-submit, or one of our own.
 
-    A session of our own has two workers for each core at most, and ends with the command.
+    A session of our own runs on the cores of this machine, and ends with the command.
     """
     if given.engine != "spark":
         yield
@@ -127,19 +114,3 @@ def running(given: argparse.Namespace) -> Iterator[None]:
     finally:
         if own:
             session.stop()
-
-
-@contextmanager
-def watching(what: str, table: Sized) -> Iterator[None]:
-    """A bar with rows and their rate for the queries of a table that run meanwhile."""
-    with progress(what) as advance:
-        if advance is None:
-            yield
-            return
-        move, rows = advance, len(table)
-
-        def moved(fraction: float) -> None:
-            move(fraction, rows=round(fraction * rows))
-
-        with watched(moved):
-            yield

@@ -40,7 +40,7 @@ def secretive(method: Method) -> Method:
             return method(self, *args, **kwargs)
         except BaseException as error:
             failure = _without_answers(error, alone)
-        try:
+        try:  # only now: to bind takes longer than to draw a report
             form.bind(self, *args, **kwargs)
         except TypeError as error:  # it names arguments, and quotes none
             failure = error

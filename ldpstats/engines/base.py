@@ -32,14 +32,18 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """Runs what Narwhals describes; this one runs any lazy frame as a whole.
-
-    Frames are those of Narwhals, lazy.
-    """
+    """Runs lazy frames of Narwhals; this one collects any of them as a whole."""
 
     title: ClassVar[str] = "another engine"
     keeps_order: ClassVar[bool] = True  # of rows in files
     in_threads: ClassVar[bool] = True  # whether shares of files are worked on by threads here
+    misread: ClassVar[str] = r"\*"  # names of columns that it takes for something else
+
+    def seen(self, native: Any) -> Any:
+        """A frame of the engine, as one of Narwhals."""
+        import narwhals
+
+        return narwhals.from_native(native)
 
     def session(self) -> Engine:
         """Where one query runs, beside others."""
@@ -55,18 +59,18 @@ class Engine:
         yield from self.table(frame).to_batches(max_chunksize=rows)
 
     def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
-        """What `function` makes of the rows, where they are; record batches of the schema."""
+        """What `function` makes of the rows where they are, as record batches of the schema."""
         yield from function(self.batches(frame, BATCH_ROWS))
 
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         """Parquet files, one after another; columns with `widths` differ in type."""
-        raise NotAvailable(f"{files[0]} is not read by {self.title} here: read both into memory")
+        raise NotAvailable(f"{self.title} does not read {files[0]} here: read both into memory")
 
 
 def picked(frame: Any, names: Sequence[str], made: Sequence[str] | None = None) -> Any:
     """Some columns, under the names `made` if those are given.
 
-    A name alone would be an expression of SQL to DuckDB: "1" a number, "a+b" a sum.
+    DuckDB would read a bare name as SQL: "1" as a number, "a+b" as a sum.
     """
     import narwhals
 
@@ -100,8 +104,8 @@ def stacked(frames: Sequence[Any], widths: Mapping[str, str]) -> Any:
 
 
 def other_engine(source: Source, session: Engine) -> str:
-    """The error that a table is not seen by an engine."""
-    return f"{source.shown} is not seen by {session.title}: read both tables into memory"
+    """What the error about a table of another engine says."""
+    return f"{session.title} cannot see {source.shown}: read both tables into memory"
 
 
 class Source(ABC):
@@ -149,7 +153,7 @@ class Source(ABC):
             return action()
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
-        """The same for an action that returns batches one after another."""
+        """`tried` for an action that returns batches one after another."""
         with running(self.name, self.shown):
             yield from batches()
 
@@ -170,7 +174,7 @@ class Source(ABC):
         return self.streamed(run)
 
     def first(self, found: Callable[[Any], Any]) -> str | None:
-        """Where the first of the rows is that `found` selects; None where rows have no place."""
+        """The place of the first row that `found` selects; None where rows have no place."""
         return None
 
 
@@ -184,11 +188,9 @@ class Frame(Source):
     ordered: bool = False
 
     def root(self, session: Engine) -> Any:
-        import narwhals
-
         if session.title != self.engine.title:
             raise NotAvailable(other_engine(self, session))
-        return narwhals.from_native(self.native)
+        return self.engine.seen(self.native)
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         import narwhals

@@ -10,14 +10,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.layout import cohorts_in, reports_in
 from ldpstats.io.values import whole_counts
 from ldpstats.mechanisms import Mechanism
 from ldpstats.reports.formats import BitFormat
-from ldpstats.reports.packed import arrow_bytes, is_of_bytes, plain_bytes
+from ldpstats.reports.packed import arrow_bytes, in_pandas, is_of_bytes, plain_bytes
 from ldpstats.reports.single import BitCounts
 from ldpstats.sampling.packing import CellSums
 
@@ -25,8 +24,8 @@ __all__ = ["BitSums", "add_up"]
 
 Array = npt.NDArray[Any]
 
-MOST_BYTES = 1 << 30
-_BYTES = 24  # of memory a bit of a group and cohort
+MOST_BYTES = 1 << 30  # of memory that the sums of a share of the rows may fill
+_BYTES = 24  # of it for each bit of a group and cohort
 
 _ROW = re.compile(r", row [0-9]+$|\[[0-9]+\]$")
 
@@ -52,8 +51,6 @@ class BitSums:
         Column of whole counts, where a row stands for several equal reports.
     where : str
         What to call the reports in an error.
-    most_bytes : int
-        Memory that the sums of a share of the rows may fill.
     """
 
     mechanism: Mechanism
@@ -63,16 +60,15 @@ class BitSums:
     domains: tuple[Any, ...] = ()
     count: str | None = None
     where: str = "reports"
-    most_bytes: int = MOST_BYTES
 
     def __post_init__(self) -> None:
         if not self.mechanism.n_bits:
             raise NotAvailable(f"{self.mechanism} does not report bits: count its reports")
         cells = self.n_numbers * self.n_cohorts
-        if _BYTES * cells * self.mechanism.n_bits > self.most_bytes:
+        if _BYTES * cells * self.mechanism.n_bits > MOST_BYTES:
             raise NotAvailable(
                 f"sums of {self.mechanism.n_bits} bits in {cells} groups and cohorts take more "
-                f"than {self.most_bytes} bytes of memory: use fewer groups"
+                f"than {MOST_BYTES} bytes of memory: use fewer groups"
             )
 
     @property
@@ -134,7 +130,7 @@ class _Sums:
             packed, cohort, absent = self._reports(batch)
             n = None
             if what.count is not None:
-                n = whole_counts(f"column {what.count!r}", _series(batch.column(what.count)), 0)
+                n = whole_counts(f"column {what.count!r}", in_pandas(batch.column(what.count)), 0)
         except InvalidArgument as error:  # rows of a batch have no number of their own
             raise _unplaced(error) from None
         cell: Any = self._groups(batch) if what.by else None
@@ -159,8 +155,8 @@ class _Sums:
         beside = None if what.cohort is None else batch.column(what.cohort)
         form: Any = what.mechanism.format
         if not is_of_bytes(column.type) or (beside is None) != (not what.mechanism.n_cohorts):
-            cohort = None if beside is None else _series(beside)
-            found, absent = reports_in(what.where, what.mechanism, _series(column), cohort)
+            cohort = None if beside is None else in_pandas(beside)
+            found, absent = reports_in(what.where, what.mechanism, in_pandas(column), cohort)
             return form.to_table(found.y), found.cohort, absent
         column, bits = plain_bytes(column), what.mechanism.n_bits
         absent, there = _nulls(column), column.drop_null() if column.null_count else column
@@ -177,7 +173,7 @@ class _Sums:
             values = column.to_numpy()
             if values.size and values.min() >= 0 and values.max() < mechanism.n_cohorts:
                 return np.asarray(values)
-        return cohorts_in(f"{self.what.where}, cohort", mechanism, _series(column), absent)
+        return cohorts_in(f"{self.what.where}, cohort", mechanism, in_pandas(column), absent)
 
     def _groups(self, batch: Any) -> npt.NDArray[np.int64]:
         """The group of each row."""
@@ -204,10 +200,6 @@ class _Sums:
         sums = [row.tobytes() for row in ones.astype("<i8")] + [b""] * missing.size
         arrays = [*map(pyarrow.array, (group, cohort, reports)), pyarrow.array(sums)]
         return pyarrow.record_batch(arrays, schema=self.what.schema)
-
-
-def _series(array: Any) -> pd.Series[Any]:
-    return pd.Series(pd.arrays.ArrowExtensionArray(array))
 
 
 def _nulls(array: Any) -> npt.NDArray[np.bool_]:
@@ -256,6 +248,8 @@ def _unplaced(error: InvalidArgument) -> InvalidArgument:
 
 def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:
     """The sums of all groups that have rows, by number, -1 for rows without one."""
+    import pyarrow
+
     C, bits = what.n_cohorts, what.mechanism.n_bits
     G = what.n_numbers
     ones, reports = np.zeros((G, C, bits), dtype=np.int64), np.zeros((G, C), dtype=np.int64)
@@ -264,16 +258,11 @@ def add_up(partials: Iterable[Any], what: BitSums) -> dict[int, BitCounts]:
         group, cohort, n = (batch.column(i).to_numpy() for i in range(3))
         there = cohort >= 0
         missing[group[~there]] += n[~there]
-        sums = arrow_bytes("sums", batch.column(3).filter(_mask(there)), 8 * bits, 64 * bits)
+        some = batch.column(3).filter(pyarrow.array(there))
+        sums = arrow_bytes("sums", some, 8 * bits, 64 * bits)
         ones[group[there], cohort[there]] += sums.view("<i8")
         reports[group[there], cohort[there]] += n[there]
     seen = np.flatnonzero(reports.any(axis=1) | (missing > 0)).tolist()
     numbers = sorted(-1 if g == what.n_groups else g for g in seen)
     made_by = what.mechanism
     return {g: BitCounts(ones[g], reports[g], made_by, int(missing[g])) for g in numbers}
-
-
-def _mask(rows: npt.NDArray[np.bool_]) -> Any:
-    import pyarrow
-
-    return pyarrow.array(rows)

@@ -36,7 +36,7 @@ def _plain(column: Any) -> Any:
     if types.is_decimal(kind) and kind.scale == 0:
         try:
             return column.cast(pyarrow.int64())
-        except pyarrow.ArrowInvalid:  # beyond it
+        except pyarrow.ArrowInvalid:  # too large for it
             return column
     if types.is_integer(kind):
         target = pyarrow.int64()

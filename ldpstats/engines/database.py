@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,8 @@ from ldpstats.io.storage.files import reading
 __all__ = ["SUFFIXES", "Database", "DuckDB", "Embedded", "Session", "database"]
 
 SUFFIXES = (".duckdb", ".ddb", ".db")
-MEMORY = "1GB"  # beyond it DuckDB goes on in temporary files
+MEMORY = "1GB"  # beyond it DuckDB uses temporary files
+_FORKED: list[Any] = []  # connections of the process that this one was forked from
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +32,18 @@ class DuckDB(Engine):
 
     title = "DuckDB"
 
+    def seen(self, native: Any) -> Any:
+        kinds = dict(zip(native.columns, map(str, native.types), strict=True))
+        if {"DOUBLE", "FLOAT"} & {*kinds.values()}:
+            columns = (_unbounded(name, kind) for name, kind in kinds.items())
+            native = native.project(", ".join(columns))
+        return super().seen(native)
+
     def table(self, frame: Any, most_bytes: int | None = None) -> Any:
+        with _interrupts():
+            return self._table(frame, most_bytes)
+
+    def _table(self, frame: Any, most_bytes: int | None) -> Any:
         if most_bytes is None:
             return super().table(frame)
         import pyarrow
@@ -48,11 +61,23 @@ class DuckDB(Engine):
             reader.close()
 
     def batches(self, frame: Any, rows: int) -> Iterator[Any]:
-        reader = _reader(frame, rows)
-        try:
-            yield from reader
-        finally:
-            reader.close()  # a connection runs no other query before
+        with _interrupts():
+            reader = _reader(frame, rows)
+            try:
+                yield from reader
+            finally:
+                reader.close()  # a connection runs no other query before
+
+
+@contextmanager
+def _interrupts() -> Iterator[None]:
+    """Raise what Python does at Ctrl-C, for which DuckDB has an error of its own."""
+    try:
+        yield
+    except RuntimeError as error:
+        if str(error) != "Query interrupted":
+            raise
+        raise KeyboardInterrupt from None
 
 
 def _reader(frame: Any, rows: int) -> Any:
@@ -63,13 +88,20 @@ def _reader(frame: Any, rows: int) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Embedded(DuckDB):
-    """A database of our own in memory, which begins with the first query."""
+    """A database of our own in memory, which begins with the first query of a process."""
+
+    _open: dict[int, Any] = field(default_factory=dict, init=False, repr=False)
 
     def session(self) -> Session:
-        return Session(_quiet(self._connection.cursor()))
+        process = os.getpid()  # a fork has the memory of a connection, but not its threads
+        if process not in self._open:
+            self._open[process] = self._connected()
+        return Session(_quiet(self._open[process].cursor()))
 
-    @cached_property
-    def _connection(self) -> Any:
+    def __reduce__(self) -> Any:
+        return Embedded, ()  # a copy, here or in another process, has a database of its own
+
+    def _connected(self) -> Any:
         import duckdb
 
         folder = tempfile.mkdtemp(prefix="ldpstats-")
@@ -79,7 +111,7 @@ class Embedded(DuckDB):
             "autoinstall_known_extensions": "false",
         }
         connection = duckdb.connect(":memory:", config=settings)
-        weakref.finalize(self, _end, connection, folder)
+        weakref.finalize(self, _end, connection, folder, os.getpid())
         return connection
 
 
@@ -88,7 +120,10 @@ def _quiet(connection: Any) -> Any:
     return connection
 
 
-def _end(connection: Any, folder: str) -> None:
+def _end(connection: Any, folder: str, process: int) -> None:
+    if process != os.getpid():
+        _FORKED.append(connection)  # to close it would wait for threads that are not there
+        return
     connection.close()
     shutil.rmtree(folder, ignore_errors=True)
 
@@ -103,30 +138,19 @@ class Session(DuckDB):
         with polled(self.connection):
             return super().table(frame, most_bytes)
 
-    def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        import narwhals
-
+    def scan(self, files: Sequence[str], widths: Mapping[str, str], **how: bool) -> Any:
         # DuckDB would take *, ? and [ in a name for patterns
         names = [_literal(file) for file in files]
-        return narwhals.from_native(self.connection.read_parquet(names, union_by_name=bool(widths)))
+        return self.seen(self.connection.read_parquet(names, union_by_name=bool(widths), **how))
 
     def located(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
-        """The same, with the columns "filename" and "file_row_number"."""
-        import narwhals
-
-        names = [_literal(file) for file in files]
-        return narwhals.from_native(
-            self.connection.read_parquet(
-                names, union_by_name=bool(widths), filename=True, file_row_number=True
-            )
-        )
+        """`scan`, with the columns "filename" and "file_row_number"."""
+        return self.scan(files, widths, filename=True, file_row_number=True)
 
     def stored_table(self, path: Path, schema: str, table: str) -> Any:
         """A table of a database file."""
-        import narwhals
-
         where = _attach(self.connection, path)
-        return narwhals.from_native(
+        return self.seen(
             self.connection.sql(f"SELECT * FROM {where}.{_quoted(schema)}.{_quoted(table)}")
         )
 
@@ -138,6 +162,16 @@ def _literal(file: str) -> str:
 def _quoted(name: str) -> str:
     doubled = name.replace('"', '""')
     return f'"{doubled}"'
+
+
+def _unbounded(name: str, kind: str) -> str:
+    """A column in SQL, of whose numbers DuckDB knows no bounds.
+
+    The bounds in Parquet files are of the numbers only, and DuckDB 2.0 infers that there is no NaN.
+    """
+    column = _quoted(name)
+    floats = kind in ("DOUBLE", "FLOAT")
+    return f"CASE WHEN random() >= 0 THEN {column} END AS {column}" if floats else column
 
 
 def _attach(connection: Any, path: Path) -> str:
@@ -188,7 +222,7 @@ def database(name: str, path: Path, table: str | None) -> Database:
 def _chosen(path: Path, found: list[tuple[str, str]], table: str | None) -> tuple[str, str]:
     """The one table that is meant."""
     if not found:
-        raise InvalidArgument("path", str(path), "this database holds no table")
+        raise InvalidArgument("path", str(path), "this database holds no table: check the name")
     names = [name if schema == "main" else f"{schema}.{name}" for schema, name in found]
     shown = ", ".join(map(repr, names[:20]))
     if table is None:

@@ -12,12 +12,14 @@ from ldpstats.errors import InvalidArgument, LDPError, cut
 
 __all__ = ["EngineFailure", "engine_of", "needed", "of_engine", "reason", "running"]
 
+_PANIC = "pyo3_runtime"  # of Rust, which is no Exception to Python
 _ENGINES = {
     "_duckdb": "DuckDB",
     "duckdb": "DuckDB",
     "pyspark": "Spark",
     "py4j": "Spark",
     "polars": "Polars",
+    _PANIC: "Polars",
     "pyarrow": "Arrow",
     "ibis": "Ibis",
     "dask": "Dask",
@@ -49,7 +51,7 @@ class EngineFailure(InvalidArgument):
     """An engine stopped before it had an answer."""
 
 
-def engine_of(error: Exception) -> str:
+def engine_of(error: BaseException) -> str:
     """The engine that an error belongs to, by its class or by where it was raised; "" if none."""
     modules = [type(error).__module__]
     frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__)]
@@ -64,7 +66,7 @@ def of_engine(error: Exception) -> bool:
     return bool(engine_of(error)) or isinstance(error, OSError | MemoryError | EOFError)
 
 
-def reason(error: Exception) -> str:
+def reason(error: BaseException) -> str:
     """What an engine says, on one line."""
     text = str(error)
     causes = re.findall(r"^Caused by: (.*)$", text, re.MULTILINE)  # of Java, the first one last
@@ -83,11 +85,11 @@ def running(name: str, shown: str) -> Iterator[None]:
         yield
     except LDPError:
         raise
-    except Exception as error:
-        engine = engine_of(error)
-        if not of_engine(error):
+    except BaseException as error:
+        panic = type(error).__module__ == _PANIC
+        if not panic and not (isinstance(error, Exception) and of_engine(error)):
             raise
-        raise _named(name, shown, engine, error) from None
+        raise _named(name, shown, engine_of(error), error) from None
 
 
 @contextmanager
@@ -103,8 +105,9 @@ def needed(engine: str, requirement: str) -> Iterator[None]:
     raise InvalidArgument("engine", engine, remedy) from None
 
 
-def _named(name: str, shown: str, engine: str, error: Exception) -> LDPError:
-    text = str(error)
+def _named(name: str, shown: str, engine: str, error: BaseException) -> LDPError:
+    # without the calls of Java, which name parts of Spark that have not failed
+    text = "\n".join(line for line in str(error).splitlines() if not line.startswith("\tat "))
     own = _OWN.findall(text)
     if own:  # raised in a worker, whose trace ends with it
         return _again(*own[-1])

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from ldpstats.arguments.distinct import is_text
 from ldpstats.io.storage.files import reading, refusal
 
 __all__ = ["Footer", "combined", "difference", "footer", "levels", "widths"]
@@ -66,12 +67,12 @@ def footer(path: Path) -> Footer:
 
 def _check_names(path: Path, names: list[str]) -> None:
     if not names:
-        raise refusal(path, "has no columns")
+        raise refusal(path, "has no columns: leave it out")
     known: dict[str, str] = {}
     for name in names:
         other = known.setdefault(name.casefold(), name)
         if other is not name:
-            remedy = f"has the columns {other!r} and {name!r}: rename one, for case is not seen"
+            remedy = f"has the columns {other!r} and {name!r}: rename one, for engines ignore case"
             raise refusal(path, remedy)
 
 
@@ -89,7 +90,7 @@ def _kind(kind: Any) -> str:
     tests = {
         "whole numbers": types.is_integer,
         "numbers": types.is_floating,
-        "text": lambda t: types.is_string(t) or types.is_large_string(t),
+        "text": is_text,
         "bytes": lambda t: types.is_binary(t) or types.is_large_binary(t),
     }
     return next((name for name, test in tests.items() if test(kind)), str(kind))
@@ -107,7 +108,7 @@ def difference(first: Footer, path: str, other: Footer) -> str:
             has = "has" if verb == "has no column" else "does not have"
             return f"{verb} {names[0]!r}, which {path} {has}: give files of one table"
     for name in first.columns:
-        kinds = [_kind(footer.schema.field(name).type) for footer in (first, other)]
+        kinds = [_kind(held.schema.field(name).type) for held in (first, other)]
         if kinds[0] != kinds[1] and "null" not in kinds:
             return f"holds {kinds[1]} in column {name!r}, and {path} {kinds[0]}: convert one"
         notes, known = other.stored(name), first.stored(name)
@@ -115,7 +116,7 @@ def difference(first: Footer, path: str, other: Footer) -> str:
             if key.startswith(_OWN) and notes[key] != known[key]:
                 return (
                     f"holds reports of another mechanism than {path} in column {name!r}: their "
-                    "fingerprints differ; count the files apart"
+                    "fingerprints differ; count the files separately"
                 )
     return ""
 
@@ -124,7 +125,7 @@ def widths(footers: Sequence[Footer]) -> dict[str, str]:
     """The columns that files hold in several types, with the kind of their values."""
     found = {}
     for name in footers[0].columns:
-        kinds = {_value_type(footer.schema.field(name).type) for footer in footers}
+        kinds = {_value_type(held.schema.field(name).type) for held in footers}
         if len(kinds) > 1:
             found[name] = min(map(_kind, kinds), key=lambda kind: kind == "null")
     return found
@@ -151,7 +152,7 @@ def levels(files: Mapping[str, Footer], name: str) -> tuple[Any, ...] | None:
             place = {value: i for i, value in enumerate(known)}
             order = [place[value] for value in values if value in place]
             if order != sorted(order):
-                remedy = f"orders the categories of column {name!r} otherwise: convert one"
+                remedy = f"orders the categories of column {name!r} in another way: convert one"
                 raise refusal(file, remedy)
             known += [value for value in values if value not in place]
     return tuple(known)

@@ -35,9 +35,11 @@ class Joined(Source):
     suffixes: tuple[str, str]
 
     def __post_init__(self) -> None:
-        names = [new for side in (0, 1) for new in self._renamed(side).values()]
-        twice = next((new for new in names if names.count(new) > 1 and new != self.id), None)
-        if twice is not None or self.id in [n for n in names if names.count(n) > 2]:
+        # without case, which engines do not see
+        names = [new.casefold() for side in (0, 1) for new in self._renamed(side).values()]
+        id = self.id.casefold()
+        twice = next((new for new in names if names.count(new) > 1 and new != id), None)
+        if twice is not None or id in [n for n in names if names.count(n) > 2]:
             remedy = f"would name two columns {twice or self.id!r}: choose others"
             raise InvalidArgument("suffixes", self.suffixes, remedy)
 
@@ -61,7 +63,7 @@ class Joined(Source):
 
     def root(self, session: Engine) -> Any:
         names = self._renamed(0), self._renamed(1)
-        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # the name of no other
+        theirs = "_".join(["id", *names[0].values(), *names[1].values()])  # no other's name
         left = picked(self.left.frame(session), [*names[0]], [*names[0].values()])
         made = [theirs if old == self.id else new for old, new in names[1].items()]
         right = picked(self.right.frame(session), [*names[1]], made)
@@ -69,11 +71,14 @@ class Joined(Source):
         return picked(both, list(dict.fromkeys([*names[0].values(), *names[1].values()])))
 
     def _origin(self, name: str) -> tuple[Source, str]:
-        for side, query in enumerate((self.left, self.right)):
-            for old, new in self._renamed(side).items():
-                if new == name:
-                    return query.source, old
-        raise InvalidArgument("column", name, "no such column")
+        """The table of a column, which exists, and its name there."""
+        sides = enumerate((self.left.source, self.right.source))
+        return next(
+            (source, old)
+            for side, source in sides
+            for old, new in self._renamed(side).items()
+            if new == name
+        )
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
         source, old = self._origin(name)

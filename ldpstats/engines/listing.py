@@ -38,8 +38,9 @@ def found_files(data: object, report: bool = False) -> Found:
     """The files that `data` names, each once.
 
     A pattern such as "part-*.parquet" stands for all that match, in the order of their names, and a
-    folder for all tables in it. What is named and is no file, or is a file for the second time, is
-    an error, or with `report` among `refused`.
+    folder for all tables in it. A folder that is named like a table is one, as Spark writes them.
+    A name that leads to no file, or to one that was named before, is an error; with `report` it is
+    among `refused`.
 
     Raises
     ------
@@ -66,7 +67,7 @@ def found_files(data: object, report: bool = False) -> Found:
 
 
 def _readable(path: Path) -> list[tuple[Path, str]]:
-    """The same as `_expanded`, and a name or folder that the system refuses."""
+    """`_expanded`, with the reason where the system refuses a name or a folder."""
     try:
         return list(_expanded(path))
     except OSError as error:
@@ -76,23 +77,44 @@ def _readable(path: Path) -> list[tuple[Path, str]]:
 def _expanded(path: Path) -> Iterator[tuple[Path, str]]:
     """Each file that a name stands for, with what is wrong with it, if anything."""
     if path.is_dir():
-        inside = sorted(file for file in path.iterdir() if file.name.lower().endswith(_KINDS))
-        shown = [file for file in inside if file.name[0] not in "._"]  # others are of programs
-        yield from [(file, "") for file in shown]
-        if not shown:
-            yield path, f"the folder holds no table: {', '.join(_KINDS)}"
+        yield from _inside(path)
     elif path.exists() or not glob.has_magic(str(path)):
         file_format(path)
         yield path, "" if path.exists() else _GONE
     else:
-        matches = sorted(glob.glob(str(path), recursive=True))
-        yield from [(Path(name), "") for name in matches if not os.path.isdir(name)]
-        if not matches:
-            yield path, "no file matches this pattern"
+        matches = [Path(name) for name in sorted(glob.glob(str(path), recursive=True))]
+        # "**" finds a folder that is a table, and what is in it
+        files = dict.fromkeys(pair for match in matches for pair in _matched(match))
+        yield from files
+        if not files:
+            found = "only folders match" if matches else "no file matches"
+            yield path, f"{found} this pattern: check it"
+
+
+def _inside(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The tables in a folder."""
+    inside = sorted(file for file in folder.iterdir() if _names_table(file))
+    shown = [file for file in inside if file.name[0] not in "._"]  # others belong to programs
+    for file in shown:
+        yield from _matched(file)
+    if not shown:
+        yield folder, f"the folder holds no table: {', '.join(_KINDS)}"
+
+
+def _matched(path: Path) -> Iterator[tuple[Path, str]]:
+    """A file; the tables in a folder that is named like one, as Spark writes them; else nothing."""
+    if not path.is_dir():
+        yield path, ""
+    elif _names_table(path):
+        yield from _inside(path)
+
+
+def _names_table(path: Path) -> bool:
+    return path.name.lower().endswith(_KINDS)
 
 
 def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
-    """Why a file must not be read again, by this name or by another; "" for a new one."""
+    """Why a file is not to be read: it was named before, or cannot be; "" for a new one."""
     try:
         found = file.stat()
     except FileNotFoundError:
@@ -110,9 +132,10 @@ def _twice(file: Path, known: dict[tuple[int, int], Path]) -> str:
 
 
 def _check_kinds(files: list[Path]) -> None:
-    """Refuse files of several kinds."""
+    """Refuse files that are no tables, such as _SUCCESS, or tables of several kinds."""
     kinds: dict[bool, Path] = {}
     for file in files:
+        file_format(file)
         kinds.setdefault(file.name.lower().endswith(".parquet"), file)
     if len(kinds) > 1:
         remedy = f"is of another kind than {kinds[True]}: convert one of them"

@@ -67,13 +67,10 @@ class Files(Source):
         return session.scan(self.files, self.widths)
 
     def stored(self, name: str) -> Mapping[bytes, bytes]:
-        return combined([footer.stored(name) for footer in self._good()])
+        return combined([self.footers[file].stored(name) for file in self.files])
 
     def levels(self, name: str) -> tuple[Any, ...] | None:
         return levels({file: self.footers[file] for file in self.files}, name)
-
-    def _good(self) -> list[Footer]:
-        return [self.footers[file] for file in self.files]
 
     # -- damage --------------------------------------------------------------------------------
 
@@ -92,7 +89,7 @@ class Files(Source):
 
     def streamed(self, batches: Callable[[], Iterator[Any]]) -> Iterator[Any]:
         self._refused_changed()
-        if self.report:  # what was handed on cannot be taken back
+        if self.report:  # read whole before: what was handed on cannot be taken back
             self._refused_damaged()
         try:
             yield from super().streamed(batches)
@@ -104,7 +101,7 @@ class Files(Source):
         self._check_unchanged()
 
     def _check_unchanged(self) -> None:
-        """Refuse files that changed, whatever is done with those that can still be left out."""
+        """Refuse files that changed, also with `report`: their rows were handed on."""
         for file in self.files:
             if not self.footers[file].unchanged(file):
                 raise refusal(file, _CHANGED)
@@ -140,12 +137,16 @@ class Files(Source):
             self._refuse(file, why)
         return bool(why)
 
+    @property
+    def _checker(self) -> Embedded:
+        """DuckDB, whatever engine counts."""
+        return self.engine if isinstance(self.engine, Embedded) else Embedded()
+
     def _damage(self, file: str) -> str:
-        """Why a file cannot be read; "" if it can."""
+        """Why a file cannot be read by DuckDB, or by Arrow, which reads bits; "" if it can."""
         import pyarrow.parquet
 
-        checker = self.engine if isinstance(self.engine, Embedded) else Embedded()
-        session = checker.session()
+        session = self._checker.session()
         try:
             for _ in session.batches(session.scan([file], {}), BATCH_ROWS):
                 pass
@@ -183,23 +184,17 @@ class Files(Source):
         places = {"filename", "file_row_number"}
         if places & {name.casefold() for name in self.columns}:
             return None
-        checker = self.engine if isinstance(self.engine, Embedded) else Embedded()
+        import narwhals
 
         def run() -> Any:
-            session = checker.session()
+            session = self._checker.session()
             rows = found(session.located(self.files, self.widths)).select(*sorted(places))
-            least = rows.group_by("filename").agg(_least("file_row_number"))
-            return session.table(least)
+            number = narwhals.col("file_row_number").min()
+            return session.table(rows.group_by("filename").agg(number))
 
         rows = dict(zip(*self.tried(run).to_pydict().values(), strict=True))
         file = next((file for file in self.files if file in rows), None)
         return None if file is None else f"{file}, row {rows[file] + 1}"
-
-
-def _least(name: str) -> Any:
-    import narwhals
-
-    return narwhals.col(name).min()
 
 
 def _warn(file: str, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,7 +19,7 @@ MOST_BYTES = 1 << 31  # of distinct rows that a query returns
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """Rows of a table that an engine holds; nothing is read before something is asked.
+    """Rows of a table that an engine holds; nothing is read until something is asked.
 
     Tables of Arrow that it returns are the same from every engine: one type for each kind of value
     (`canonical.plain`), and cells in one order.
@@ -67,13 +68,16 @@ class Query:
             import narwhals
 
             table = self._collected(lambda frame: frame.select(narwhals.len()))
-            self._known[self.left_out] = int(table.column(0)[0].as_py())  # maybe fewer files now
+            # asked again: the query may have left out files
+            self._known[self.left_out] = int(table.column(0)[0].as_py())
         return self._known[self.left_out]
 
     def cells(
         self, names: Sequence[str], count: str | None = None, most_bytes: int = MOST_BYTES
     ) -> Any:
         """The distinct combinations of some columns, by one grouped query.
+
+        Before it, another checks the column `count`, if that is given.
 
         Parameters
         ----------
@@ -163,15 +167,15 @@ class Query:
         yield from self.source.partial(chosen, function, schema, list(names), whole)
 
     def joined(self, other: Query, id: str, suffixes: tuple[str, str]) -> Query:
-        """Rows of both that agree in the column `id`; other columns are told apart by a suffix.
+        """Rows of both that agree in the column `id`; a suffix distinguishes other columns.
 
         Raises
         ------
         NotAvailable
             If the two are not on the same engine and connection.
         """
-        self._check([id])
-        other._check([id])
+        self._check([id, *self.columns])
+        other._check([id, *other.columns])
         both = Joined(self.source.name, self, other, id, suffixes)
         both.check()
         return Query(both)
@@ -192,8 +196,16 @@ class Query:
             return None, 0
         return table.column("c")[0].as_py(), int(table.column("n")[0].as_py())
 
+    def one(self, name: str) -> Any:
+        """The first value of a column, or any where rows have no order; None if it has none."""
+        import narwhals
+
+        self._check([name])
+        found = self._some(name, ~narwhals.col(name).is_null())
+        return found[0] if found else None
+
     def first(self, name: str, value: object) -> str | None:
-        """Where a value is met first, such as "a.parquet, row 3"; None where rows have no place."""
+        """The first row with a value, as "a.parquet, row 3"; None where rows have no place."""
         import narwhals
 
         self._check([name])
@@ -222,14 +234,16 @@ class Query:
         return self.source.tried(run)
 
     def _check(self, names: Sequence[str]) -> None:
+        engine = self.source.engine
         for name in names:
             if name not in self.columns:
                 shown = ", ".join(map(repr, self.columns[:20]))
                 more = ", ..." * (len(self.columns) > 20)
                 remedy = f"no such column; the table has {shown}{more}"
                 raise InvalidArgument("column", name, remedy)
-            if name == "*":
-                raise InvalidArgument("column", name, "means all columns to engines: rename it")
+            if re.fullmatch(engine.misread, name, re.DOTALL):
+                remedy = f"is a pattern or a field to {engine.title}, not a name: rename it"
+                raise InvalidArgument("column", name, remedy)
 
     def _check_count(self, count: str) -> None:
         """Refuse a column that counts no respondents."""
@@ -243,11 +257,15 @@ class Query:
             bad = bad | (column != column.round())
         if kind.is_float():
             bad = bad | column.is_nan() | (column.abs() > 2.0**53)
-        some = self._collected(lambda frame: picked(frame.filter(bad), [count]).head(1))
-        if some.num_rows:
-            found = some.column(0)[0].as_py()
-            remedy = f"holds {found!r}: it must hold whole numbers, none of them negative"
+        if found := self._some(count, bad):
+            remedy = f"holds {found[0]!r}: it must hold whole numbers, none of them negative"
             raise InvalidArgument("count", count, remedy)
+
+    def _some(self, name: str, test: Any) -> list[Any]:
+        """A value of a column in the rows for which an expression is true; none without them."""
+        table = self._collected(lambda frame: picked(frame.filter(test), [name]).head(1))
+        found: list[Any] = table.column(0).to_pylist()
+        return found
 
     def _sum(self, count: str) -> int:
         import narwhals

@@ -7,17 +7,17 @@ from typing import Any
 from ldpstats.arguments.checks import one_of
 from ldpstats.engines.base import Engine, Frame
 from ldpstats.engines.database import SUFFIXES, DuckDB, Embedded, database
-from ldpstats.engines.lazy import Polars
 from ldpstats.engines.listing import Found, found_files, is_files
 from ldpstats.engines.parquet import parquet
+from ldpstats.engines.polars import Polars
 from ldpstats.engines.query import Query
 from ldpstats.engines.spark import Spark
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.storage.files import checked_path
 
-__all__ = ["opened"]
+__all__ = ["ENGINES", "opened"]
 
-_ENGINES = {"duckdb": Embedded, "polars": Polars, "spark": Spark}
+ENGINES = {"duckdb": Embedded, "spark": Spark, "polars": Polars}  # what reads Parquet files
 
 
 def opened(
@@ -50,7 +50,7 @@ def opened(
         For files that cannot be read, naming them, and for arguments that do not go together.
     """
     if engine is not None:
-        engine = one_of("engine", engine, tuple(_ENGINES))
+        engine = one_of("engine", engine, tuple(ENGINES))
     if table is not None and not isinstance(table, str):
         raise InvalidArgument("table", table, "must be text, the name of a table")
     report = one_of("on_error", on_error, ("raise", "report")) == "report"
@@ -74,7 +74,7 @@ def opened(
         if report:
             raise InvalidArgument("on_error", "report", "goes with Parquet files: convert these")
         return None
-    made: Engine = _ENGINES[engine or "duckdb"]()
+    made: Engine = ENGINES[engine or "duckdb"]()
     return Query(parquet(name, found, made, report))
 
 

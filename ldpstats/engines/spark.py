@@ -23,6 +23,7 @@ class Spark(Engine):
     title = "Spark"
     in_threads = False
     keeps_order = False
+    misread = r"\*|.*[.`].*"  # fields of a structure, and quotes
 
     def partial(self, frame: Any, function: Partial, schema: Any) -> Iterator[Any]:
         from pyspark.sql.pandas.types import from_arrow_schema
@@ -49,6 +50,8 @@ class Spark(Engine):
 def _literal(file: str) -> str:
     """The name of a file, none of whose signs is a pattern to Spark."""
     path = Path(file).absolute()
+    if ":" in path.name:
+        raise refusal(file, "Spark reads no file with a colon in its name: rename it")
     if path.name[0] in "._":
         raise refusal(file, "Spark takes this name for a hidden file, without rows: rename it")
     return "file://" + re.sub(r"([*?\[\]{}\\])", r"\\\1", path.as_posix())

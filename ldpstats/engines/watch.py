@@ -26,7 +26,7 @@ def watched(advance: Callable[[float], None] | None) -> Iterator[None]:
 
 
 def tell(fraction: float) -> None:
-    """Say how far the query has come that runs."""
+    """Say how far the query that runs has come."""
     advance = _watch.get()
     if advance is not None:
         advance(min(1.0, fraction))
@@ -39,7 +39,7 @@ def polled(connection: Any) -> Iterator[None]:
     if advance is None:
         yield
         return
-    connection.execute("SET enable_progress_bar = true")  # it counts only then
+    connection.execute("SET enable_progress_bar = true")  # without it DuckDB does not count
     connection.execute("SET enable_progress_bar_print = false")
     ended = Event()
 

@@ -23,6 +23,7 @@ from ldpstats.estimators.solvers.ascent import (
     observed,
     report,
 )
+from ldpstats.estimators.solvers.dense import DenseModel
 from ldpstats.estimators.solvers.interior import interior_newton
 from ldpstats.estimators.solvers.low_rank import LowRankModel
 from ldpstats.estimators.solvers.newton import newton
@@ -34,7 +35,7 @@ from ldpstats.problems.rows.base import Rows
 if TYPE_CHECKING:
     import cvxpy
 
-__all__ = ["MLE", "maximise", "refitted"]
+__all__ = ["MLE", "maximise", "model_of_refits", "refitted"]
 
 Array = npt.NDArray[Any]
 Constraints = Callable[["cvxpy.Expression"], list[Any]]
@@ -113,12 +114,31 @@ class MLE(LikelihoodEstimator):
         return report(found, problem.nobs, how, target)
 
 
-def refitted(W: Rows, n: Array, start: Array | None) -> Solution:
-    """What ``MLE().solve`` finds for counts n > 0, from a point that is near the maximum."""
+def refitted(W: Rows, n: Array, start: Array | None, model: DenseModel | None = None) -> Solution:
+    """What ``MLE().solve`` finds for counts n > 0, from a point that is near the maximum.
+
+    A `model` of the Hessian there, of other reports with the same law, spares forming one; small
+    problems are then not polished, since what their reports leave to chance is far more.
+    """
     nobs = int(n.sum())
     target = gap_target(nobs, None)
+    if start is not None and model is not None:
+        rows, shared = W.prepared(), lambda *_: model
+        found = proximal_newton(rows, n, start, target, STEP, _PROXIMAL, shared, np.inf)
+        if found.converged:
+            how = f"Newton with the Hessian of other reports, {found.n_iter} iterations"
+            return report(found, nobs, how, target)
+        start = found.p
     found, how = maximise(W, n, target, True, start=start)
     return report(found, nobs, how, target)
+
+
+def model_of_refits(W: Rows, n: Array, p: Array) -> DenseModel | None:
+    """The Hessian at p that `refitted` shares between surveys; None where its own is as quick."""
+    if not W.is_structured or W.shape[1] > _POLISH_K:
+        return None
+    W = W.prepared()
+    return DenseModel(W.gram(n / (float(n.sum()) * W.mix(p) ** 2)))
 
 
 def maximise(

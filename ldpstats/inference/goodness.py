@@ -150,7 +150,7 @@ def negative_estimates(
     estimate = G @ (c / n)
     certain = np.where(estimate < -1e-9 * size, -np.inf, 0.0)  # rounding apart
     z = np.where(random, estimate / scale * np.sqrt(n), certain)
-    third = (deviation * deviation * deviation) @ m  # a power takes long
+    third = (deviation * deviation * deviation) @ m  # quicker than a power
     skewness = np.where(random, third / scale**3 / np.sqrt(n), 0.0)
     pvalue = np.maximum(normal_pvalue(z, "smaller"), skewed_pvalue(-z, -skewness))
     return z, pvalue

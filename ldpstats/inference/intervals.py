@@ -35,8 +35,7 @@ __all__ = [
 
 Array = npt.NDArray[np.float64]
 
-
-_XTOL = 1e-10  # to which the ends of profile intervals are found
+_XTOL = 1e-10  # error of the ends of profile intervals
 
 
 def profile(
@@ -120,9 +119,8 @@ def profile(
 
     def steep(v: float) -> tuple[float, float]:
         above = excess(v)
-        return above, -slope_at(v) / (
-            above + critical
-        ) if slope_at and above > -critical else np.nan
+        root = above + critical
+        return above, -slope_at(v) / root if slope_at and root > 0.0 else np.nan
 
     return end(0.0), end(1.0)
 
@@ -130,10 +128,10 @@ def profile(
 def _newton_end(
     steep: Callable[[float], tuple[float, float]], estimate: float, limit: float, first: float
 ) -> float:
-    """Where a function that is negative at the estimate gets zero on the way to a limit, or that.
+    """Where a function that is negative at the estimate becomes zero on the way to a limit.
 
-    `steep` gives the function, which grows that way and is nearly linear, and its slope. The limit
-    is looked at only if a step leads there.
+    The limit itself where it does not. `steep` gives the function, which grows that way and is
+    nearly linear, and its slope. The limit is looked at only if a step leads there.
     """
     inside, outside, seen = estimate, limit, False
     v = first if min(estimate, limit) < first < max(estimate, limit) else limit

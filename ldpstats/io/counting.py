@@ -106,8 +106,8 @@ def read_counts(
     empty = mechanism.no_counts()
     total = Sum(empty.bit_counts() if bits else empty, most_bytes, _BITS)
     done = 0
-    optional = reports.optional
-    for frame in table_chunks(path, columns, chunk_rows, advance, optional=optional, codes=columns):
+    beside: dict[str, Any] = {"optional": reports.optional, "codes": columns + reports.optional}
+    for frame in table_chunks(path, columns, chunk_rows, advance, **beside):
         found, absent = reports.read(frame, done)
         n = counts_of(path, count, frame, done)
         absent_n = reports_in_all(f"{path}, column {count!r}", n[absent])

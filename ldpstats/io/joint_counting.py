@@ -189,7 +189,8 @@ def _streamed(
     columns += [] if count is None else [count]
     used = list(dict.fromkeys(columns))
     optional = [column for part in variables for column in part.optional]
-    for frame in table_chunks(path, used, chunk_rows, advance, optional=optional):
+    how: dict[str, Any] = {"optional": optional, "codes": used + optional}
+    for frame in table_chunks(path, used, chunk_rows, advance, **how):
         n = counts_of(path, count, frame, done)
         found = [part.read(frame, done) for part in variables]
         kept = ~np.any([absent for _, absent in found], axis=0)
@@ -223,7 +224,8 @@ def _read_table(
     ids, absences, parts = [], [], []
     done = size = 0
     used, optional = [*variable.columns, id], variable.optional
-    for frame in table_chunks(variable.path, used, chunk_rows, advance, optional=optional):
+    how: dict[str, Any] = {"optional": optional, "codes": [*variable.columns, *optional]}
+    for frame in table_chunks(variable.path, used, chunk_rows, advance, **how):
         reports, absent = variable.read(frame, done)
         ids.append(_identifiers(variable.path, id, frame[id], done))
         absences.append(absent)

@@ -32,13 +32,13 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.distinct import is_text
 from ldpstats.errors import InvalidArgument
 from ldpstats.io.tables import objects
 from ldpstats.io.values import row_named, whole_counts
 from ldpstats.mechanisms import Mechanism
-from ldpstats.reports.packed import cohort_column, holds_bytes, plain_bytes
+from ldpstats.reports.packed import cohort_column, holds_bytes, in_pandas, plain_bytes
 from ldpstats.reports.single import Reports
-from ldpstats.reports.texts import is_text
 
 __all__ = [
     "cohorts_in",
@@ -61,30 +61,37 @@ def reports_in(
     mechanism: Mechanism,
     column: pd.Series[Any],
     cohort: pd.Series[Any] | None = None,
-    done: int = 0,
 ) -> tuple[Reports, Mask]:
     """The reports of a column, which are not labels from a list, and which rows have none, (n,).
 
     `cohort` is the column of cohorts, if they are not in the reports. Errors name `where`, and the
-    row, from 1, after `done` others.
+    row, from 1.
     """
     values, absent = _present(column)
     groups = None
     if cohort is not None:
-        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent, done)
-    return parsed(where, mechanism, values, absent, groups, done), absent
+        groups = cohorts_in(f"{where}, cohort", mechanism, cohort, absent)
+    return parsed(where, mechanism, values, absent, groups), absent
 
 
 def parsed(
-    where: str, mechanism: Mechanism, values: Any, absent: Mask, groups: Array | None, done: int
+    where: str,
+    mechanism: Mechanism,
+    values: Any,
+    absent: Mask,
+    groups: Array | None,
+    done: int = 0,
 ) -> Reports:
-    """Reports of the rows that are not `absent`, (n,); their cohorts, if not in the reports."""
+    """Reports of the rows that are not `absent`, (n,), from their values and, if apart, cohorts.
+
+    Errors name the row, from 1, after `done` others.
+    """
     with row_named(where, done, values, absent):
         return mechanism.parse("reports", values, groups)
 
 
 def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
-    """The reports that are there, in any form, and which rows have none."""
+    """The reports of a column in any form, and which rows have none."""
     if holds_bytes(column):
         return present_bytes(column)
     absent: Mask
@@ -100,9 +107,9 @@ def _present(column: pd.Series[Any]) -> tuple[Any, Mask]:
 
 
 def present_bytes(column: pd.Series[Any]) -> tuple[pd.Series[Any], Mask]:
-    """The bytes of a column that are there, in its own memory, and which rows have none."""
+    """The bytes of a column, in its own memory, and which rows have none."""
     if isinstance(column.dtype, pd.ArrowDtype):
-        column = _series(plain_bytes(column.array.__arrow_array__()))
+        column = in_pandas(plain_bytes(column.array.__arrow_array__()))
     absent: Mask = column.isna().to_numpy(dtype=bool)
     found = column[~absent] if absent.any() else column
     return found.reset_index(drop=True), absent
@@ -141,14 +148,10 @@ def stored_columns(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Se
     else:
         kind = pyarrow.int32() if mechanism.n_outputs <= 1 << 31 else pyarrow.int64()
         column = _numbers(reports.y, absent, kind)
-    found = {name: _series(column)}
+    found = {name: in_pandas(column)}
     if reports.cohort is not None:
-        found[cohort_column(name)] = _series(_numbers(reports.cohort, absent, pyarrow.int32()))
+        found[cohort_column(name)] = in_pandas(_numbers(reports.cohort, absent, pyarrow.int32()))
     return found
-
-
-def _series(array: Any) -> pd.Series[Any]:
-    return pd.Series(pd.arrays.ArrowExtensionArray(array))
 
 
 def _numbers(values: Array, absent: Mask, kind: Any) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 __all__ = ["blocks", "header_of", "parsed"]
 
 _PIECE = 1 << 13
-_MARK = b"\xef\xbb\xbf"  # that Arrow would drop at the start of any block
+_MARK = b"\xef\xbb\xbf"  # a mark that Arrow would drop at the start of any block
 
 
 def header_of(line: bytes) -> list[str] | None:

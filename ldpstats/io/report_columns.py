@@ -17,7 +17,7 @@ from ldpstats.arguments.matching import matched
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 from ldpstats.io.layout import cohorts_in, parsed, present_bytes
 from ldpstats.io.storage.files import FilePath
-from ldpstats.io.tables import column_metadata, names, objects
+from ldpstats.io.tables import coded, column_metadata, names, objects
 from ldpstats.io.values import (
     LabelOf,
     check_mechanism,
@@ -29,7 +29,7 @@ from ldpstats.io.values import (
 )
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.reports.fingerprints import check_fingerprints, fingerprint_column
+from ldpstats.reports.fingerprints import check_coded, check_fingerprints, fingerprint_column
 from ldpstats.reports.packed import cohort_beside, cohort_column, holds_bytes
 from ldpstats.reports.single import Reports
 
@@ -87,11 +87,14 @@ def read_fingerprints(
 
     Missing fields and those with text of `na` are skipped.
     """
-    if column in frame:
-        fields = pd.Series(objects(frame[column]), dtype=object)
-        if na:
-            fields = fields.mask(fields.isin(list(na)), None)
-        check_fingerprints(f"{path}, column {column!r}", column, fields, made_by, done)
+    if column not in frame:
+        return
+    where, text = f"{path}, column {column!r}", coded(frame[column])
+    if text is None:
+        check_fingerprints(where, column, objects(frame[column]), made_by, done)
+        return
+    fields = [None if field in na else field for field in text[1].tolist()]
+    check_coded(where, column, text[0], fields, made_by, done)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from ldpstats.kernels.bits import partial_sums, transpose
 from ldpstats.kernels.words import compiled, copied
 
 __all__ = [
+    "WIDTH",
     "bloom_mix",
     "bloom_sums",
     "bloom_two_mix",
     "bloom_two_sums",
-    "buckets",
     "gather",
     "normal",
     "pair_forms",
@@ -28,7 +28,8 @@ __all__ = [
 ]
 
 
-_COHORTS = 8  # that are added to a block of a matrix at a time, while it is in a near cache
+WIDTH = 64  # columns of a matrix that are filled at a time: what they need fits a near cache
+_COHORTS = 4  # that are added to them at a time
 
 
 @compiled
@@ -49,14 +50,10 @@ def scatter(cells: Any, p: Any, out: Any) -> None:
 
 @compiled
 def gather(cells: Any, v: Any, out: Any) -> None:
-    """Add v[c, cells[c, i]] over all cohorts c to out[i], shape (K,)."""
+    """Add v[c, cells[c, i]], shape (C, m + 1), over all cohorts c to out[i], shape (K,)."""
     C, K = cells.shape
-    m = v.shape[1]
-    row = np.empty(m + 1)
-    row[m] = 0.0
     for c in range(C):
-        copied(v[c], row)
-        own = cells[c]
+        own, row = cells[c], v[c]
         for i in range(K):
             out[i] += row[own[i]]
 
@@ -86,163 +83,160 @@ def normal(cells: Any, w: Any, p: Any, shift: float, out: Any) -> float:
 
 
 @compiled
-def buckets(cells: Any, m: int, start: Any, members: Any) -> None:
-    """List the owners of each cell: members[c, start[c, y] : start[c, y + 1]], in rising order.
-
-    Shapes: cells (C, S, h), start (C, m + 2), members (C, S h).
-    """
-    C, S, h = cells.shape
-    for c in range(C):
-        first = start[c]
-        first[:] = 0
-        for x in range(S):
-            for j in range(h):
-                if cells[c, x, j] < m:
-                    first[cells[c, x, j] + 2] += 1
-        for y in range(2, m + 2):
-            first[y] += first[y - 1]
-        for x in range(S):  # first[y + 1] runs from the start of cell y to its end
-            for j in range(h):
-                y = cells[c, x, j]
-                if y < m:
-                    members[c, first[y + 1]] = x
-                    first[y + 1] += 1
-
-
-@compiled
-def pair_sums(cells: Any, start: Any, members: Any, w: Any, step: int, out: Any) -> None:
+def pair_sums(cells: Any, w: Any, step: int, start: Any, stop: Any, members: Any, out: Any) -> None:
     """Add w[c, y] to out[x, z], z < x, for each cell y of a cohort c that x and z both own.
 
-    `step` rows of `out` are filled at a time.
+    `step` rows of `out` are filled at a time. What else it needs comes from the caller, as making
+    arrays takes longer to compile: `start`, (C, m + 1), of zeros, and `stop`, for the places of
+    cells in `members`, (C, S h), which lists their owners.
     """
     C, S, h = cells.shape
     m = w.shape[1]
+    for c in range(C):
+        for x in range(S):
+            for j in range(h):
+                if cells[c, x, j] < m:
+                    start[c, cells[c, x, j] + 1] += 1
+        for y in range(m):
+            start[c, y + 1] += start[c, y]
+            stop[c, y] = start[c, y]
     for low in range(0, S, step):
         for c in range(C):
-            first, owners, weight = start[c], members[c], w[c]
+            first, last, owners, weight = start[c], stop[c], members[c], w[c]
             for x in range(low, min(low + step, S)):
                 row = out[x]
                 for j in range(h):
                     y = cells[c, x, j]
-                    if y < m:
-                        for i in range(first[y], first[y + 1]):
-                            z = owners[i]
-                            if z >= x:
-                                break
-                            row[z] += weight[y]
+                    if y < m and weight[y] != 0.0:
+                        for i in range(first[y], last[y]):
+                            row[owners[i]] += weight[y]
+                        owners[last[y]] = x
+                        last[y] += 1
 
 
 @compiled
-def _partners(
-    own: Any, first: Any, owners: Any, p: Any, begin: Any, others: Any, values: Any
-) -> None:
-    """List, for each cell k of a cohort, the other cells and the frequency of all its owners."""
-    h, m, found = own.shape[1], first.size - 2, 0
-    for k in range(m):
-        begin[k] = found
-        for a in range(first[k], first[k + 1]):
-            u = owners[a]
-            if p[u] != 0.0:
+def _partners(own: Any, p: Any, begin: Any, others: Any, values: Any) -> None:
+    """List, for each cell k of a cohort, the other cells and the frequency of all its owners.
+
+    In others[begin[k] : begin[k + 1]], and `values`; `begin` has shape (m + 2,).
+    """
+    S, h = own.shape
+    m = begin.size - 2
+    begin[:] = 0
+    for u in range(S):
+        if p[u] != 0.0:
+            for j in range(h):
                 for i in range(h):
-                    if own[u, i] != m and own[u, i] != k:
-                        others[found], values[found] = own[u, i], p[u]
-                        found += 1
-    begin[m] = begin[m + 1] = found
+                    if i != j and own[u, i] < m and own[u, j] < m:
+                        begin[own[u, j] + 2] += 1
+    for k in range(2, m + 2):
+        begin[k] += begin[k - 1]
+    for u in range(S):  # begin[k + 1] runs from the start of cell k to its end
+        if p[u] != 0.0:
+            for j in range(h):
+                for i in range(h):
+                    if i != j and own[u, i] < m and own[u, j] < m:
+                        at = begin[own[u, j] + 1]
+                        others[at], values[at] = own[u, i], p[u]
+                        begin[own[u, j] + 1] += 1
+
+
+@compiled
+def _listed(
+    own: Any, diagonal: Any, p: Any, scale: float, begin: Any, others: Any, values: Any, reach: Any
+) -> float:
+    """List the partners of a cohort's cells, times `scale`; see `pair_gram` for the rest."""
+    S, h = own.shape
+    m, total = diagonal.size, 0.0
+    _partners(own, p, begin, others, values)
+    sums = np.zeros(m + 1)
+    for k in range(m):
+        sums[k] = diagonal[k]
+        for a in range(begin[k], begin[k + 1]):
+            values[a] *= scale
+            sums[k] += values[a]
+        total += sums[k]
+    for x in range(S):
+        for i in range(h):
+            reach[x] += sums[own[x, i]]
+    return total
+
+
+@compiled
+def _columns(
+    own: Any, diagonal: Any, begin: Any, others: Any, values: Any, low: int, table: Any
+) -> None:
+    """Add what cell j of a cohort adds to column low + z to table[j, z]."""
+    for z in range(low, min(low + WIDTH, own.shape[0])):
+        for i in range(own.shape[1]):
+            k = own[z, i]
+            if k < diagonal.size:
+                table[k, z - low] += diagonal[k]
+                for a in range(begin[k], begin[k + 1]):
+                    table[others[a], z - low] += values[a]
+
+
+@compiled
+def _add_rows(table: Any, places: Any, low: int, block: Any) -> None:
+    """Add the rows of `table` at places[x], four at a time, to block[x], for x from low."""
+    for x in range(low, places.shape[0]):
+        for i in range(0, places.shape[1], 4):
+            a, b, c, d = places[x, i], places[x, i + 1], places[x, i + 2], places[x, i + 3]
+            for z in range(WIDTH):
+                block[x, z] += (table[a, z] + table[b, z]) + (table[c, z] + table[d, z])
 
 
 @compiled
 def pair_gram(
-    cells: Any,
-    start: Any,
-    members: Any,
-    diagonal: Any,
-    scale: Any,
-    p: Any,
-    blocks: Any,
-    reach: Any,
-) -> None:
+    cells: Any, used: Any, diagonal: Any, scale: Any, p: Any, blocks: Any, reach: Any
+) -> float:
     """Add scale[c] p[u] to entry (x, z), z <= x, where u owns a cell of x and another, of z.
 
-    For each cohort c, pair of such cells and candidate u; and diagonal[c, j] where x and z own cell
-    j. blocks[b], (S, width), are columns b width, ... of the result. `reach`, (S,), is what column
-    z would add up to if each cell had one owner. What cell j adds to some columns, `table[j]`, is
-    added for each owner of j.
+    For each of the cohorts c `used`, pair of such cells and candidate u; and diagonal[c, j] where x
+    and z own cell j. blocks[b], (S, WIDTH), are columns b WIDTH, ... of the result. `reach`, (S,),
+    is what column z would add up to if each cell had one owner; what all cells would is returned.
     """
-    C, S, h = cells.shape
-    m, width = start.shape[1] - 2, blocks.shape[2]
-    table, begin = np.empty((m + 1, width)), np.empty((_COHORTS, m + 2), dtype=np.int64)
+    S, h = cells.shape[1:]
+    m, total = diagonal.shape[1], 0.0
+    table = np.empty((_COHORTS * (m + 1), WIDTH))  # what cells add to some columns
+    places = np.empty((S, _COHORTS * h), dtype=np.uint32)  # in the table, of the cells of x
+    begin = np.empty((_COHORTS, m + 2), dtype=np.int64)
     others = np.empty((_COHORTS, S * h * h), dtype=cells.dtype)
     values = np.empty((_COHORTS, S * h * h))
-    for group in range(0, C, _COHORTS):
-        for c in range(group, min(group + _COHORTS, C)):
-            g = c - group
-            _partners(cells[c], start[c], members[c], p, begin[g], others[g], values[g])
-        for low in range(0, S, width):
-            block = blocks[low // width]
-            for c in range(group, min(group + _COHORTS, C)):
-                if scale[c] == 0.0:
-                    continue
-                own, ends = cells[c], begin[c - group]
-                at, value = others[c - group], values[c - group]
-                table[:] = 0.0
-                for z in range(min(width, S - low)):
-                    total = 0.0
-                    for i in range(h):
-                        k = own[low + z, i]
-                        if k != m:
-                            table[k, z] += diagonal[c, k]
-                            total += diagonal[c, k]
-                        for a in range(ends[k], ends[k + 1]):
-                            more = scale[c] * value[a]
-                            table[at[a], z] += more
-                            total += more
-                    reach[low + z] += total
-                for x in range(low, S):
-                    row = block[x]
-                    for i in range(h - 1, 0, -2):
-                        one, other = table[own[x, i]], table[own[x, i - 1]]
-                        for z in range(width):
-                            row[z] += one[z] + other[z]
-                    if h % 2:
-                        one = table[own[x, 0]]
-                        for z in range(width):
-                            row[z] += one[z]
+    for start in range(0, used.size, _COHORTS):
+        some = used[start : start + _COHORTS]
+        places[:] = m  # no cell: its row of the table stays zero
+        for g, c in enumerate(some):
+            at = begin[g], others[g], values[g]
+            total += _listed(cells[c], diagonal[c], p, scale[c], *at, reach)
+            places[:, g * h : (g + 1) * h] = cells[c] + g * (m + 1)
+        for b in range(blocks.shape[0]):
+            table[:] = 0.0
+            for g, c in enumerate(some):
+                at = begin[g], others[g], values[g]
+                _columns(cells[c], diagonal[c], *at, b * WIDTH, table[g * (m + 1) :])
+            _add_rows(table, places, b * WIDTH, blocks[b])
+    return total
 
 
 @compiled
-def pair_forms(cells: Any, start: Any, members: Any, rows: Any, p: Any, out: Any) -> None:
+def pair_forms(cells: Any, rows: Any, p: Any, out: Any) -> None:
     """Set out, shape (q + 1, C), to the forms of `HashDesign.pair_forms`, rows of (q, C, m)."""
     C, S, h = cells.shape
     q, m = rows.shape[0], rows.shape[2]
-    shared = np.zeros(S, dtype=np.int64)
+    begin, together = np.empty(m + 2, dtype=np.int64), np.zeros(m)
+    others, values = np.empty(S * h * h, dtype=cells.dtype), np.empty(S * h * h)
     for c in range(C):
-        first, owners, own = start[c], members[c], cells[c]
-        for u in range(S):
-            if p[u] == 0.0:
-                continue
-            for r in range(q):
-                total, squares = 0.0, 0.0
-                for i in range(h):
-                    if own[u, i] < m:
-                        value = rows[r, c, own[u, i]]
-                        total += value
-                        squares += value * value
-                out[r, c] += p[u] * (total * total - squares)
-            meetings = 0.0  # candidates with s cells in common meet in s (s - 1) of the pairs
-            for i in range(h):
-                j = own[u, i]
-                if j < m:
-                    for a in range(first[j], first[j + 1]):
-                        z = owners[a]
-                        if shared[z]:
-                            meetings += p[z] * shared[z]
-                        shared[z] += 1
-            out[q, c] += 2.0 * p[u] * meetings
-            for i in range(h):
-                j = own[u, i]
-                if j < m:
-                    for a in range(first[j], first[j + 1]):
-                        shared[owners[a]] = 0
+        _partners(cells[c], p, begin, others, values)
+        for k in range(m):
+            for a in range(begin[k], begin[k + 1]):
+                together[others[a]] += values[a]
+            for a in range(begin[k], begin[k + 1]):
+                j = others[a]
+                for r in range(q):
+                    out[r, c] += together[j] * rows[r, c, j] * rows[r, c, k]
+                out[q, c] += together[j] * together[j]
+                together[j] = 0.0  # a pair that several candidates own counts once
 
 
 @compiled

@@ -43,7 +43,7 @@ class CustomMechanism(Enumerated):
     Q: Any
     categories: Any = None
     outputs: Any = None
-    _channel: ClassVar[Dense]  # of the instance: no field, which would be specified
+    _channel: ClassVar[Dense]  # as a field it would be part of the specification
 
     def __post_init__(self) -> None:
         channel = Dense(self.Q)

@@ -121,7 +121,7 @@ class Enumerated(Mechanism):
 
     def sample(self, codes: Array, words: Words) -> Array:
         Q = self.channel().matrix()
-        if len(codes) < len(Q) and whole_below(codes, len(Q)):  # of few users: only their rows
+        if len(codes) < len(Q) and whole_below(codes, len(Q)):  # few users need few rows
             present, codes = np.unique(codes, return_inverse=True)
             Q = Q[present] if present.size else Q
         return samplers.sample_rows(codes, samplers.integer_rows(Q), words)

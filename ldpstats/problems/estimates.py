@@ -527,7 +527,7 @@ class ReportLaw:
         for part in self.parts:
             u = part.contrasts(R)
             centred = u - (u @ part.law)[:, None]
-            total += centred * centred * centred @ part.law / part.nobs**2  # a power takes long
+            total += centred * centred * centred @ part.law / part.nobs**2  # quicker than a power
         return total
 
     def to_dict(self) -> dict[str, Any]:

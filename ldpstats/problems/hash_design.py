@@ -28,7 +28,8 @@ Array = npt.NDArray[Any]
 
 _LARGEST_MATRIX = 1 << 27  # entries that matrix() is willing to form: 1 GB as float64
 _LARGE = 1 << 18  # cells from which compiled loops repay the import of numba
-_BLOCK = 1 << 22  # entries of dense rows at a time in a Gram matrix (32 MB)
+_LOOKED_UP = 1 << 15  # cells at a time
+_BLOCK = 1 << 18  # entries of dense rows at a time in a Gram matrix (2 MB)
 _DENSE = 1 << 30  # multiplications up to which a dense Gram matrix is fast enough
 _PAIR = 32.0  # multiplications of a dense product in the time that one pair of owners takes
 _ADDED = 4.0  # multiplications of a dense product in the time that an addition of rows takes
@@ -109,8 +110,9 @@ class HashDesign:
         C, S, h = self.cells.shape
         values = np.repeat(np.asarray(p, dtype=np.float64).reshape(S), h)
         if self.cells.size < _LARGE:
-            rows = (np.bincount(c, values, self.n_cells + 1)[:-1] for c in self._flat)
-            return np.array(list(rows), dtype=np.float64).reshape(C, self.n_cells)
+            places, size = self._places(slice(C)).ravel(), C * (self.n_cells + 1)
+            sums = np.bincount(places, np.tile(values, C), size).reshape(C, -1)
+            return np.ascontiguousarray(sums[:, :-1])
         from ldpstats.kernels.cells import scatter
 
         out = np.empty(C * self.n_cells + 1)
@@ -119,13 +121,13 @@ class HashDesign:
 
     def owners(self, v: Array) -> Array:
         """H' v, shape (S,): the sum of v, shape (C m,), over the cells that each candidate owns."""
-        C, S, h = self.cells.shape
+        S, h = self.cells.shape[1:]
         if self.cells.size < _LARGE:
             return np.asarray(self._by_cohort(v).sum(axis=0))
         from ldpstats.kernels.cells import gather
 
         out = np.zeros(S * h)
-        gather(self._flat, np.asarray(v, dtype=np.float64).reshape(C, self.n_cells), out)
+        gather(self._flat, self._padded(v), out)
         return np.asarray(out.reshape(S, h).sum(axis=1))
 
     def times(self, p: Array) -> Array:
@@ -178,27 +180,33 @@ class HashDesign:
             return self._shared_by_pairs(weights, pairs)
         out, step = np.zeros((S, S)), max(1, _BLOCK // max(self.n_cells * S, 1))
         for start in range(0, C, step):
-            part = range(start, min(start + step, C))
-            H = np.concatenate([self.incidence(c) for c in part])
+            part = slice(start, start + step)
+            H = self._incidence(part)
             out += (H * weights[part].reshape(-1, 1)).T @ H
         return mirrored(out)
 
     def _shared_by_pairs(self, w: Array, pairs: float) -> Array:
         from ldpstats.kernels.cells import pair_sums
 
-        S = self.shape[1]
-        out = np.zeros((S, S))
-        step = S if pairs < _FEW * self.cells.size else _ROWS
-        pair_sums(self.cells, *self._buckets, w, step, out)
+        C, S, h = self.cells.shape
+        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
+        start = np.zeros((C, self.n_cells + 1), dtype=np.int32)
+        out, step = np.zeros((S, S)), S if pairs < _FEW * self.cells.size else _ROWS
+        pair_sums(self.cells, w, step, start, np.empty_like(start), members, out)
         np.fill_diagonal(out, self.owners(w))
         return mirrored(out)
 
     def incidence(self, c: int) -> Array:
         """H_c, shape (m, S): the rows of H that belong to cohort c."""
-        S = self.shape[1]
-        out = np.zeros((self.n_cells + 1, S))
-        out[self.cells[c], np.arange(S)[:, None]] = 1.0
-        return out[:-1]
+        return self._incidence(slice(c, c + 1))
+
+    def _incidence(self, part: slice) -> Array:
+        """The rows of H that belong to some cohorts, m of each."""
+        cells, m = self.cells[part], self.n_cells
+        C, S, _ = cells.shape
+        out = np.zeros((C, m + 1, S))
+        out[np.arange(C)[:, None, None], cells, np.arange(S)[:, None]] = 1.0
+        return out[:, :-1].reshape(C * m, S)
 
     def gram_of_pairs(self, diagonal: Array, scale: Array, p: Array) -> Array:
         """The sum over the cohorts of ``A_c' (diag(d_c) + scale[c] B_c) A_c``, shape (S, S).
@@ -213,13 +221,12 @@ class HashDesign:
                 A = self.block(c)
                 total += A.T @ ((scale[c] * self._pairs_of(p, c) + np.diag(diagonal[c])) @ A)
             return total
-        from ldpstats.kernels.cells import pair_gram
+        from ldpstats.kernels.cells import WIDTH, pair_gram
 
-        blocks, reach = np.zeros((-(-S // _ROWS), S, _ROWS)), np.zeros(S)
-        pair_gram(self.cells, *self._buckets, diagonal, scale, p, blocks, reach)
+        blocks, reach = np.zeros((-(-S // WIDTH), S, WIDTH)), np.zeros(S)
+        used = np.flatnonzero(scale)
+        every = pair_gram(self.cells, used, diagonal, scale, p, blocks, reach)
         out = np.concatenate(list(blocks), axis=1)[:, :S]
-        several = (self.cells < self.n_cells).sum(axis=2)
-        every = float(scale @ ((several * (several - 1)) @ p)) + float(diagonal.sum())
         return self._centred(mirrored(out), reach, every)
 
     def _centred(self, shared: Array, reach: Array, every: float) -> Array:
@@ -245,7 +252,7 @@ class HashDesign:
             return out
         from ldpstats.kernels.cells import pair_forms
 
-        pair_forms(self.cells, *self._buckets, rows, p, out)
+        pair_forms(self.cells, rows, p, out)
         return out
 
     def _pairs_of(self, p: Array, c: int) -> Array:
@@ -253,17 +260,6 @@ class HashDesign:
         B = (H * p) @ H.T
         np.fill_diagonal(B, 0.0)
         return np.asarray(B)
-
-    @property
-    def _buckets(self) -> tuple[Array, Array]:
-        """The owners of each cell; see `ldpstats.kernels.cells.buckets`."""
-        from ldpstats.kernels.cells import buckets
-
-        C, S, h = self.cells.shape
-        start = np.empty((C, self.n_cells + 2), dtype=np.int32)
-        members = np.empty((C, S * h), dtype=np.uint16 if S <= 1 << 16 else np.uint32)
-        buckets(self.cells, self.n_cells, start, members)
-        return start, members
 
     def block(self, c: int) -> Array:
         """A_c, shape (m, S): the rows of A that belong to cohort c."""
@@ -287,13 +283,26 @@ class HashDesign:
     def _flat(self) -> Array:
         return self.cells.reshape(self.n_cohorts, -1)
 
+    def _places(self, part: slice) -> Array:
+        """Places of the owned cells of some cohorts among C rows of m cells and one for none."""
+        first = np.arange(self.n_cohorts)[part] * (self.n_cells + 1)
+        return np.asarray(self.cells[part] + first[:, None, None])
+
+    def _padded(self, v: Array) -> Array:
+        """v, shape (C m,), with a zero after each cohort, for what is no cell: (C, m + 1)."""
+        out = np.zeros((self.n_cohorts, self.n_cells + 1))
+        out[:, :-1] = np.reshape(v, (self.n_cohorts, self.n_cells))
+        return out
+
     def _by_cohort(self, v: Array) -> Array:
         """The terms of H' v that each cohort adds, shape (C, S)."""
-        C, S, _ = self.cells.shape
-        out, row = np.empty((C, S)), np.zeros(self.n_cells + 1)
-        for c, values in enumerate(np.reshape(v, (C, self.n_cells))):
-            row[:-1] = values
-            out[c] = row[self.cells[c]].sum(axis=1)
+        C, S, h = self.cells.shape
+        padded, out = self._padded(v), np.empty((C, S))
+        step = max(1, _LOOKED_UP // max(S * h, 1))
+        for start in range(0, C, step):
+            part = slice(start, start + step)
+            own = padded.take(self._places(part))
+            out[part] = own[:, :, 0] if h == 1 else own @ np.ones(h)  # faster than a sum
         return out
 
 

@@ -7,6 +7,7 @@ were put together.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from math import isclose
 from typing import Any
 
@@ -15,7 +16,7 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument, MechanismMismatch, shorten
 
-__all__ = ["check_fingerprints", "fingerprint_column", "is_fingerprint"]
+__all__ = ["check_coded", "check_fingerprints", "fingerprint_column", "is_fingerprint"]
 
 _DIGITS = re.compile("[0-9a-f]{12}")
 
@@ -36,19 +37,28 @@ def check_fingerprints(where: str, column: str, values: Any, made_by: Any, done:
         codes, distinct = pd.factorize(pd.Series(values))
     except (TypeError, ValueError):  # lists, arrays
         raise InvalidArgument(where, values, "must hold fingerprints: text or nothing") from None
+    check_coded(where, column, codes, distinct.tolist(), made_by, done)
+
+
+def check_coded(
+    where: str, column: str, codes: Any, distinct: Sequence[Any], made_by: Any, done: int = 0
+) -> None:
+    """`check_fingerprints` from codes, (n,), and the fields that they stand for, if in any row."""
     own = made_by.fingerprint
-    for code, found in enumerate(distinct.tolist()):
-        if found == "" or _alike(found, own):
-            continue
-        row = f"{where}, row {done + int(np.argmax(codes == code)) + 1}"
-        if found == column:
-            raise MechanismMismatch(f"{row}: is a second header line: remove it")
-        rewritten = "; this is not a fingerprint: if a spreadsheet rewrote the column, empty it"
-        raise MechanismMismatch(
-            f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
-            f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
-            f"of several in files of their own{'' if is_fingerprint(found) else rewritten}"
-        )
+    wrong = [i for i, v in enumerate(distinct) if v is not None and v != "" and not _alike(v, own)]
+    rows = np.flatnonzero(np.isin(codes, wrong)) if wrong else np.empty(0)
+    if not rows.size:
+        return
+    first = int(rows[0])
+    row, found = f"{where}, row {done + first + 1}", distinct[codes[first]]
+    if found == column:
+        raise MechanismMismatch(f"{row}: is a second header line: remove it")
+    rewritten = "; this is not a fingerprint: if a spreadsheet rewrote the column, empty it"
+    raise MechanismMismatch(
+        f"{row}: the report is of a mechanism or survey with fingerprint {shorten(found)}, not "
+        f"of {made_by} ({own}): use the specification that it was made with, and keep reports "
+        f"of several in files of their own{'' if is_fingerprint(found) else rewritten}"
+    )
 
 
 def _alike(found: object, own: str) -> bool:

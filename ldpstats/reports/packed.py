@@ -19,6 +19,7 @@ __all__ = [
     "cohort_beside",
     "cohort_column",
     "holds_bytes",
+    "in_pandas",
     "is_of_bytes",
     "packed_bytes",
     "plain_bytes",
@@ -89,6 +90,11 @@ def plain_bytes(array: Any) -> Any:
         array = array.cast(array.type.value_type)
     views = pyarrow.types.is_binary_view(array.type)
     return array.cast(pyarrow.large_binary()) if views else array
+
+
+def in_pandas(array: Any) -> pd.Series[Any]:
+    """An Arrow array as a column of pandas, in its own memory."""
+    return pd.Series(pd.arrays.ArrowExtensionArray(array))
 
 
 def arrow_bytes(name: str, array: Any, width: int, n_bits: int) -> Packed:

@@ -627,6 +627,9 @@ def _collapse(
     words = np.zeros((y.shape[0], 8), dtype=np.uint8)
     words[:, : y.shape[1]] = y
     keys: Array = words.view(np.uint64)[:, 0]
+    if cohort is None and n is None:  # the sorted keys are the reports: no order is needed
+        keys, total = np.unique(keys, return_counts=True)
+        return np.ascontiguousarray(keys[:, None].view(np.uint8)[:, : y.shape[1]]), total, None
     if cohort is not None:  # equal patterns of one cohort: number the patterns first
         keys = np.unique(keys, return_inverse=True)[1] * np.int64(mechanism.n_cohorts) + cohort
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.arguments.distinct import is_text
 from ldpstats.errors import InvalidArgument
-from ldpstats.reports.packed import arrow_bytes
+from ldpstats.reports.packed import arrow_bytes, in_pandas
 
-__all__ = ["bits_of_text", "cohorts_of_text", "is_text"]
+__all__ = ["bits_of_text", "cohorts_of_text"]
 
 _FEW = 1 << 10  # rows that are not worth the import
-_ROWS = 1 << 14  # that are read at a time
+_ROWS = 1 << 14  # read at a time
 _COHORT = re.compile(b"([0-9]{1,10}):")
 
 
@@ -65,7 +66,7 @@ def cohorts_of_text(
     if None in read:
         return None
     numbers = np.array([int(match[1]) for match in read if match], dtype=np.int64)
-    text = pd.Series(pd.arrays.ArrowExtensionArray(rest.cast("large_binary").cast("large_string")))
+    text = in_pandas(rest.cast("large_binary").cast("large_string"))
     return text, numbers[codes.indices.to_numpy()]
 
 
@@ -84,10 +85,3 @@ def _in_memory(column: pd.Series[Any]) -> Any:
         return array.combine_chunks() if isinstance(array, pyarrow.ChunkedArray) else array
     except (pyarrow.ArrowException, UnicodeEncodeError):
         return None
-
-
-def is_text(kind: Any) -> bool:
-    """Whether a type of Arrow is of text that its functions take."""
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind))

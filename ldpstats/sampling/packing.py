@@ -14,8 +14,8 @@ from ldpstats.sampling.samplers import I64, U8
 __all__ = ["CellSums", "cell_sums", "column_sums", "unpack"]
 
 _ROWS = 1 << 16  # reports whose cells are converted at a time
-_SECONDS = 4e-9  # that numpy needs for the bits of a byte
-_SORTED = 5e-8  # that with reports sorted by cell; half of it in advance, as streams go on
+_SECONDS = 4e-9  # of numpy, for the bits of a byte
+_SORTED = 5e-8  # twice those of numpy where it sorts by cell, as more parts are likely to follow
 _TURNS = 4  # rows that take turns where there is one cell: an addition need not wait for the last
 
 _TURNING = np.arange(_ROWS, dtype=np.int32) % _TURNS

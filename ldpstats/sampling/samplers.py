@@ -73,7 +73,7 @@ def sample_krr(codes: npt.ArrayLike, k: int, keep: int, words: Words) -> I64:
     _check_threshold("keep", keep)
     streams = None
     if true.size >= LARGE and isinstance(words, SimulationWords):
-        streams = words.streams(3 * true.size)  # numpy takes so long for the rest
+        streams = words.streams(3 * true.size)  # the time of numpy, in words
     elif true.size == 1 and 0 <= true[0] < k:
         return np.array([_single_krr(int(true[0]), k, keep, words)])
     out = np.empty_like(true)

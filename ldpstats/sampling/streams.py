@@ -40,7 +40,7 @@ class Streams:
 
     def __init__(self, key: U64) -> None:
         self._state, self._drawn = key.copy(), 0
-        self._lane = np.random.SFC64(0)  # each stream in turn
+        self._lane = np.random.SFC64(0)  # takes the state of each stream in turn
 
     @property
     def position(self) -> tuple[U64, int]:

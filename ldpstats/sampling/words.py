@@ -29,7 +29,7 @@ Words = Callable[[int], npt.NDArray[np.uint64]]
 BULK = 1 << 15
 """A request of at least this many words makes a simulation turn to the interleaved streams."""
 
-_SECONDS = 4e-9  # that numpy needs for a word of the streams
+_SECONDS = 4e-9  # of numpy, for a word of the streams
 
 
 class SimulationWords:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from ldpstats.reports.packed import is_of_bytes, plain_bytes
+from ldpstats.reports.packed import in_pandas, is_of_bytes, plain_bytes
 
 __all__ = ["from_arrow", "index_names", "kept_notes", "to_arrow"]
 
@@ -22,7 +22,7 @@ def from_arrow(column: Any) -> pd.Series[Any]:
 
     kind = column.type
     if is_of_bytes(kind):
-        return pd.Series(pd.arrays.ArrowExtensionArray(plain_bytes(column)))
+        return in_pandas(plain_bytes(column))
     mapper: Any = None
     if column.null_count and types.is_boolean(kind):
         mapper = pd.BooleanDtype()

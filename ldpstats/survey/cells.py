@@ -25,7 +25,7 @@ def cells_of_reports(reports: Reports, absent: Mask) -> pd.Series[Any]:
 
 
 def stored_cells(name: str, reports: Reports, absent: Mask) -> dict[str, pd.Series[Any]]:
-    """The columns of reports in a Parquet file, as `cells_of_reports` where they are labels."""
+    """The columns of reports as a Parquet file holds them; labels as `cells_of_reports`."""
     if isinstance(reports.mechanism, Enumerated):
         return {name: cells_of_reports(reports, absent)}
     return stored_columns(name, reports, absent)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -88,8 +89,11 @@ class Column:
         if not whole:
             raise InvalidArgument("column", self.name, f"holds numbers with decimals: {remedy}")
         if kind == "date":
-            day = np.all(values == values.astype("datetime64[D]"))
-            texts = np.datetime_as_string(values, unit="D" if day else "s")
+            # days, whole seconds or parts of them, so that every moment has a label of its own
+            unit: Any = next(
+                u for u in ("D", "s", "ms", "us") if np.all(values == values.astype(f"M8[{u}]"))
+            )
+            texts = np.datetime_as_string(values, unit=unit)
             kind, values = "text", np.array([text.replace("T", " ") for text in texts], object)
         if kind == "number":
             values = np.array([int(value) for value in values.tolist()], dtype=object)
@@ -121,19 +125,23 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
 
 
 def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
-    """Distinct values in order, and the place of each value among them, -1 where it is missing."""
+    """Distinct values in order, and the place of each value among them, -1 where it is missing.
+
+    Values that one type does not tell apart, such as moments within a microsecond, become one.
+    """
     if kind == "text":
         texts = list(dict.fromkeys(text for text in values.tolist() if text))
         texts = texts if ordered else sorted(texts)
         places = {text: place for place, text in enumerate(texts)}
         return np.array(texts, dtype=object), np.array([places.get(text, -1) for text in values])
     there = ~np.isnat(values) if kind == "date" else np.full(len(values), True)
-    order = np.flatnonzero(there)
-    if not ordered:
-        order = order[np.argsort(values[order], kind="stable")]
-    place = np.full(len(values), -1)
-    place[order] = np.arange(len(order))
-    return values[order], place
+    known, first, place = np.unique(values[there], return_index=True, return_inverse=True)
+    if ordered:
+        order = np.argsort(first)
+        known, place = known[order], np.argsort(order)[place]
+    found = np.full(len(values), -1)
+    found[there] = place
+    return known, found
 
 
 def _dates(texts: Array) -> Array | None:
@@ -169,6 +177,14 @@ def _values(name: str, kind: str, distinct: Any) -> Array:
             raise InvalidArgument("column", name, "has a time zone: convert it to dates or text")
         return np.array([np.datetime64(value, "us") for value in values], dtype="datetime64[us]")
     if kind == "number":
+        if distinct.dtype == object:
+            values = np.array([_whole(value) for value in values], dtype=object)
         whole = all(isinstance(value, int | np.integer) for value in values)
         return values if whole else values.astype(np.float64)
     return values
+
+
+def _whole(value: Any) -> Any:
+    """A number; a decimal one without decimals as int, for float has fewer digits."""
+    whole = isinstance(value, Decimal) and value == value.to_integral_value()
+    return int(value) if whole else value

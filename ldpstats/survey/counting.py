@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,8 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.io.counting import read_counts
 from ldpstats.io.values import check_mechanism
 from ldpstats.mechanisms import Mechanism
-from ldpstats.models.shared.bar import maybe_bar, progress_bar
+from ldpstats.models.shared.bar import maybe_bar, moved, progress_bar
+from ldpstats.models.shared.spelling import count_of
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.packed import cohort_column
 from ldpstats.reports.single import BitCounts, Counts, Reports
@@ -27,7 +28,7 @@ from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tables import Table
 from ldpstats.survey.tallying import tally
 
-__all__ = ["count"]
+__all__ = ["count", "watching"]
 
 
 def count(
@@ -74,17 +75,18 @@ def count(
     table, engine, on_error
         As for `Survey`.
     progress : bool
-        Whether to show on standard error how far files and queries of DuckDB have come.
+        Whether a bar on standard error shows how far files and queries of DuckDB have come.
 
     Returns
     -------
-    Counts, or BitCounts with `bits`
+    Counts or BitCounts
+        How often each report was seen; with `bits` the sums of the bits in each cohort.
 
     Raises
     ------
     InvalidArgument
-        If the table cannot be read, a column is not there, or reports are unknown, missing with
-        ``missing="raise"``, or not whole counts.
+        If the table cannot be read, a column does not exist, a report is unknown (or missing, with
+        ``missing="raise"``), or `count` holds anything but whole counts.
     MechanismMismatch
         If fingerprints in the table are of another mechanism.
     NotAvailable
@@ -105,11 +107,13 @@ def count(
     if isinstance(rows, Csv) and where is None:
         found = asked.in_csv(rows, missing, progress)
     else:
-        with _watching(rows, progress):
+        with watching(rows if progress and isinstance(rows, Query) else None):
             found = asked.counted(asked.held(rows))
     if missing == "raise" and found.n_missing:
         place = rows.first(asked.named(rows.columns), None) if isinstance(rows, Query) else None
-        remedy = f"{found.n_missing} reports are missing{f', the first in {place}' * bool(place)}"
+        verb = "is" if found.n_missing == 1 else "are"
+        remedy = f"{count_of(found.n_missing, 'report')} {verb} missing"
+        remedy += f", the first in {place}" if place else ""
         remedy += ": leave them out, or count them with missing='count' (--missing count)"
         raise InvalidArgument("missing", missing, remedy)
     return found
@@ -166,7 +170,7 @@ class _Asked:
         total: Any = 0
         with maybe_bar("counting", progress) as bar:
             for i, file in enumerate(rows.frame):
-                advance = _moved(bar, i, len(rows.frame))
+                advance = moved(bar, i, len(rows.frame))
                 part = read_counts(file, *given, bits=self.bits, advance=advance, **how)
                 total = total + part
         found: Counts | BitCounts = total
@@ -194,16 +198,11 @@ class _Asked:
 
 
 @contextmanager
-def _watching(rows: Query | Table, progress: bool) -> Iterator[None]:
-    """Show how far an engine has come with what it is asked."""
-    if not (progress and isinstance(rows, Query)):
+def watching(rows: Query | Held | None) -> Iterator[None]:
+    """Show how far the queries of these rows have come that run meanwhile; nothing for None."""
+    if rows is None:
         yield
         return
     n = len(rows) if rows.ordered else 0  # others would be read once more for this
     with progress_bar("counting") as bar, watched(lambda f: bar(f, rows=round(f * n))):
         yield
-
-
-def _moved(bar: Callable[..., None], i: int, n: int) -> Callable[[float], None]:
-    """What moves a bar over n files while the file i is read."""
-    return lambda fraction: bar((i + fraction) / n)

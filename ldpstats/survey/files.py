@@ -47,9 +47,8 @@ def table_of(data: object, na: object = (), name: str = "data") -> Table:
             file_format(file)
         table = Csv(name, files, na=tuple(empty))
     elif isinstance(data, pd.DataFrame):
-        table = Table.of(
-            data.copy(deep=False), name
-        )  # what is done to the caller's later is not seen
+        # a copy of the frame, to which the caller may add columns later
+        table = Table.of(data.copy(deep=False), name)
     else:
         table = Table.of(data, name)
     if empty and not isinstance(table, Csv):

@@ -167,7 +167,7 @@ class Collected(Held):
 
     table: Table
     questionnaire: Questionnaire
-    cohorts: Mapping[str, str] = field(default_factory=dict)  # columns that are called otherwise
+    cohorts: Mapping[str, str] = field(default_factory=dict)  # by reports, if not NAME_cohort
     whole: bool = True  # the questionnaire, not some of its mechanisms: its fingerprint must be met
     parsed: dict[str, Coded] = field(default_factory=dict, repr=False)
 

@@ -9,10 +9,15 @@ from ldpstats.survey.waves import Waves, refuse_identifiers, refuse_other_kind
 
 __all__ = ["matched"]
 
+# engines differ in what blanks are
+_BLANK = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
+
 
 def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
     """The persons who are in two waves: joined where both are, or row by row in memory."""
+    why = "the two waves are not on one engine, and"
     if isinstance(first, Remote) and isinstance(second, Remote):
+        why = "only whole numbers, and text without blanks around it, are matched on an engine, and"
         kinds = [kind for wave in (first, second) if (kind := _checked_identifiers(wave, id))]
         if len(kinds) == 2:
             refuse_other_kind(id, *kinds)
@@ -20,8 +25,8 @@ def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> He
     for wave in (first, second):
         if not wave.ordered:
             raise NotAvailable(
-                f"id={id!r}: the two waves are not on one engine, and rows of "
-                "one have no order: open both in the same way, or read both into memory"
+                f"id={id!r}: {why} rows of one have no order: open both in the same way, or read "
+                "both into memory"
             )
     everything = [tuple(wave.columns) for wave in (first, second)]
     return Waves.of(first.read(everything[0]), second.read(everything[1]), id, suffixes)
@@ -41,6 +46,7 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     """
     import narwhals
 
+    wave.refuse_private(id)
     if wave.owner(id) is not None:
         return None
     (column,) = wave.parts_of(id)
@@ -51,8 +57,8 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     missing = col.is_null()
     if text:
         missing = missing | (col.fill_null("") == "")
-        if len(wave.query.filtered(col.fill_null("").str.contains(r"^\s|\s$"))):
-            return None  # blanks around text are not seen
+        if len(wave.query.filtered(col.fill_null("").str.contains(f"^{_BLANK}|{_BLANK}$"))):
+            return None  # which memory ignores: match the rows there
     absent = len(wave.query.filtered(missing))
     twice, times = wave.query.commonest(column)
     refuse_identifiers(id, len(wave), absent, twice, times)

@@ -61,7 +61,9 @@ def report_columns(
     where: Wheres = _row,
     stored: bool = False,
 ) -> dict[str, dict[str, pd.Series[Any]]]:
-    """The columns of reports that take the place of each private question; or `stored` ones.
+    """The columns of reports that take the place of each private question.
+
+    With `stored` they are those of a Parquet file.
 
     Questions are drawn in the questionnaire's order, whatever that of the table. Nothing is drawn
     before all answers are read.

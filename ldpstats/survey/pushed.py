@@ -32,6 +32,7 @@ __all__ = ["Asked", "expression", "known"]
 
 MOST_PAIRS = 10_000  # pairs of distinct values by which two columns of text are compared
 
+_MOST_DECIMAL = 10**38  # beyond it engines know no whole number
 _MICROSECOND = dt.timedelta(microseconds=1)
 _NONE: Any = np.empty(0, dtype=np.int64)
 
@@ -84,7 +85,7 @@ def _sides(condition: Condition, rows: Asked) -> _Sides:
 
 
 def _joined(parts: list[Any], all_of: bool) -> Any:
-    """Expressions joined in pairs, so that a long condition is no deep one."""
+    """Expressions joined in pairs, so that a long condition is not a deeply nested one."""
     while len(parts) > 1:
         pairs = [parts[i : i + 2] for i in range(0, len(parts), 2)]
         parts = [p[0] if len(p) == 1 else p[0] & p[1] if all_of else p[0] | p[1] for p in pairs]
@@ -140,6 +141,8 @@ class _Compared:
 
         if not self.dtype.is_numeric():
             return self.known & self._dated(sign, max(value.item(), dt.datetime.min))
+        if self.dtype.is_decimal() and isinstance(value, int) and abs(value) < _MOST_DECIMAL:
+            return self.known & SIGNS[sign](self.col, value)  # float has fewer digits
         if not self.dtype.is_integer():
             return self.known & SIGNS[sign](self.col.cast(narwhals.Float64), float(value))
         return self.known & self._discrete(sign, floor(value), value == floor(value))

@@ -20,7 +20,7 @@ from ldpstats.errors import HIDDEN, InvalidArgument
 from ldpstats.io.layout import stored_names
 from ldpstats.io.report_columns import SURVEY_COLUMNS, SURVEY_FINGERPRINT, stored_fingerprint
 from ldpstats.mechanisms import PUM, Mechanism
-from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.single import Reports
 from ldpstats.sampling.words import Words, entropy_of, system_words
@@ -130,15 +130,15 @@ class Question(ABC):
 
     # -- reports -----------------------------------------------------------------------------
 
-    @abstractmethod
     def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
         """The columns of reports in a table, empty where `absent`, (n,)."""
+        return {self.name: cells_of_reports(reports, absent)}
 
-    @abstractmethod
     def stored_cells(
         self, reports: Any, absent: npt.NDArray[np.bool_]
     ) -> dict[str, pd.Series[Any]]:
-        """The same as `cells` in a Parquet file; see `io.layout`."""
+        """The columns of reports as a Parquet file holds them; see `io.layout`."""
+        return stored_cells(self.name, reports, absent)
 
     @property
     def stored_columns(self) -> tuple[str, ...]:
@@ -203,14 +203,6 @@ class MechanismQuestion(Question):
         reports: Reports = self.made_by.procedure.draw(values, words, "raise")
         return reports
 
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        return {self.name: cells_of_reports(reports, absent)}
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        return stored_cells(self.name, reports, absent)
-
     def message(self, reports: Reports) -> Any:
         return self.made_by.procedure.message(reports)
 
@@ -243,14 +235,6 @@ class PersonalQuestion(Question):
     def draw(self, given: Array, words: Words, tags: Mapping[Any, Any] | None = None) -> Reports:
         codes = self.made_by.preprocess(self.labels.take(given), tags)
         return Reports(self.made_by.common.sample(codes, words), self.made_by.common)
-
-    def cells(self, reports: Any, absent: npt.NDArray[np.bool_]) -> dict[str, pd.Series[Any]]:
-        return {self.name: cells_of_reports(reports, absent)}
-
-    def stored_cells(
-        self, reports: Any, absent: npt.NDArray[np.bool_]
-    ) -> dict[str, pd.Series[Any]]:
-        return stored_cells(self.name, reports, absent)
 
     def message(self, reports: Reports) -> Any:
         return self.made_by.common.procedure.message(reports)
@@ -301,16 +285,13 @@ class DictionaryQuestion(Question):
     def stored_cells(
         self, reports: Any, absent: npt.NDArray[np.bool_]
     ) -> dict[str, pd.Series[Any]]:
-        parts = dict(
-            zip(self.mechanisms, (reports.first, reports.second, reports.string), strict=True)
-        )
+        start_1, gram_1, start_2, gram_2, string = self.columns
         found: dict[str, pd.Series[Any]] = {}
-        for column, cells in self.cells(reports, absent).items():
-            own = (
-                stored_cells(column, parts[column], absent) if column in parts else {column: cells}
-            )
-            found |= own
-        return found
+        pairs = ((start_1, gram_1, reports.first), (start_2, gram_2, reports.second))
+        for (start, gram, part), places in zip(pairs, starts_of(reports), strict=True):
+            found[start] = cells_of_text(places.tolist(), absent, int)
+            found |= stored_cells(gram, part, absent)
+        return found | stored_cells(string, reports.string, absent)
 
     @property
     def stored(self) -> dict[str, dict[bytes, bytes]]:

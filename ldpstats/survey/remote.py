@@ -18,12 +18,7 @@ from ldpstats.survey.coded import Coded
 from ldpstats.survey.columns import Column
 from ldpstats.survey.conditions import Condition
 from ldpstats.survey.domains import Domain, series_of
-from ldpstats.survey.held import (
-    Collected,
-    Derived,
-    Held,
-    coded_reports,
-)
+from ldpstats.survey.held import Collected, Derived, Held, coded_reports
 from ldpstats.survey.pushed import expression, known
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.tables import Table
@@ -58,7 +53,7 @@ class OnEngine(Table):
         digits = self.frame.cells([name]).column(0).to_pandas()
         try:
             check_fingerprints(f"column {name!r}", name, digits, made_by)
-        except MechanismMismatch as error:  # cells are numbered otherwise than rows
+        except MechanismMismatch as error:  # it names the row of a cell
             found = re.search(r", row (\d+): ", str(error))
             first = found and self.frame.first(name, digits[int(found[1]) - 1])
             place = f", first in {first}: " if first else ": "
@@ -70,8 +65,7 @@ class OnEngine(Table):
 
         if self.frame.type(name) != narwhals.String:
             return None
-        known = self.frame.filtered(~narwhals.col(name).is_null())
-        return next((batch.column(0)[0].as_py() for batch in known.batches([name], 1)), None)
+        return self.frame.one(name)
 
     def stored(self, name: str) -> Any:
         return self.frame.stored(name)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -32,13 +31,7 @@ def summed(
     found = add_up(remote.query.partial(what.names, what, what.schema), what)
     places = np.unravel_index(list(found), [len(domain) for domain in domains]) if by else ()
     taken = {c: d.take(at) for c, d, at in zip(columns, domains, places, strict=True)}
-    sums = list(found.values()) or [no_sums(made_by)]
+    sums = list(found.values()) or [made_by.no_counts().bit_counts()]
     n = np.array([part.nobs + part.n_missing for part in sums])
     read = pyarrow.table(taken)
     return Part(remote, Read("data", remote.query, read=read), n), sums
-
-
-def no_sums(mechanism: Any) -> BitCounts:
-    """The sums of the bits of no reports."""
-    empty: BitCounts = mechanism.no_counts().bit_counts()
-    return empty

@@ -69,7 +69,8 @@ class Survey:
         booleans if all its fields are written so ("01" is text), and of text otherwise; an empty
         field is missing. On an engine, which filters, groups and joins rows where they are: Parquet
         files and DuckDB databases by name, a DuckDB relation, a DataFrame of Spark, a LazyFrame of
-        Polars, or what Narwhals takes as lazy. Files are one name, a list, or a pattern ("*").
+        Polars, or what else Narwhals takes as lazy. Files are a name, a list, a folder or a pattern
+        ("part-*.parquet").
     questionnaire : Questionnaire, or mapping from column to mechanism
         What the private columns hold.
     weights, strata, clusters, fpc : None
@@ -422,7 +423,7 @@ class Survey:
             self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
         data = tally(self.data, name)
-        return PersonalizedModel(data, pum, background, exact).fit(method)
+        return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
     def dictionary(self, name: str, keep: Any = None, **how: Any) -> DictionaryResults:
         """Strings that nobody listed, found in the reports of a dictionary question.

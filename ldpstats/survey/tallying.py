@@ -57,7 +57,7 @@ def tally(held: Held, name: str, sums: bool = False, count: str | None = None) -
 def grouped(
     held: Held, name: str, by: Sequence[object], sums: bool = False
 ) -> tuple[dict[Any, Data], int]:
-    """The same by groups, in the order of their columns; and how many rows have no group."""
+    """`tally` by groups, in the order of their columns; and how many respondents have no group."""
     names = [column for column in by if isinstance(column, str)]
     for column in names:
         if column != name:

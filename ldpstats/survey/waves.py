@@ -22,7 +22,7 @@ __all__ = ["Waves", "identifiers", "refuse_identifiers", "refuse_other_kind"]
 
 @dataclass(frozen=True, eq=False)
 class Waves(Held):
-    """The persons who are in two waves, with the columns of both, told apart by a suffix."""
+    """The persons who are in two waves, with the columns of both, distinguished by a suffix."""
 
     questionnaire: Questionnaire
     sources: Mapping[str, tuple[Held, str]]  # the wave of each name, and its name there
@@ -129,7 +129,7 @@ def refuse_other_kind(id: str, first: str, second: str) -> None:
 
 
 def refuse_identifiers(id: str, n: int, missing: int, twice: Any, times: int) -> None:
-    """Refuse a column of n rows if identifiers are missing, or one is there several times."""
+    """Refuse a column of n rows if identifiers are missing, or one appears several times."""
     if missing:
         remedy = f"{missing} of {n} rows have no identifier: select others"
         raise InvalidArgument("id", id, remedy)

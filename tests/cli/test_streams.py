@@ -18,6 +18,8 @@ from ldpstats import io
 from ldpstats.cli import program as cli
 from ldpstats.cli.program import main
 
+pytestmark = pytest.mark.usefixtures("signals_heard")
+
 JOBS = ("nurse", "teacher", "driver")
 COMMAND = f"{sys.executable} -m ldpstats.cli"
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import spoil
 
 import ldpstats as ldp
 from ldpstats import io
@@ -107,6 +108,11 @@ def test_discover_takes_files_in_any_way(kind: str, capsys: pytest.CaptureFixtur
     assert "abcd" in found and "1500" in found
     engine = ["--engine", "polars"] * (kind == "parquet")
     assert printed(capsys, "discover", f"many/0.{kind}", "many/[12]*", *how, *engine) == found
+    if kind == "parquet":
+        spoil(Path("many/1.parquet"))
+        assert main(["discover", "many", *how, "--on-error", "report"]) == 0
+        out, err = capsys.readouterr()
+        assert "1000" in out and "many/1.parquet: cannot be read" in err and err.count("\n") == 1
 
 
 def test_a_damaged_file_is_named_or_left_out(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import ldpstats as ldp
+from ldpstats.engines.database import DuckDB
 from ldpstats.engines.failures import running
 from ldpstats.engines.sources import opened
 from ldpstats.errors import InvalidArgument
@@ -47,58 +45,29 @@ def test_a_dropped_table_is_named() -> None:
         query.cells(["job"])
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        (None, "more than one: 'answers', 'people', 'other.people'"),
-        ("people", "must be one table of the database"),
-        ("Answers", "must be one table of the database"),
-    ],
-)
-def test_a_database_needs_the_name_of_its_table(
-    table: str | None, message: str, tmp_path: Path
-) -> None:
+def test_a_database_needs_the_name_of_its_table(tmp_path: Path) -> None:
     path = database(tmp_path / "x.duckdb", answers="SELECT 1 AS a", people="SELECT 2 AS a")
     with duckdb.connect(path) as connection:
         connection.execute("CREATE SCHEMA other")
         connection.execute("CREATE VIEW other.people AS SELECT 3 AS a")
-    with pytest.raises(InvalidArgument, match=f"^table={table!r}: .*{message}"):
-        opened(path, table=table)
+    for table, message in (
+        (None, "more than one: 'answers', 'people', 'other.people'"),
+        ("people", "must be one table of the database"),
+        ("Answers", "must be one table of the database"),
+    ):
+        with pytest.raises(InvalidArgument, match=f"^table={table!r}: .*{message}"):
+            opened(path, table=table)
     query = opened(path, table="other.people")
     assert query is not None and query.cells(["a"]).to_pydict() == {"a": [3], "n": [1]}
     one = opened(database(tmp_path / "one.db", answers="SELECT 1 AS a"))
     assert one is not None and len(one) == 1
 
 
-def _open_here(path: Path) -> Any:
-    return duckdb.connect(path)
-
-
-def _open_elsewhere(path: Path) -> Any:
-    """Another process that writes to the database until its input ends."""
-    code = f"import duckdb; c = duckdb.connect({str(path)!r}); print('open', flush=True); input()"
-    process = subprocess.Popen(
-        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    assert process.stdout is not None and process.stdout.readline() == "open\n"
-    return process
-
-
-@pytest.mark.parametrize(
-    ("use", "remedy"),
-    [(_open_here, "pass a relation of that connection"), (_open_elsewhere, "another process")],
-)
-def test_a_database_that_is_written_to_is_named(
-    use: Callable[[Path], Any], remedy: str, tmp_path: Path
-) -> None:
+def test_a_database_that_is_open_here_is_named(tmp_path: Path) -> None:
     path = database(tmp_path / "x.duckdb", answers="SELECT 1 AS a")
-    other = use(path)
-    with pytest.raises(InvalidArgument, match=rf"x.duckdb: DuckDB stopped .*{remedy}"):
+    words = r"x.duckdb: DuckDB stopped .*pass a relation of that connection"
+    with duckdb.connect(path), pytest.raises(InvalidArgument, match=words):
         opened(path)
-    if isinstance(other, subprocess.Popen):
-        other.communicate("\n")
-    else:
-        other.close()
     queries = [opened(path), opened(path)]  # two surveys of one file
     assert [query is not None and len(query) for query in queries] == [1, 1]
 
@@ -173,6 +142,10 @@ _Java.__module__ = "py4j.protocol"
             "Traceback\nldpstats.errors.UnknownCategory: report='x: y': is no label: none\n\tat a",
             "^report='x: y': is no label: none$",
         ),
+        (
+            "Caused by: java.io.IOException: odd\n\tat org.apache.spark.SparkContext.x(Y.scala:1)",
+            r"IOException: odd\): see its message",
+        ),
         ("[SESSION] SparkContext or SparkSession first", "keep the Spark session running"),
         ("ModuleNotFoundError: No module named 'ldpstats'", "install ldpstats where the workers"),
     ],
@@ -183,14 +156,48 @@ def test_traces_of_java_are_one_line(text: str, message: str) -> None:
     assert "\n" not in str(caught.value) and "scala" not in str(caught.value)
 
 
-def test_a_stopped_session_is_named_and_other_faults_are_not_hidden() -> None:
+def test_a_stopped_session_and_a_full_disk_are_named_and_other_faults_not_hidden() -> None:
     stopped: dict[str, Any] = {"__name__": "pyspark.core"}
     exec("def fail():\n    assert None", stopped)
     with pytest.raises(InvalidArgument, match=r"data=t: Spark .*keep the Spark session running"):
         with running("data", "t"):
             stopped["fail"]()
+    with pytest.raises(InvalidArgument, match=r"data=t: the system .*: the disk is full"):
+        with running("data", "t"):
+            raise OSError(28, "No space left on device")
     with pytest.raises(ZeroDivisionError), running("data", "t"):
         _ = 1 / 0
+
+
+def test_panics_of_rust_are_errors_and_an_interrupt_is_none() -> None:
+    panic = type("PanicException", (BaseException,), {"__module__": "pyo3_runtime"})
+    with pytest.raises(InvalidArgument, match=r"data=t: Polars stopped \(PanicException: range"):
+        with running("data", "t"):
+            raise panic("range")
+    with pytest.raises(KeyboardInterrupt), running("data", "t"):
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"), [("Query interrupted", KeyboardInterrupt), ("odd", RuntimeError)]
+)
+def test_an_interrupted_query_of_duckdb_is_an_interrupt(
+    words: str, kind: type[BaseException]
+) -> None:
+    class Frame:
+        def to_native(self) -> Any:
+            raise RuntimeError(words)
+
+        def collect(self, backend: str) -> Any:
+            return self.to_native()
+
+    for ask in (
+        lambda: DuckDB().table(Frame()),
+        lambda: DuckDB().table(Frame(), 9),
+        lambda: list(DuckDB().batches(Frame(), 9)),
+    ):
+        with pytest.raises(kind):
+            ask()
 
 
 def test_a_wrong_cohort_is_shown_with_its_row(tmp_path: Path) -> None:

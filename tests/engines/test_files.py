@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.engines import spoil
 
 from ldpstats.engines.query import Query
 from ldpstats.engines.sources import opened
@@ -29,14 +30,6 @@ def write(path: Path, n: int = 40, start: int = 0, **others: Any) -> Path:
     jobs = pa.array([f"job {i % 3}" for i in range(n)], pa.string())
     pq.write_table(pa.table({"id": ids, "job": jobs, **others}), path, row_group_size=10)
     return path
-
-
-def spoil(path: Path) -> None:
-    """Damage the pages of a file, and leave its footer."""
-    data = bytearray(path.read_bytes())
-    footer = 8 + int.from_bytes(data[-8:-4], "little")
-    data[4:-footer] = b"\xff" * (len(data) - footer - 4)
-    path.write_bytes(data)
 
 
 def cut(path: Path) -> None:
@@ -78,13 +71,31 @@ def test_a_list_may_hold_patterns_and_folders(tmp_path: Path) -> None:
     assert query.rows(["id"]).column(0).to_pylist() == [*range(160)]
 
 
+def test_folders_that_are_named_like_tables_are_tables(tmp_path: Path) -> None:
+    for i, name in enumerate(("2023", "2024")):  # as Spark writes them
+        folder = tmp_path / f"{name}.parquet"
+        folder.mkdir()
+        write(folder / "part-0.parquet", start=40 * i)
+        (folder / "_SUCCESS").touch()
+    write(tmp_path / "2025.parquet", start=80)
+    for data in (tmp_path / "*.parquet", tmp_path, tmp_path / "**" / "*.parquet"):
+        query = opened(data)
+        assert query is not None and query.rows(["id"]).column(0).to_pylist() == [*range(120)]
+    with pytest.raises(InvalidArgument, match="_SUCCESS': has no known format"):
+        opened(tmp_path / "2023.parquet" / "*")
+
+
 REFUSED = {
     "no such file": lambda folder: folder / "none.parquet",
     "no file matches this pattern": lambda folder: folder / "none*.parquet",
+    "only folders match this pattern": lambda folder: folder / "emp*",
     "is listed twice": lambda folder: [folder / "a.parquet", str(folder / "a.parquet")],
-    "is the same file as .*a.parquet": lambda folder: [folder / "*.parquet", folder / "l.ink"],
+    "is the same file as .*a.parquet": lambda folder: [
+        folder / "a.parquet",
+        folder / "l.ink.parquet",
+    ],
     "the folder holds no table": lambda folder: folder / "empty",
-    "is of another kind than": lambda folder: folder / "*[av]",
+    "is of another kind than": lambda folder: [folder / "b.csv", folder / "a.parquet"],
     "cannot be read": lambda folder: [folder / "a.parquet", folder / "cut" / "cut.parquet"],
     "has no columns": lambda folder: folder / "none" / "none.parquet",
     "is not a regular file": lambda folder: folder / "pipe.parquet",
@@ -99,20 +110,18 @@ def test_names_without_a_table_are_refused(reason: str, tmp_path: Path) -> None:
     for name in ("cut", "none", "empty", "lost"):
         (tmp_path / name).mkdir()
     first = write(tmp_path / "a.parquet")
-    os.link(first, tmp_path / "l.ink.parquet") if "same" in reason else None
+    if "same" in reason:
+        os.link(first, tmp_path / "l.ink.parquet")
     (tmp_path / "b.csv").touch()
     (tmp_path / "lost" / "link.parquet").symlink_to(tmp_path / "nothing")
-    shutil.copy(first, tmp_path / os.fsdecode(b"\xff.parquet")) if "UTF-8" in reason else None
+    if "UTF-8" in reason:
+        shutil.copy(first, tmp_path / os.fsdecode(b"\xff.parquet"))
     cut(write(tmp_path / "cut" / "cut.parquet"))
     pq.write_table(pa.table({}), tmp_path / "none" / "none.parquet")
     if "regular" in reason:
         os.mkfifo(tmp_path / "pipe.parquet")
-    given = {"is of another kind than": [tmp_path / "b.csv", first]}
-    data = given.get(reason, REFUSED[reason](tmp_path))
-    if "same" in reason:
-        data = [tmp_path / "a.parquet", tmp_path / "l.ink.parquet"]
     with pytest.raises(InvalidArgument, match=reason):
-        opened(data)
+        opened(REFUSED[reason](tmp_path))
 
 
 OTHERS = {

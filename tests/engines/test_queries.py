@@ -160,8 +160,28 @@ def test_names_are_no_expressions(place: str, tmp_path: Path) -> None:
             .to_pylist()
         )
         assert total == {"sum_sum": 2 * i + 1}
-    with pytest.raises(InvalidArgument, match="means all columns"):
+    with pytest.raises(InvalidArgument, match="is a pattern or a field to"):
         query.rows(["*"])
+
+
+@pytest.mark.parametrize(
+    ("place", "name"),
+    [
+        ("polars", "^a$"),
+        *(pytest.param("spark", name, marks=pytest.mark.spark) for name in ("a.b", "a`b")),
+    ],
+)
+def test_names_that_an_engine_takes_for_others_are_refused(
+    place: str, name: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    if place == "spark":
+        request.getfixturevalue("spark")
+    made = pa.table({"a": [{"b": 1}, {"b": 2}], name: [3, 4], "id": [0, 1]})
+    query = opened(**PLACES[place](made, tmp_path))
+    assert query is not None and query.rows(["id"]).num_rows == 2
+    for ask in (query.rows, query.cells, lambda _: query.joined(query, "id", ("", "_2"))):
+        with pytest.raises(InvalidArgument, match="is a pattern or a field to"):
+            ask([name])
 
 
 def test_too_many_cells_are_refused(query: Query) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pyarrow as pa
@@ -34,12 +35,34 @@ def test_a_grouped_query_is_the_same_when_it_is_watched(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(watch, "SECONDS", 1e-4)
-    data = parts(pa.concat_tables([table()] * 100), tmp_path)
+    data = parts(pa.concat_tables([table()] * 10), tmp_path)
     seen: list[float] = []
     with watch.watched(seen.append):
         cells = opened(data).cells(["job", "code"])
     assert cells.equals(opened(data).cells(["job", "code"]))
     assert all(0 < fraction <= 1 for fraction in seen)
+
+
+class Connection:
+    """DuckDB, whose query has come to 30 %."""
+
+    def execute(self, text: str) -> None: ...
+
+    def query_progress(self) -> float:
+        return 30.0
+
+
+def test_reading_is_the_first_half_of_what_duckdb_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watch, "SECONDS", 1e-4)
+    seen, looked = [], Event()
+
+    def advance(fraction: float) -> None:
+        seen.append(fraction)
+        looked.set()
+
+    with watch.watched(advance), watch.polled(Connection()):
+        assert looked.wait(10)
+    assert set(seen) == {0.6}
 
 
 def test_a_bar_shows_rows_and_their_rate(capsys: pytest.CaptureFixture[str]) -> None:

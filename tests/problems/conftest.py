@@ -16,4 +16,5 @@ def path(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str
         monkeypatch.setattr(module, name, threshold)
     if request.param == "compiled":
         monkeypatch.setattr(designs, "_PAIR", 0.0)
+        monkeypatch.setattr(hashed_rows, "_FEW", 1.0)
     return str(request.param)

@@ -48,6 +48,14 @@ def parts(made: pa.Table, folder: Path, number: int = 3) -> list[Path]:
     return paths
 
 
+def spoil(path: Path) -> None:
+    """Damage the pages of a file, and leave its footer."""
+    data = bytearray(path.read_bytes())
+    footer = 8 + int.from_bytes(data[-8:-4], "little")
+    data[4:-footer] = b"\xff" * (len(data) - footer - 4)
+    path.write_bytes(data)
+
+
 def _file(made: pa.Table, folder: Path) -> Any:
     pq.write_table(made, folder / "[o]ne.parquet")
     return {"data": folder / "[o]ne.parquet"}

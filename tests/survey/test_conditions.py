@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from shared.random_conditions import combined
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
@@ -76,20 +77,12 @@ def random_test(rng: np.random.Generator) -> str:
     )
 
 
-def random_condition(rng: np.random.Generator, depth: int) -> str:
-    if depth == 0:
-        return random_test(rng)
-    parts = [random_condition(rng, depth - 1) for _ in range(rng.integers(1, 4))]
-    joined = str(rng.choice([" and ", " or "])).join(parts)
-    return str(rng.choice([joined, f"({joined})", f"not ({joined})"]))
-
-
 def test_random_conditions_select_what_pandas_selects() -> None:
     rng = np.random.default_rng(16)
     sizes = []
     for _ in range(100):
         frame = random_frame(rng)
-        condition = random_condition(rng, int(rng.integers(0, 4)))
+        condition = combined(rng, int(rng.integers(0, 4)), random_test)
         expected = frame.query(condition, engine="python").index.tolist()
         assert rows(frame, condition) == expected, condition
         sizes.append(len(expected))
@@ -123,7 +116,7 @@ def test_random_conditions_on_missing_cells_select_what_sql_selects() -> None:
         frame = random_frame(rng).astype({"age": "Int64", "urban": "boolean"})
         frame = frame.mask(rng.random(frame.shape) < 0.3)
         frame.loc[:3, "region"] = REGIONS
-        condition = random_condition(rng, int(rng.integers(0, 4)))
+        condition = combined(rng, int(rng.integers(0, 4)), random_test)
         if rng.random() < 0.3:
             condition = f"not ({condition}) or {rng.choice(['age', 'region'])} is missing"
         found = rows(frame, condition)
@@ -135,7 +128,7 @@ def test_random_conditions_on_missing_cells_select_what_sql_selects() -> None:
 def test_a_condition_is_spelled_so_that_it_is_read_again() -> None:
     rng = np.random.default_rng(18)
     for _ in range(300):
-        tree = parse(random_condition(rng, int(rng.integers(0, 4))))
+        tree = parse(combined(rng, int(rng.integers(0, 4)), random_test))
         assert parse(words(tree)) == tree
     for text in ("`a b` is missing", "`and` == 'it''s'", "x == true and y == -1.5 or z", "`x``y`"):
         assert parse(words(parse(text))) == parse(text)

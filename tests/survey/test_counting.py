@@ -140,7 +140,7 @@ def test_fingerprints_and_other_columns_are_not_taken_for_reports() -> None:
 
 FRAME = pd.DataFrame({"r": ["a", None, "b"], "n": [1, 2, -1], "x": [1.5, 2.0, 3.0]})
 BAD: dict[str, tuple[dict[str, Any], str]] = {
-    "missing": ({"missing": "raise"}, "1 reports? (are|is) missing"),
+    "missing": ({"missing": "raise"}, "1 report is missing"),
     "no such column": ({"column": "q"}, "no such column"),
     "negative counts": ({"count": "n"}, "whole number"),
     "fractions": ({"count": "x"}, "whole number"),

@@ -6,10 +6,12 @@ import datetime as dt
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from shared.random_conditions import combined
 
 import ldpstats as ldp
 
@@ -100,14 +102,6 @@ def random_test(rng: np.random.Generator) -> str:
     )
 
 
-def random_condition(rng: np.random.Generator, depth: int) -> str:
-    if depth == 0:
-        return random_test(rng)
-    parts = [random_condition(rng, depth - 1) for _ in range(rng.integers(1, 4))]
-    joined = str(rng.choice([" and ", " or "])).join(parts)
-    return str(rng.choice([joined, f"({joined})", f"not ({joined})"]))
-
-
 def outcome(survey: ldp.Survey, condition: str) -> Any:
     """Who is selected, or what is said instead."""
     try:
@@ -142,7 +136,7 @@ def compared(place: Any, folder: Path, seed: int, times: int) -> list[Any]:
         made = table(rng)
         here, there = ldp.Survey(made, SHEET), ldp.Survey(place(made, folder), SHEET)
         for _ in range(20):
-            condition = random_condition(rng, int(rng.integers(0, 3)))
+            condition = combined(rng, int(rng.integers(0, 3)), random_test)
             expected = outcome(here, condition)
             assert outcome(there, condition) == expected, condition
             found.append(expected)
@@ -158,3 +152,39 @@ def test_random_conditions_select_the_same_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("place", [relation, parquet, polars])
 def test_many_random_conditions_select_the_same_rows(place: Any, tmp_path: Path) -> None:
     compared(place, tmp_path, 22, 200)
+
+
+@pytest.mark.parametrize("rest", [[2.0, 3.0], [2.0] * 3000])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "duckdb",
+        "relation",
+        pytest.param("polars", marks=pytest.mark.slow),
+        pytest.param("spark", marks=pytest.mark.spark),
+    ],
+)
+def test_bounds_in_files_say_nothing_of_nan(
+    engine: str, rest: list[float], tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """The least and greatest value that a Parquet file names leave NaN out."""
+    if engine == "spark":
+        request.getfixturevalue("spark")
+    table = pa.table({"ill": ["no"] * (len(rest) + 1), "x": [*rest, np.nan]})
+    data: Any = tmp_path / "x.parquet"
+    pq.write_table(table, data)
+    if engine == "relation":
+        data, engine = duckdb.connect().from_parquet(str(data)), ""
+    survey = ldp.Survey(data, {"ill": ldp.Warner(1.0)}, engine=engine or None)
+    twos = rest.count(2.0)
+    for condition, n in (
+        ("x is missing", 1),
+        ("x is not missing", len(rest)),
+        ("x != 5", len(rest)),
+        ("x == 2", twos),
+        ("not x > 2", twos),
+        ("x <= 3", len(rest)),
+    ):
+        assert len(survey.where(condition)) == n
+    with pytest.raises(ldp.InvalidArgument, match="holds nan"):
+        ldp.count(data, ldp.Warner(1.0), "ill", count="x", engine=engine or None)

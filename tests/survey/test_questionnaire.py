@@ -169,7 +169,7 @@ BAD: dict[str, tuple[Callable[[], Any], str]] = {
     "refused unknown": (_of({"a": ILL}, refused="refused"), "refused='refused': is not among"),
     "refused missing": (_of({"a": KRR}, refused={"a": None}), r"refused\['a'\]=None: is no"),
     "refused a list": (_of({"a": KRR}, refused={"a": ["x"]}), r"refused\['a'\]="),
-    "refused of nobody": (_of({"aa": KRR}, refused={"a": "x"}), "refused='a'.*did you mean 'aa'"),
+    "refused not asked": (_of({"aa": KRR}, refused={"a": "x"}), "refused='a'.*did you mean 'aa'"),
     "refused observed": (_of({"a": KRR, "r": REGION}, refused={"r": "north"}), "not protected"),
     "refused unprotected": (
         _of({"u": ldp.URR(("a", "b", "x"), {"a"}, 1.0)}, refused="x"),

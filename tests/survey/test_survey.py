@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -184,9 +185,14 @@ def test_personal_questions() -> None:
     sheet = ldp.Questionnaire({"place": pum})
     people = pd.DataFrame({"place": rng.choice(["centre", "park", "clinic"], 3000)})
     tags = {"place": {"home": ["park"] * 3000}}
-    survey = ldp.Survey(sheet.privatize(people, rng, tags=tags), sheet)
+    made = sheet.privatize(people, rng, tags=tags)
+    survey = ldp.Survey(made, sheet)
     found = survey.personalized("place", {"home": [0.0, 1.0, 0.0]}, exact=True)
     assert np.allclose(found.params, 1 / 3, atol=0.08)
+    relation = duckdb.connect().from_df(made)
+    there = ldp.Survey(relation, sheet).personalized("place", {"home": [0.0, 1.0, 0.0]}, exact=True)
+    for text in (lambda results: results.to_json(), lambda results: str(results.summary())):
+        assert text(there) == text(found)
     assert survey.reports("place").mechanism == pum.common
 
 

@@ -186,7 +186,7 @@ BAD: dict[str, tuple[Callable[[ldp.Survey], Any], str]] = {
         starts({"host_start_1": [0, 0], "host_start_2": [0, 2]}),
         "row 1=0: is also the start",
     ),
-    "a start that is none": (starts({"host_start_1": [1, 0]}), "host_start_1, row 1=1"),
+    "an impossible start": (starts({"host_start_1": [1, 0]}), "host_start_1, row 1=1"),
     "frequencies of strings": (starts({}, "frequencies"), r"survey\.dictionary\('host'\)"),
 }
 

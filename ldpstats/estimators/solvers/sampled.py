@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import reduce
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.solvers.newton import model_step
+from ldpstats.estimators.solvers.dense import DenseModel
 from ldpstats.estimators.solvers.proximal import proximal_newton
 from ldpstats.problems.rows.base import DenseRows, Rows
 
-__all__ = ["SampledModel", "has_few_reports", "sampled", "spread_out", "starting_point"]
+__all__ = ["has_few_reports", "sampled", "spread_out", "starting_point"]
 
 Array = npt.NDArray[Any]
 
@@ -25,31 +24,13 @@ _EVEN = 0.5  # share of the sample that is spread evenly over the respondents
 _ROUGH = 1e-3  # gap per report at which a start is good enough
 
 
-@dataclass(frozen=True, eq=False)
-class SampledModel:
-    """A dense model H, shape (k, k), of the Hessian of ``-sum_i n_i log(W p)_i / N``."""
-
-    H: Array
-
-    def times(self, x: Array) -> Array:
-        return np.asarray(self.H @ x)
-
-    def size(self, x: Array) -> float:
-        """The length ``sqrt(x'H x)`` of a step; times sqrt(N) it counts standard errors."""
-        return float(np.sqrt(x @ self.times(x)))
-
-    def step(self, p: Array, g: Array) -> Array:
-        """The x >= -p that minimises ``g.x + x'H x / 2``."""
-        return model_step(self.H, p, g)
-
-
 def has_few_reports(W: Rows) -> bool:
     """Whether the exact Hessian of joint reports is about as quick as one from a sample."""
     one_group = len(W.groups(np.empty(W.shape[0]))) == 1
     return (one_group and W.is_table) or W.shape[0] <= 2 * SAMPLE
 
 
-def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
+def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], DenseModel]:
     """How to model the Hessian W' diag(v) W from a sample of reports, for counts n, shape (u,).
 
     Half of the sample is spread evenly over the respondents, the other half goes to the reports
@@ -59,7 +40,7 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
     Nothing is random: positions are spread out by a fixed sequence.
     """
 
-    def at(_: Rows, v: Array) -> SampledModel:
+    def at(_: Rows, v: Array) -> DenseModel:
         D = W.adjoints(v)[1]
         D = np.maximum(D, _FLOOR * D.max())
         share = v * W.mix_squares(1.0 / D)
@@ -72,7 +53,7 @@ def sampled(W: Rows, n: Array) -> Callable[[Rows, Array], SampledModel]:
         scale = np.sqrt(D / H.diagonal())
         H *= scale
         H *= scale[:, None]
-        return SampledModel(H)
+        return DenseModel(H)
 
     return at
 

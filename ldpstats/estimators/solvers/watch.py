@@ -1,4 +1,4 @@
-"""How far a maximiser has come, for whom watches it."""
+"""How far a maximiser has come, for whoever watches it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def watched(advance: Callable[[float], None]) -> Iterator[None]:
 
 
 def tell(gap: float, target: float) -> None:
-    """Say which gap was reached, and which is to be."""
+    """Say which gap was reached, and which is the target."""
     heard = _watch.get()
     if heard is not None:
         heard(gap, target)

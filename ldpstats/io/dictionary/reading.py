@@ -100,7 +100,8 @@ def read_dictionary_reports(
     check_survey(survey)
     used = names("columns", SURVEY_COLUMNS if columns is None else columns)
     table = DictionaryTable(path, survey, used, names("na", na))
-    frames = table_chunks(path, used, chunk_rows, advance, optional=table.optional)
+    how: dict[str, Any] = {"optional": table.optional, "codes": [*used, *table.optional]}
+    frames = table_chunks(path, used, chunk_rows, advance, **how)
     return table.gathered(frames, missing)
 
 

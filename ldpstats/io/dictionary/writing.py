@@ -24,7 +24,7 @@ from ldpstats.io.secrecy import without_answers
 from ldpstats.io.storage.files import FilePath
 from ldpstats.io.tables import CHUNK_ROWS, Advance, file_format, names, write_table
 from ldpstats.mechanisms.enumerated import Enumerated
-from ldpstats.models.dictionary.reports import DictionaryReports
+from ldpstats.models.dictionary.reports import DictionaryReports, starts_of
 from ldpstats.models.dictionary.survey import (
     DictionaryClient,
     DictionaryCollector,
@@ -33,6 +33,8 @@ from ldpstats.models.dictionary.survey import (
 from ldpstats.reports.packed import cohort_column
 
 __all__ = ["privatize_strings", "write_dictionary_reports"]
+
+_PRIVATIZED = ("gram_1", "gram_2", "string")  # of SURVEY_COLUMNS; the others are starts of grams
 
 Array = npt.NDArray[Any]
 
@@ -161,7 +163,7 @@ def privatize_strings(
     """
     if not isinstance(client, DictionaryCollector | DictionaryClient):
         raise InvalidArgument("client", client, "must be a collector: survey.collector()")
-    beside = [cohort_column(name) for name in ("gram_1", "gram_2", "string")]
+    beside = map(cohort_column, _PRIVATIZED)
     own, totals = [*SURVEY_COLUMNS, *beside, SURVEY_FINGERPRINTS], [0, 0]
     kept = KeptColumns(source, target, names("keep", keep), [column], own, spreadsheet_safe)
     answers = Answers(kept, None, missing, na, specification)
@@ -191,14 +193,18 @@ def _columns(
     reports: DictionaryReports, absent: Array, path: FilePath
 ) -> dict[str, pd.Series[Any]]:
     """Columns with empty rows where a respondent is `absent`, (n,); in CSV the fingerprints too."""
-    frame, parquet = reports.to_frame(), file_format(path) == ".parquet"
+    parquet = file_format(path) == ".parquet"
+    starts = dict(zip(("start_1", "start_2"), starts_of(reports), strict=True))
+    parts = dict(zip(_PRIVATIZED, (reports.first, reports.second, reports.string), strict=True))
     table: dict[str, pd.Series[Any]] = {}
-    parts = {"gram_1": reports.first, "gram_2": reports.second, "string": reports.string}
     for name in SURVEY_COLUMNS:
-        if parquet and name in parts and not isinstance(parts[name].mechanism, Enumerated):
-            table |= stored_columns(name, parts[name], absent)
+        part = parts.get(name)
+        if part is None:
+            table[name] = filled(starts[name].tolist(), absent)
+        elif parquet and not isinstance(part.mechanism, Enumerated):
+            table |= stored_columns(name, part, absent)
         else:
-            table[name] = filled(frame[name].tolist(), absent)
+            table[name] = filled(part.mechanism.report_labels(part).tolist(), absent)
     if not parquet:
         table[SURVEY_FINGERPRINTS] = constant(reports.survey.fingerprint, absent.size)
     return table
@@ -217,8 +223,8 @@ def _write(
         **(kept or {}),
         **dict.fromkeys(SURVEY_COLUMNS, own),
     }
-    for name, mechanism in zip(("gram_1", "gram_2", "string"), survey.mechanisms, strict=True):
+    for name, mechanism in zip(_PRIVATIZED, survey.mechanisms, strict=True):
         check_labels(path, mechanism, how["spreadsheet_safe"])
-        alone = own | stored_fingerprint(mechanism)  # for who reads this column alone
+        alone = own | stored_fingerprint(mechanism)  # for whoever reads this column alone
         stored |= dict.fromkeys(stored_names(name, mechanism), alone)
     write_table(frames, path, {"start_1": "int64", "start_2": "int64"}, stored, **how)

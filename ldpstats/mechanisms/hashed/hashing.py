@@ -81,6 +81,7 @@ _GOLDEN = 0x9E3779B97F4A7C15
 _MOST_COHORTS, _MOST_CELLS, _MOST_HASHES = 1 << 31, 1 << 31, (1 << 16) - 1
 _MANY_STRINGS = 20_000  # hashlib needs 20 ms for these: distinct ones are worth looking for
 _FIRST = 1 << 12  # strings that show whether many repeat
+_AT_A_TIME = 1 << 15  # cells that numpy hashes at a time, in a near cache
 _STRING, _CELL = 1e-6, 2e-8  # seconds that hashlib needs for a string, and numpy for a cell
 
 
@@ -259,7 +260,10 @@ def hashed_cells(hashes: U64, n_cohorts: int, n_hashes: int, n_cells: int) -> Ar
     n_cells = _at_most("n_cells", n_cells, _MOST_CELLS)
     out = _empty(K.shape[0], hashes.size, K.shape[1], n_cells)
     if not repaid("hashing", out.size * _CELL):
-        out[:] = _cells(mix64(hashes[None, :, None] ^ K[:, None, :]), n_cells)
+        step = max(1, _AT_A_TIME // max(hashes.size * K.shape[1], 1))
+        for c in range(0, K.shape[0], step):
+            mixed = mix64(hashes[None, :, None] ^ K[c : c + step, None, :])
+            out[c : c + step] = _cells(mixed, n_cells)
         return out
     from ldpstats.kernels import hashing as hash_kernels
 

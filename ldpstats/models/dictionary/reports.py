@@ -16,7 +16,7 @@ from ldpstats.models.dictionary.grams import GramLayout
 from ldpstats.reports.display import held
 from ldpstats.reports.single import Reports
 
-__all__ = ["DictionaryReports"]
+__all__ = ["DictionaryReports", "starts_of"]
 
 Array = npt.NDArray[Any]
 
@@ -184,12 +184,12 @@ class DictionaryReports:
 
     def to_frame(self) -> pd.DataFrame:
         """A row a respondent: the start of each gram, counted from 0, and the reports as text."""
-        starts, pairs = self.survey.layout.starts, np.array(self.survey.layout.pairs)
+        start_1, start_2 = starts_of(self)
         return pd.DataFrame(
             {
-                "start_1": np.array(starts)[pairs[self.pair, 0]],
+                "start_1": start_1,
                 "gram_1": _text(self.first),
-                "start_2": np.array(starts)[pairs[self.pair, 1]],
+                "start_2": start_2,
                 "gram_2": _text(self.second),
                 "string": _text(self.string),
             }
@@ -201,6 +201,13 @@ class DictionaryReports:
 
     def __repr__(self) -> str:
         return f"DictionaryReports({self.survey}; n={len(self)})"
+
+
+def starts_of(reports: DictionaryReports) -> tuple[Array, Array]:
+    """Where the two grams of each respondent start, counted from 0, (n,) each."""
+    layout = reports.survey.layout
+    starts = np.array(layout.starts)[np.array(layout.pairs)[reports.pair]]
+    return starts[:, 0], starts[:, 1]
 
 
 def _text(part: Reports) -> pd.Series[Any]:

@@ -21,7 +21,7 @@ from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.combined import StackedRows
 from ldpstats.reports.single import BitCounts, Counts
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "stacked"]
 
 Array = npt.NDArray[Any]
 
@@ -85,7 +85,7 @@ class Evidence:
     @cached_property
     def likelihood(self) -> Likelihood:
         """The exact likelihood of all reports."""
-        return _stacked(self.likelihoods)
+        return stacked(self.likelihoods)
 
     @cached_property
     def maximum(self) -> Solution:
@@ -120,7 +120,7 @@ class Evidence:
         bits = any(m.n_bits for m in made_by) and not any(m.n_cohorts for m in made_by)
         if not (bits and self.has_patterns and self.problems[0].k <= LARGEST_INFORMATION):
             return None
-        likelihood = _stacked([part.prepared() for part in self.likelihoods])
+        likelihood = stacked([part.prepared() for part in self.likelihoods])
         channels = tuple(mechanism.channel() for mechanism in made_by)
         reports = tuple(counts.nobs for counts in self.sources)
         one_step = OneStep(channels, reports, likelihood, self.moments.plug_in())
@@ -148,7 +148,7 @@ class Evidence:
         return self.moments.plug_in() if self.reference is None else self.reference
 
 
-def _stacked(parts: list[Likelihood]) -> Likelihood:
+def stacked(parts: list[Likelihood]) -> Likelihood:
     """The likelihood of independent sources together."""
     if len(parts) == 1:
         return parts[0]

@@ -448,9 +448,9 @@ class FrequencyModel:
         """Parametric bootstrap percentile intervals, shape (k, 2).
 
         Surveys are simulated from `params`, or where they are no distribution from the projected
-        linear estimate, through each mechanism, and refitted by the same estimator. Results hold
-        only its name: an estimator with settings of its own, such as ``MLE(constraints=...)``, is
-        passed again.
+        linear estimate, through each mechanism, and refitted by the same estimator, to within 1e-3
+        standard errors. Results hold only its name: an estimator with settings of its own, such as
+        ``MLE(constraints=...)``, is passed again.
         """
         if rng is None:
             raise InvalidArgument("rng", None, "pass a generator, np.random.default_rng(seed)")

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.base import Estimator, LikelihoodEstimator
-from ldpstats.estimators.mle import MLE, refitted
+from ldpstats.estimators.mle import MLE, model_of_refits, refitted
 from ldpstats.estimators.solvers.ascent import observed
 from ldpstats.inference import intervals
-from ldpstats.models.frequency.evidence import Evidence
+from ldpstats.models.frequency.evidence import Evidence, stacked
 from ldpstats.models.shared.bar import maybe_bar
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.combined import FixedEntry
@@ -20,6 +21,9 @@ from ldpstats.reports.single import BitCounts, Counts
 __all__ = ["bootstrap", "profiles"]
 
 Array = npt.NDArray[Any]
+Sources = tuple[Counts | BitCounts, ...]
+
+_TOGETHER = 1 << 23  # bits of reports that are drawn at a time, at least (1 MB)
 
 
 def profiles(likelihood: Likelihood, se: Array, alpha: float, progress: bool) -> Array:
@@ -84,35 +88,56 @@ def bootstrap(
 ) -> Array:
     """Percentile intervals, shape (k, 2), of surveys like this one where the frequencies are p."""
     draws = np.empty((n_boot, p.size))
+    refit = _refit(evidence, estimator, p)
+    surveys = [_surveys(c, evidence.candidates, p, rng, n_boot) for c in evidence.sources]
     with maybe_bar("bootstrap", progress) as advance:
-        for b in range(n_boot):
-            sources = tuple(_redrawn(c, evidence.candidates, p, rng) for c in evidence.sources)
-            again = Evidence.of(sources, evidence.candidates, incomplete=False)
-            draws[b] = _refit(again, estimator, p)
+        for b, sources in enumerate(zip(*surveys, strict=True)):
+            draws[b] = refit(sources)
             advance((b + 1) / n_boot)
     return np.asarray(intervals.percentile(draws, alpha))
 
 
-def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Array:
-    """The estimate of a simulated survey; the two kinds of estimator solve different problems."""
+def _refit(evidence: Evidence, estimator: Estimator[Any], p: Array) -> Callable[[Sources], Array]:
+    """What estimates from a simulated survey; the kinds of estimator solve different problems."""
+
+    def likelihood_of(sources: Sources) -> Likelihood:
+        return stacked([c.mechanism.likelihood(c, evidence.candidates) for c in sources])
+
+    def by_moments(sources: Sources) -> Array:
+        again = Evidence.of(sources, evidence.candidates, incomplete=False)
+        return estimator.solve(again.moments).p
+
+    def by_likelihood(sources: Sources) -> Array:
+        return estimator.solve(likelihood_of(sources)).p
+
+    def by_maximum(sources: Sources) -> Array:
+        return refitted(*observed(likelihood_of(sources)), start, model).p
+
     if not isinstance(estimator, LikelihoodEstimator):
-        return estimator.solve(evidence.moments).p
+        return by_moments
     if estimator != MLE():
-        return estimator.solve(evidence.likelihood).p
+        return by_likelihood
     W, n = observed(evidence.likelihood)
     known = W.closed_form(n) is not None or W.reduced(n) is not None
-    return refitted(W, n, None if known else p).p
+    start, model = (None, None) if known else (p, model_of_refits(W, n, p))
+    return by_maximum
 
 
-def _redrawn(
-    counts: Counts | BitCounts, candidates: Any, p: Array, rng: np.random.Generator
-) -> Counts | BitCounts:
-    """Counts of as many respondents whose categories have the law p."""
-    mechanism = counts.mechanism
+def _surveys(
+    counts: Counts | BitCounts, candidates: Any, p: Array, rng: np.random.Generator, n_boot: int
+) -> Iterator[Counts | BitCounts]:
+    """Counts of n_boot surveys of as many respondents each, whose categories have the law p.
+
+    Bits are drawn for several surveys at once, which takes long simulations to compiled loops.
+    """
+    mechanism, nobs = counts.mechanism, counts.nobs
     if not counts.has_patterns or not mechanism.n_bits:
-        drawn: Counts | BitCounts = mechanism.draw(p, counts.nobs, rng, candidates)
-        return drawn
-    codes = np.repeat(np.arange(p.size), rng.multinomial(counts.nobs, p))
-    answers = mechanism.labels(candidates).take(codes)
-    patterns: Counts = mechanism.privatize(answers, rng).tally()
-    return patterns
+        yield from (mechanism.draw(p, nobs, rng, candidates) for _ in range(n_boot))
+        return
+    labels, some = mechanism.labels(candidates), -(-_TOGETHER // (nobs * mechanism.n_bits))
+    for start in range(0, n_boot, some):
+        drawn = rng.multinomial(nobs, p, size=min(some, n_boot - start))
+        codes = np.repeat(np.tile(np.arange(p.size), len(drawn)), drawn.reshape(-1))
+        reports = mechanism.privatize(labels.take(codes), rng)
+        for first in range(0, len(codes), nobs):
+            yield reports[first : first + nobs].tally()

@@ -42,6 +42,8 @@ class PersonalizedModel:
     exact : bool
         Whether the background is known exactly (case III), so that intervals and tests are about
         the frequencies. Every tag then needs one.
+    name : str, optional
+        Name of the variable, for tables; that of the reports by default.
 
     Raises
     ------
@@ -80,11 +82,12 @@ class PersonalizedModel:
         pum: PUM,
         background: Mapping[Any, Any] | None = None,
         exact: bool = False,
+        name: str | None = None,
     ) -> None:
         if not isinstance(pum, PUM):
             raise InvalidArgument("pum", pum, "must be the PUM that the reports were made under")
         self.pum, self.exact = pum, boolean("exact", exact)
-        self.frequency = FrequencyModel(data)
+        self.frequency = FrequencyModel(data, name=name)
         if not self.frequency.categories.equals(pum.common.categories):
             raise MechanismMismatch(
                 f"{self.frequency.sources[0].mechanism} is not over the categories and then the "

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from ldpstats.estimators.solvers.watch import watched
 
-__all__ = ["fitting", "maybe_bar", "progress_bar"]
+__all__ = ["fitting", "maybe_bar", "moved", "progress_bar"]
 
 
 @contextmanager
@@ -38,6 +38,16 @@ def maybe_bar(what: str, show: bool) -> Iterator[Callable[..., None]]:
         return
     with progress_bar(what) as advance:
         yield advance
+
+
+def moved(
+    advance: Callable[..., None] | None, number: int, n: int
+) -> Callable[[float], None] | None:
+    """What moves a bar over n files while one of them is read; None where there is no bar."""
+    if advance is None:
+        return None
+    move = advance
+    return lambda fraction: move((number + fraction) / n)
 
 
 @contextmanager

@@ -63,7 +63,7 @@ def _from_text(text: str | list[str], categories: pd.Index[Any]) -> tuple[Array,
         raise InvalidArgument("hypothesis", text, f"cannot be read ({reason}); {_HOW}")
     lengths = {len(name) for name in names}
     rows, values = [], []
-    for one in texts:  # the parser takes long over many names: it gets those that occur, or any
+    for one in texts:  # the parser is slow with many names: it gets those that occur, or the first
         known = sorted(_occurring(one, places, lengths)) or names[:1]
         coefs, constants = _equations(text, one, known)
         R = np.zeros((len(coefs), len(names)))

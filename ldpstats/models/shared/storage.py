@@ -65,8 +65,8 @@ class Stored(ABC):
     """What is written as a JSON document, and read again.
 
     A class names its document by `_format`, and the fields that it must have by `_required`.
-    Documents of version 1 have decimals wherever those of version 2 may have base64, and each
-    covariance for itself: both are read.
+    Documents of version 1 have decimals wherever those of version 2 may have base64, and a
+    covariance that two estimates share twice: both versions are read.
     """
 
     _format: ClassVar[str]
@@ -125,7 +125,7 @@ class Stored(ABC):
             raise InvalidArgument("document", sorted(lacking), "are fields that it lacks")
 
     def to_json(self) -> str:
-        """The results as JSON text, from which `from_json` makes equal ones, to the last digit.
+        """The results as JSON text, from which `from_json` makes the same ones, to the last digit.
 
         Up to 1,000 numbers are written as decimals, larger arrays as base64 of their bytes, and a
         covariance matrix by its factors: `ldpstats.arguments.documents` says how to read them

@@ -241,10 +241,10 @@ class BitNoise(Noise):
         return max(1.0 - float(p.sum()), 0.0) * self.shared
 
     def spread(self, source: CohortSource, p: Array) -> Array:
-        """`Noise.spread`: of one report, two bits j and k of a cohort have the covariance
+        """`Noise.spread` from the covariance of the bits j and k of one report in each cohort.
 
-        ``slope^2 (P(both owned) - P(j owned) P(k owned))``. Its parts are added up over the cohorts
-        one by one, as pairs of bits that some candidate owns are few.
+        That is ``slope^2 (P(both owned) - P(j owned) P(k owned))``. Its parts are added up over the
+        cohorts one by one, as few pairs of bits have a common owner.
         """
         design, means = source.design, source.cell_means(p)
         if design.cells.shape[2] == 1:
@@ -332,9 +332,10 @@ def _misfit(
 def _moments(
     source: CohortSource, variances: Array, single: Array, pairs: Array
 ) -> tuple[float, float]:
-    """`Noise.misfit` from the variances of one report's cells, (C, m), and two forms, (C,), of
+    """`Noise.misfit` from the variances of one report's cells, (C, m), and two forms, (C,).
 
-    their covariance V: u'V u with u = 1 - 2 m, and the sum of its squared entries.
+    With V the covariance of the cells, these are u'V u with u = 1 - 2 m, and the sum of the squared
+    entries of V.
     """
     n = source.reports.astype(np.float64)
     variance = n * single + 2.0 * n * (n - 1.0) * pairs

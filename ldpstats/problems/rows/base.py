@@ -274,7 +274,7 @@ class UniformRows(Rows):
         return water_filling(np.bincount(self.codes, n, self.k), self.a, self.b)
 
     def closed_form_beside(self, n: Array, index: int, value: float) -> Array | None:
-        """By water-filling too: what is left of the others' reports is as from a smaller a."""
+        """By water-filling too: the other categories have reports as from a smaller a."""
         if not self.a > 0.0:
             return None
         counts = np.delete(np.bincount(self.codes, n, self.k), index)

@@ -16,6 +16,7 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 from ldpstats.problems.hash_design import HashDesign, least_squares
 from ldpstats.problems.rows.base import Rows, dense_if_small, log_noise
+from ldpstats.problems.rows.two_bits import gram_of_two
 from ldpstats.problems.simplex import project_simplex
 
 __all__ = ["BloomRows", "LabelRows"]
@@ -23,6 +24,7 @@ __all__ = ["BloomRows", "LabelRows"]
 Array = npt.NDArray[Any]
 
 _LARGE = 1 << 21  # likelihoods from which compiled loops repay the import of numba
+_FEW = 0.35  # share of set bits up to which few candidates have both of theirs
 _ROUGH = 1e-2  # a start need not be more accurate than the step that follows
 
 
@@ -269,6 +271,14 @@ class BloomRows(Rows):
                 sums += factor * (low * totals[c] + (high - low) * one)
         gain, gains = self.present - self.absent, squares[1] - squares[0]
         return first + gain**2 * pair, second + gains**2 * pair
+
+    def gram(self, v: Array) -> Array:
+        u, k = self.shape
+        ones = np.bitwise_count(self.packed).sum(dtype=np.int64)
+        if u * k < _LARGE or self.cells.shape[2] > 2 or ones > _FEW * u * self.n_bits:
+            return super().gram(v)
+        ratios, v = (self.absent, self.present), np.asarray(v, dtype=np.float64)
+        return gram_of_two(self.packed, self.cohort, self._two, self.n_bits, ratios, v)
 
     @cached_property
     def _two(self) -> Array:

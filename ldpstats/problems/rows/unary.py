@@ -70,7 +70,10 @@ class UnaryRows(Rows):
 
     def take(self, start: int, stop: int) -> Array:
         bits = np.unpackbits(self.packed[start:stop], axis=1, count=self.k, bitorder="little")
-        return self.absent + (self.present - self.absent) * bits.astype(np.float64)
+        block = bits.astype(np.float64)
+        block *= self.present - self.absent
+        block += self.absent
+        return block
 
     def select(self, keep: Array) -> Self:
         return replace(self, packed=self.packed[keep])

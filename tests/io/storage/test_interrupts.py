@@ -18,6 +18,8 @@ from ldpstats import io
 from ldpstats.cli import program as cli
 from ldpstats.io.storage import commits, interrupts
 
+pytestmark = pytest.mark.usefixtures("signals_heard")
+
 ENDING = [signal.SIGTERM, signal.SIGHUP]
 
 

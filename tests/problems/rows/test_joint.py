@@ -16,14 +16,9 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.estimators import EM, MLE
 from ldpstats.estimators.mle import maximise
 from ldpstats.estimators.solvers.ascent import LAST_STEP
+from ldpstats.estimators.solvers.dense import DenseModel
 from ldpstats.estimators.solvers.interior import interior_newton
-from ldpstats.estimators.solvers.newton import (
-    _cholesky,
-    _least_squares,
-    _pivoted,
-    model_step,
-    newton,
-)
+from ldpstats.estimators.solvers.newton import newton
 from ldpstats.estimators.solvers.sampled import sampled, spread_out, starting_point
 from ldpstats.problems.problem import Likelihood
 from ldpstats.problems.rows.base import DenseRows
@@ -461,15 +456,14 @@ def test_the_model_step_solves_its_quadratic_programme(singular: bool) -> None:
         p, g = np.maximum(rng.normal(size=size), 0.0), rng.normal(size=size)
         if singular:
             g = A.T @ rng.normal(size=len(A)) + 0.1  # bounded from below over x >= -p
-        H = A.T @ A
-        definite, lower = _cholesky(H)
-        x = model_step(H, p, g)
-        slope = g + definite @ x
-        scale = np.abs(g).max() + np.abs(H).max() * np.abs(x).max()
+        model = DenseModel(A.T @ A)
+        x = model.step(p, g)
+        slope = g + model.H @ x
+        scale = np.abs(g).max() + np.abs(model.H).max() * np.abs(x).max()
         assert np.all(x >= -p) and slope.min() >= -1e-8 * scale
         assert np.all((x == -p) | (np.abs(slope) <= 1e-8 * scale))
         if not singular:
-            np.testing.assert_allclose(x, _least_squares(definite, lower, p, g), atol=1e-10)
+            np.testing.assert_allclose(x, model.least_squares(p, g), atol=1e-10)
 
 
 def test_newton_is_left_to_least_squares_where_pivoting_fails(
@@ -478,10 +472,10 @@ def test_newton_is_left_to_least_squares_where_pivoting_fails(
     W, n = survey(TRUTHS["zeros"], 1000, "bb")
     H = W.gram(n / W.mix(np.full(12, 1 / 12)) ** 2)
     p, g = np.full(12, 1 / 12), 1.0 - W.adjoint(n / W.mix(np.full(12, 1 / 12))) / 1000
-    assert _pivoted(_cholesky(H)[0], p, g) is not None
+    assert DenseModel(H).pivoted(p, g) is not None
     with_pivots = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
-    monkeypatch.setattr("ldpstats.estimators.solvers.newton._MOST_PIVOTS", 0)
-    assert _pivoted(_cholesky(H)[0], p, g) is None
+    monkeypatch.setattr("ldpstats.estimators.solvers.dense._MOST_PIVOTS", 0)
+    assert DenseModel(H).pivoted(p, g) is None
     without = newton(DenseRows(W.dense()), n, 1e-11, max_step=LAST_STEP)
     assert without.converged and with_pivots.converged
     np.testing.assert_allclose(without.p, with_pivots.p, atol=1e-6)

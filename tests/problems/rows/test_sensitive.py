@@ -194,7 +194,7 @@ def test_all_reports_protected() -> None:
     urap = ldp.URAP(4, (0, 2), epsilon=1.0)
     counts = parsed(urap, ("1000", 5), ("0010", 3), ("1010", 2))
     p = MLE(tol=1e-12).solve(urap.likelihood(counts)).p
-    # 0 and 2 alone: each report of a bit owned speaks for its owner
+    # no report reveals 1 or 3: these are unary reports of 0 and 2 alone
     unary = ldp.KRAPPOR(2, epsilon=1.0).parse("report", ["10"] * 5 + ["01"] * 3 + ["11"] * 2)
     krappor = MLE(tol=1e-12).solve(unary.mechanism.likelihood(unary.tally())).p
     np.testing.assert_allclose(p, [krappor[0], 0, krappor[1], 0], atol=1e-9)

@@ -109,7 +109,8 @@ class _Position:
         cells = self.source.design.slope * residual.reshape(-1, m)
         total = cells.sum(axis=1)
         variance = float((r - both) * np.vdot(cells, cells) + (both - r**2) * np.vdot(total, total))
-        third = h / m * float(((cells - total[:, None] / m) ** 3).sum())
+        rest = cells - total[:, None] / m
+        third = h / m * float(np.vdot(rest * rest, rest))
         return (variance**0.5, third / variance**1.5) if variance > 0.0 else (0.0, 0.0)
 
     def z_together(self, grams: Array) -> Array:

@@ -17,6 +17,7 @@ class Polars(Engine):
     """Runs lazy frames of Polars, and reads Parquet files with them."""
 
     title = "Polars"
+    misread = r"\*|\^.*\$"  # all columns, and patterns
 
     def scan(self, files: Sequence[str], widths: Mapping[str, str]) -> Any:
         import narwhals

@@ -1,0 +1,78 @@
+"""Groups of moments, whole numbers and decimals that are close to each other lose nobody."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ldpstats as ldp
+from ldpstats.survey.columns import as_column
+
+
+def _lazy(table: pa.Table) -> Any:
+    return pytest.importorskip("polars", reason="polars is not installed").from_arrow(table).lazy()
+
+
+PLACES: dict[str, Callable[[pa.Table], Any]] = {
+    "pandas": lambda table: table.to_pandas(),
+    "arrow": lambda table: table,
+    "relation": lambda table: duckdb.connect().from_arrow(table),
+    "lazy": _lazy,
+}
+MOSTLY_SLOW = [
+    place if place == "relation" else pytest.param(place, marks=pytest.mark.slow)
+    for place in PLACES
+]
+LARGE = Decimal(10**20)
+NOON = dt.datetime(2024, 1, 1, 12)
+COLUMNS = {
+    "parts of a second": (
+        pa.array([NOON, NOON + dt.timedelta(microseconds=100)] * 30),
+        ["2024-01-01 12:00:00.000000", "2024-01-01 12:00:00.000100"],
+    ),
+    "parts of a microsecond": (pa.array([1, 2] * 30, pa.timestamp("ns")), ["1970-01-01"]),
+    "large decimals": (
+        pa.array([LARGE, LARGE + 1] * 30, pa.decimal128(25, 0)),
+        [10**20, 10**20 + 1],
+    ),
+    "decimals": (
+        pa.array([Decimal(2**53), Decimal(2**53 + 1)] * 30, pa.decimal128(20, 2)),
+        [2**53, 2**53 + 1],
+    ),
+    "unsigned": (pa.array([2**64 - 2, 2**64 - 1] * 30, pa.uint64()), [2**64 - 2, 2**64 - 1]),
+}
+
+
+@pytest.mark.parametrize("place", MOSTLY_SLOW)
+@pytest.mark.parametrize("name", COLUMNS)
+def test_every_respondent_is_in_a_group(name: str, place: str) -> None:
+    column, labels = COLUMNS[name]
+    table = pa.table({"ill": ["no", "yes", "yes"] * 20, "x": column})
+    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(1.0)})
+    found = survey.frequencies("ill", by="x")
+    assert found.nobs == 60
+    assert [label for (label,) in found.labels] == labels
+
+
+@pytest.mark.parametrize("place", MOSTLY_SLOW)
+def test_large_decimals_are_compared_exactly(place: str) -> None:
+    table = pa.table({"ill": ["no", "yes", "yes"] * 20, "x": COLUMNS["large decimals"][0]})
+    survey = ldp.Survey(PLACES[place](table), {"ill": ldp.Warner(1.0)})
+    for condition, n in ((f"x == {10**20}", 30), (f"x > {10**20}", 30), (f"x < {10**38}", 60)):
+        assert len(survey.where(condition)) == n
+
+
+def test_ordered_categories_keep_their_order() -> None:
+    moments = pd.to_datetime([5_000, 3_001, 3_002, 9_000], unit="ns")
+    kind = pd.CategoricalDtype(moments, ordered=True)
+    column = as_column("x", pd.Series(moments[[2, 1, 0, 3]], dtype=kind))
+    assert column.values.astype("int64").tolist() == [5, 3, 9]
+    assert np.array_equal(column.codes, [1, 1, 0, 2])
