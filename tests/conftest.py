@@ -51,15 +51,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     items[:] = [item for item in items if item.nodeid not in left]
 
 
-@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+def pytest_configure(config: pytest.Config) -> None:
     """With -n a worker takes a run of files, and steals of what the others have left.
 
     It loads less twice than one that gets tests in turn, and does not idle beside a long one.
     """
-    from xdist.scheduler import WorkStealingScheduling
-
-    return WorkStealingScheduling(config, log) if config.getvalue("dist") == "load" else None
+    if config.getoption("dist", "no") == "load":  # what pytest-xdist makes of -n
+        config.option.dist = "worksteal"
 
 
 def _share() -> float:
