@@ -112,7 +112,8 @@ class HashDesign:
         if self.cells.size < _LARGE:
             places, size = self._places(slice(C)).ravel(), C * (self.n_cells + 1)
             sums = np.bincount(places, np.tile(values, C), size).reshape(C, -1)
-            return np.ascontiguousarray(sums[:, :-1])
+            # bincount of nothing is of integers
+            return np.ascontiguousarray(sums[:, :-1], dtype=np.float64)
         from ldpstats.kernels.cells import scatter
 
         out = np.empty(C * self.n_cells + 1)
