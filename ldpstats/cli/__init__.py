@@ -1,5 +1,5 @@
 """The command line: one file a command; `program` puts them together."""
 
-from ldpstats.cli.program import main
+from ldpstats.cli.program import command, main
 
-__all__ = ["main"]
+__all__ = ["command", "main"]

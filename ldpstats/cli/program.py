@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 import traceback
 import warnings
@@ -30,7 +31,7 @@ from ldpstats.cli.questionnaire import add_questionnaire
 from ldpstats.errors import MOST_CHARACTERS, LDPError, LDPWarning, cut
 from ldpstats.io.storage.interrupts import cleaning_up, remove_unfinished
 
-__all__ = ["main"]
+__all__ = ["command", "main"]
 
 
 _EXAMPLES = """\
@@ -61,6 +62,15 @@ examples:
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.
 """
+
+
+def command() -> NoReturn:
+    """Run a command and end the process with its exit status."""
+    status = main()
+    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:
+        # all is done, and Python would print what it cannot raise while it ends
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+    raise SystemExit(status)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

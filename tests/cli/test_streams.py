@@ -116,6 +116,27 @@ def test_a_second_interruption_is_no_traceback(
     assert capsys.readouterr() == ("", "") and "out.json" not in files()
 
 
+AT_THE_END = """
+import os, signal, sys, threading, time
+from ldpstats.cli.program import command
+
+def interrupt():
+    threading.main_thread().join()  # Python ends, and waits for this thread
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(10)
+
+threading.Thread(target=interrupt).start()
+sys.argv = ["ldpstats", "--version"]
+command()
+"""
+
+
+def test_an_interruption_while_python_ends_is_no_traceback() -> None:
+    ended = subprocess.run([sys.executable, "-c", AT_THE_END], capture_output=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, b"")
+    assert ended.stdout == f"ldpstats {ldp.__version__}\n".encode()
+
+
 INTERRUPTED = """
 import signal, sys
 from ldpstats.cli.program import main

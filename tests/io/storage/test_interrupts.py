@@ -109,7 +109,7 @@ def test_the_files_of_other_threads_stay(tmp_path: Path) -> None:
         temporary.write_text("again")
 
 
-COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import main; raise SystemExit(main())"]
+COMMAND = [sys.executable, "-c", "from ldpstats.cli.program import command; command()"]
 SPEC = "--mechanism krr --epsilon 1 --categories nurse,teacher,driver --write-spec spec.json"
 PRIVATIZE = ["privatize", "answers.csv", "reports.csv", "--column", "job", *SPEC.split()]
 
