@@ -117,8 +117,9 @@ def refused(counts: Any) -> Any:
 # -- 4: the first use of a process -----------------------------------------------------------------
 
 
-def first(mechanism: Any) -> Callable[[Any], Any]:
-    return lambda _: mechanism.privatize(list(words(4)) * 25_000, np.random.default_rng(4))
+def first(mechanism: Any, k: int = 4) -> Callable[[Any], Any]:
+    values = list(words(k)) * (400_000 // k)
+    return lambda _: mechanism.privatize(values, np.random.default_rng(4))
 
 
 def dictionary_fit(_: Any) -> Any:
@@ -154,12 +155,13 @@ def ten_thousand() -> Any:
     k = 10_000
     rng = np.random.default_rng(7)
     krr = ldp.KRR(k, epsilon=8.0)
-    return ldp.FrequencyModel(krr.counts(rng.multinomial(10**7, zipf(k)))).fit()
+    results = ldp.FrequencyModel(krr.counts(rng.multinomial(10**7, zipf(k)))).fit()
+    return results, np.hstack([np.ones((k - 1, 1)), -np.eye(k - 1)])
 
 
-def against_the_first(results: Any) -> Any:
-    k = len(results.categories)
-    return results.t_test(np.hstack([np.ones((k - 1, 1)), -np.eye(k - 1)]))
+def against_the_first(ready: Any) -> Any:
+    results, contrasts = ready
+    return results.t_test(contrasts)
 
 
 # -- 6: exact maximum likelihood of bits -----------------------------------------------------------
@@ -252,7 +254,7 @@ SPOTS: dict[str, Spot] = {
     "3_1024_cohorts": Spot(lambda: candidates(200_000, 1024, True), inverted, estimates, warm=True),
     "3_not_identified": Spot(lambda: candidates(50_000, 7, True), refused, nothing, warm=True),
     "4_cold_krr": Spot(lambda: None, first(ldp.KRR(_K4, 1.0)), nothing, cold=True),
-    "4_cold_unary": Spot(lambda: None, first(ldp.KRAPPOR(_K4, 1.0)), nothing, cold=True),
+    "4_cold_unary": Spot(lambda: None, first(ldp.KRAPPOR(words(64), 1.0), 64), nothing, cold=True),
     "4_cold_rappor": Spot(lambda: None, first(rappor(4)), nothing, cold=True),
     "4_cold_dictionary": Spot(lambda: None, dictionary_fit, nothing, cold=True),
     "4_warm_krr": Spot(lambda: None, first(ldp.KRR(_K4, 1.0)), nothing),
