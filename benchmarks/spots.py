@@ -259,7 +259,7 @@ SPOTS: dict[str, Spot] = {
     "4_cold_dictionary": Spot(lambda: None, dictionary_fit, nothing, cold=True),
     "4_warm_krr": Spot(lambda: None, first(ldp.KRR(_K4, 1.0)), nothing),
     "5_names": Spot(named_categories, one_hypothesis, tests, warm=True),
-    "5_9999_rows": Spot(ten_thousand, against_the_first, tests),
+    "5_9999_rows": Spot(ten_thousand, against_the_first, tests, warm=True),
     "6_candidates": Spot(lambda: candidates(100_000, 16, False), patterns, table, warm=True),
     "6_pair_40": Spot(lambda: pair(rappor(16, 64), 40), joint("mle", words(40)), table, warm=True),
     "6_em_of_pair": Spot(
