@@ -9,9 +9,6 @@ from ldpstats.survey.waves import Waves, refuse_identifiers, refuse_other_kind
 
 __all__ = ["matched"]
 
-# engines differ in what blanks are
-_BLANK = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
-
 
 def matched(first: Held, second: Held, id: str, suffixes: tuple[str, str]) -> Held:
     """The persons who are in two waves: joined where both are, or row by row in memory."""
@@ -57,9 +54,15 @@ def _checked_identifiers(wave: Remote, id: str) -> str | None:
     missing = col.is_null()
     if text:
         missing = missing | (col.fill_null("") == "")
-        if len(wave.query.filtered(col.fill_null("").str.contains(f"^{_BLANK}|{_BLANK}$"))):
+        if len(wave.query.filtered(col.fill_null("").str.contains(_blanks_around()))):
             return None  # which memory ignores: match the rows there
     absent = len(wave.query.filtered(missing))
     twice, times = wave.query.commonest(column)
     refuse_identifiers(id, len(wave), absent, twice, times)
     return "text" if text else "numbers"
+
+
+def _blanks_around() -> str:
+    """A pattern for what Python takes as blanks, in which engines differ, around text."""
+    blank = f"[{''.join(chr(i) for i in range(1 << 16) if chr(i).isspace())}]"
+    return f"^{blank}|{blank}$"
