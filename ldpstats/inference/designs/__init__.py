@@ -1,0 +1,1 @@
+"""Inference from complex samples: what a design makes of weighted totals, on arrays."""

@@ -1,0 +1,194 @@
+"""A complex sample as arrays: cells of respondents, the stages that drew them, their scores.
+
+A cell holds respondents who are alike in all that an estimate depends on: their sampling units, and
+what they reported. Its number of respondents, the sum of their weights and that of the squares are
+all that is needed of them. A table in memory has a cell for each row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+
+__all__ = ["SINGLE_UNIT", "Sample", "Scores", "Stage", "gram"]
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+SINGLE_UNIT = ("fail", "certainty", "centered", "average")
+_SHOWN = 10  # strata of a single unit that an error names
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage of sampling: units were drawn in each of its strata.
+
+    Strata of a later stage lie within units of the stage before.
+
+    Parameters
+    ----------
+    unit : array of int64, shape (c,), or None
+        The unit of each cell; None where each respondent is a unit, which ends the stages.
+    strata : array of int64, shape (u,), or (c,) where respondents are the units
+        The stratum of each unit, or of each cell.
+    sampled : array, shape (H,)
+        Units in the whole sample, also those outside of a domain.
+    population : array, shape (H,)
+        Units in the population; inf where no correction is wanted.
+    parent : array of int64, shape (H,)
+        The unit of the stage before that each stratum lies in; zero at the first stage.
+    labels : sequence, length H
+        Names of the strata.
+    """
+
+    unit: Codes | None
+    strata: Codes
+    sampled: Array
+    population: Array
+    parent: Codes
+    labels: Sequence[Any]
+
+    @cached_property
+    def fraction(self) -> Array:
+        """Sampled share of the units of each stratum, zero without a correction; shape (H,)."""
+        return np.asarray(self.sampled / self.population)
+
+    @cached_property
+    def cell_strata(self) -> Codes:
+        """The stratum of each cell, shape (c,)."""
+        return self.strata if self.unit is None else self.strata[self.unit]
+
+    @property
+    def is_single(self) -> npt.NDArray[np.bool_]:
+        """Strata with a single sampled unit of several, whose variance cannot be estimated."""
+        return np.asarray((self.sampled < 2) & (self.fraction < 1.0))
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """Cells of a complex sample.
+
+    Parameters
+    ----------
+    stages : tuple of Stage
+        At least one; of the later ones only those with a correction for finite populations, as the
+        others add nothing to the variance.
+    n, w, w2 : arrays, shape (c,)
+        Respondents of each cell, the sum of their weights, and of the squares of these.
+    single_unit : str
+        What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    """
+
+    stages: tuple[Stage, ...]
+    n: Array
+    w: Array
+    w2: Array
+    single_unit: str = "fail"
+
+    @cached_property
+    def factors(self) -> list[Array]:
+        """Product of the sampling fractions of all earlier stages, by stage, each (H,)."""
+        found = [np.ones(len(self.stages[0].sampled))]
+        for before, stage in zip(self.stages, self.stages[1:], strict=False):
+            above = before.strata[stage.parent]
+            found.append(found[-1][above] * before.fraction[above])
+        return found
+
+    def refuse_single_units(self) -> None:
+        """Refuse strata of a single unit, if none of the remedies was chosen."""
+        if self.single_unit != "fail":
+            return
+        for number, stage in enumerate(self.stages, 1):
+            single = np.flatnonzero(stage.is_single)
+            if single.size:
+                names = ", ".join(str(stage.labels[h]) for h in single[:_SHOWN])
+                more = f" and {single.size - _SHOWN} more" if single.size > _SHOWN else ""
+                raise InvalidArgument(
+                    "single_unit",
+                    "fail",
+                    f"{single.size} strata of stage {number} have one unit only ({names}{more}), "
+                    "which shows no variance: join strata, or choose 'certainty', 'centered' or "
+                    "'average'",
+                )
+
+    def times(self, factor: Array) -> Sample:
+        """The same cells with weights multiplied by `factor`, shape (c,)."""
+        return replace(self, w=self.w * factor, w2=self.w2 * factor**2)
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """What a respondent of each cell adds to p estimates, for a unit of weight.
+
+    The score of cell i is the sum of rows of tables, ``table[at[i]]``; at -1 nothing.
+
+    Parameters
+    ----------
+    parts : tuple of (at, table)
+        `at` is an array of int64, shape (c,); `table` is dense or a `scipy.sparse` array, (b, p).
+    """
+
+    parts: tuple[tuple[Codes, Any], ...]
+
+    def __add__(self, other: Scores) -> Scores:
+        return Scores(self.parts + other.parts)
+
+    @property
+    def size(self) -> int:
+        """Number p of estimates."""
+        return int(self.parts[0][1].shape[1])
+
+    def totals(self, weights: Array, groups: Codes | None = None, n_groups: int = 1) -> Any:
+        """Weighted sums of the scores by group of cells, (n_groups, p); sparse if all tables are.
+
+        Parameters
+        ----------
+        weights : array, shape (c,)
+        groups : array of int64, shape (c,), optional
+            The group of each cell; one for all by default.
+        """
+        from scipy.sparse import csr_array
+
+        total: Any = None
+        for at, table in self.parts:
+            there = np.flatnonzero(at >= 0)
+            rows = np.zeros(there.size, dtype=np.int64) if groups is None else groups[there]
+            shape = (n_groups, table.shape[0])
+            found = csr_array((weights[there], (rows, at[there])), shape=shape) @ table
+            total = found if total is None else total + found
+        return total
+
+    def total(self, weights: Array) -> Array:
+        """Weighted sum of the scores of all cells, shape (p,)."""
+        return dense(self.totals(weights)).reshape(-1)
+
+    def products(self, weights: Array) -> Array:
+        """Weighted sum of the outer products of the scores with themselves, shape (p, p)."""
+        from scipy.sparse import csr_array
+
+        found = np.zeros((self.size, self.size))
+        for at, table in self.parts:
+            for other, beside in self.parts:
+                there = np.flatnonzero((at >= 0) & (other >= 0))
+                shape = (table.shape[0], beside.shape[0])
+                between = csr_array((weights[there], (at[there], other[there])), shape=shape)
+                found += dense(table.T @ (between @ beside))
+        return found
+
+
+def dense(matrix: Any) -> Array:
+    """A matrix as a plain array."""
+    return np.asarray(matrix if isinstance(matrix, np.ndarray) else matrix.toarray())
+
+
+def gram(X: Any, weights: Array) -> Array:
+    """``X' diag(weights) X`` of a dense or sparse X, shape (p, p)."""
+    scaled = X * weights[:, None] if isinstance(X, np.ndarray) else X.multiply(weights[:, None])
+    return dense(X.T @ scaled)

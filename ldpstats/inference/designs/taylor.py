@@ -1,0 +1,95 @@
+"""Variances of weighted totals under a design, by linearisation.
+
+The scores are those of privatised reports: what varies is the sample and the randomisation of every
+respondent, who randomise independently. The variance between units holds both, but for what a
+correction for a finite population takes away of the randomisation, see `missed_noise`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.errors import InvalidArgument
+from ldpstats.inference.designs.sample import Sample, Scores, Stage, gram
+
+__all__ = ["degrees_of_freedom", "design_covariance", "missed_noise"]
+
+Array = npt.NDArray[Any]
+
+
+def design_covariance(sample: Sample, scores: Scores) -> Array:
+    """Covariance of the weighted totals of scores, shape (p, p).
+
+    The variance between units of each stage, ``(1 - f) n / (n - 1) sum_j (z_j - mean)^2``, summed
+    over strata, times the sampling fractions of the stages before (Saerndal, Swensson, Wretman
+    1992, section 4.4).
+
+    Raises
+    ------
+    InvalidArgument
+        For strata of a single unit, if `single_unit` is "fail"; and if "average" finds no others.
+    """
+    sample.refuse_single_units()
+    found = np.zeros((scores.size, scores.size))
+    for stage, factor in zip(sample.stages, sample.factors, strict=True):
+        found += _between_units(sample, stage, factor, scores)
+    return (found + found.T) / 2.0
+
+
+def _between_units(sample: Sample, stage: Stage, factor: Array, scores: Scores) -> Array:
+    """What one stage adds to the covariance."""
+    n = stage.sampled
+    single = n < 2
+    scale = factor * (1.0 - stage.fraction) * np.where(single, 1.0, n / np.maximum(n - 1.0, 1.0))
+    if sample.single_unit == "average":
+        scale = _averaged(scale, stage)
+    elif sample.single_unit == "certainty":
+        scale = np.where(single, 0.0, scale)
+    centre = np.where(single, 0.0, scale / n)  # one unit alone is taken from zero
+    strata = stage.cell_strata
+    if stage.unit is None:
+        squares = scores.products(sample.w2 * scale[strata])
+    else:
+        X = scores.totals(sample.w, stage.unit, len(stage.strata))
+        squares = gram(X, scale[stage.strata])
+    means = scores.totals(sample.w, strata, len(n))
+    return squares - gram(means, centre)
+
+
+def _averaged(scale: Array, stage: Stage) -> Array:
+    """The factor of each stratum where those of one unit are given the mean of the others."""
+    single = stage.is_single
+    strata = np.bincount(stage.parent)
+    known = np.bincount(stage.parent, ~single, strata.size)
+    if np.any(known[stage.parent] == 0.0):
+        remedy = "needs a stratum with two units or more: choose 'certainty' or 'centered'"
+        raise InvalidArgument("single_unit", "average", remedy)
+    return np.where(single, 0.0, scale * (strata / np.maximum(known, 1.0))[stage.parent])
+
+
+def missed_noise(sample: Sample) -> Array:
+    """Share of the randomisation variance of each cell that `design_covariance` lacks, (c,).
+
+    Stage by stage the covariance holds the shares ``1 - f_1``, ``f_1 (1 - f_2)``, ... of it: what
+    is missing is the product of all sampling fractions, and all of it where no stage is estimated.
+    """
+    held = np.zeros(sample.w.shape)
+    for stage, factor in zip(sample.stages, sample.factors, strict=True):
+        share = factor * (1.0 - stage.fraction)
+        if sample.single_unit == "certainty":
+            share = np.where(stage.sampled < 2, 0.0, share)
+        held += share[stage.cell_strata]
+    return 1.0 - held
+
+
+def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+    """Units of the first stage with respondents `inside`, (c,), less strata that hold them."""
+    stage = sample.stages[0]
+    there = inside & (sample.n > 0)
+    strata = np.unique(stage.cell_strata[there]).size
+    if stage.unit is None:
+        return float(sample.n[there].sum() - strata)
+    return float(np.unique(stage.unit[there]).size - strata)

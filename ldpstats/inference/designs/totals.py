@@ -1,0 +1,153 @@
+"""Estimated totals of a sample, how they vary, and what follows for functions of them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.documents import array_from_json, array_to_json
+
+__all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Ratios:
+    """Linear combinations of ratios of totals, ``R ((A T) / (B T))``.
+
+    Parameters
+    ----------
+    A : array, shape (q, m)
+        Numerators, as linear forms of m totals.
+    B : array, shape (q, m), optional
+        Denominators; one without.
+    R : array, shape (r, q), optional
+        Combinations of the ratios; each of them without.
+    """
+
+    A: Array
+    B: Array | None = None
+    R: Array | None = None
+
+    def combined(self, R: Array) -> Ratios:
+        """Linear combinations of these functions, R of shape (r, q)."""
+        return Ratios(self.A, self.B, R if self.R is None else R @ self.R)
+
+    def value(self, T: Array) -> Array:
+        """The functions of totals T, shape (..., m) -> (..., q)."""
+        found = T @ self.A.T
+        if self.B is not None:
+            found = found / (T @ self.B.T)
+        return np.asarray(found if self.R is None else found @ self.R.T)
+
+    def jacobian(self, T: Array) -> Array:
+        """Their derivatives at T, shape (m,) -> (q, m)."""
+        J = self.A
+        if self.B is not None:
+            below = self.B @ T
+            J = (self.A - ((self.A @ T) / below)[:, None] * self.B) / below[:, None]
+        return np.asarray(J if self.R is None else self.R @ J)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimated:
+    """Estimates, shape (q,), and their covariances, (q, q): in all, and of the randomisation."""
+
+    value: Array
+    covariance: Array
+    noise: Array
+
+
+class Totals(ABC):
+    """Estimated totals, shape (m,), of a complex sample of privatised reports."""
+
+    estimate: Array
+    noise: Array  # covariance of the randomisation, (m, m)
+
+    _kind: ClassVar[str]
+
+    @abstractmethod
+    def covariance_of(self, functions: Ratios) -> Array:
+        """Covariance of functions of the totals, design and randomisation together, (q, q)."""
+
+    def of(self, functions: Ratios) -> Estimated:
+        """Functions of the totals, with covariances."""
+        J = functions.jacobian(self.estimate)
+        return Estimated(
+            functions.value(self.estimate), self.covariance_of(functions), J @ self.noise @ J.T
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        kind: Any = self
+        arrays = {item.name: getattr(self, item.name) for item in fields(kind)}
+        return {"kind": self._kind} | {
+            name: array_to_json(value) if isinstance(value, np.ndarray) else value
+            for name, value in arrays.items()
+        }
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> Totals:
+        """Inverse of `to_dict`."""
+        kind: Any = {cls._kind: cls for cls in (LinearTotals, ReplicatedTotals)}[document["kind"]]
+        found: Totals = kind(
+            **{
+                item.name: value if isinstance(value, bool) else array_from_json(value)
+                for item in fields(kind)
+                for value in [document[item.name]]
+            }
+        )
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTotals(Totals):
+    """Totals with their covariance, (m, m), from which that of functions follows by derivatives."""
+
+    estimate: Array
+    covariance: Array
+    noise: Array
+
+    _kind = "linear"
+
+    def covariance_of(self, functions: Ratios) -> Array:
+        J = functions.jacobian(self.estimate)
+        return np.asarray(J @ self.covariance @ J.T)
+
+
+@dataclass(frozen=True, eq=False)
+class ReplicatedTotals(Totals):
+    """Totals in each of R replicates, in which functions of them are computed anew.
+
+    Parameters
+    ----------
+    replicates : array, shape (R, m)
+    scales : array, shape (R,)
+        What the squared deviation of each replicate counts.
+    about_estimate : bool
+        Whether deviations are from the estimate (the mean squared error) and not from the mean of
+        the replicates.
+    missed : array, shape (m, m)
+        Covariance of the randomisation that the replicates lack, where they are corrected for a
+        finite population.
+    """
+
+    estimate: Array
+    noise: Array
+    replicates: Array
+    scales: Array
+    missed: Array
+    about_estimate: bool = False
+
+    _kind = "replicated"
+
+    def covariance_of(self, functions: Ratios) -> Array:
+        found, J = functions.value(self.replicates), functions.jacobian(self.estimate)
+        centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
+        apart = found - centre
+        return np.asarray((apart * self.scales[:, None]).T @ apart + J @ self.missed @ J.T)
