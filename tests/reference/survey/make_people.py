@@ -29,6 +29,7 @@ def people(rng: np.random.Generator) -> pd.DataFrame:
                     tilt = favourite * np.roll([4.0, 3.0, 2.0, 1.5], region)
                     job = int(rng.choice(4, p=tilt / tilt.sum()))
                     sex = "fm"[int(rng.random() < 0.35 + 0.1 * job)]
+                    more = (1 + 0.2 * (job == 3)) * rng.gamma(9, 1 / 9)  # informative
                     health = "good" if rng.random() < 0.8 - 0.1 * region else "poor"
                     rows.append(
                         {
