@@ -37,9 +37,7 @@ def people(rng: np.random.Generator) -> pd.DataFrame:
                             "psu": psu,
                             "ssu": ssu,
                             "unit": f"{stratum}{psu}",
-                            "weight": round(
-                                weight * (1 + 0.2 * (job == 3)) * rng.gamma(9, 1 / 9), 3
-                            ),
+                            "weight": round(weight * more, 3),
                             "fpc1": existing,
                             "fpc2": in_unit,
                             "fpc3": in_household,

@@ -160,8 +160,8 @@ found <- lapply(given, function(d) {
 write_all(found, "replicates.json")
 
 # -- calibration ------------------------------------------------------------------------------------
-margins <- list(region = c(east = 840, north = 790, south = 820), sex = c(f = 1320, m = 1130))
-population <- c(2450, 790, 820, 1130)
+margins <- list(region = c(east = 780, north = 590, south = 930), sex = c(f = 1280, m = 1020))
+population <- c(2300, 590, 930, 1020)
 names(population) <- c("(Intercept)", "regionnorth", "regionsouth", "sexm")
 calibrated <- function(d, ...) {
     calibrate(d, ~region + sex, population, epsilon = 1e-12, maxit = 200, compress = FALSE, ...)
@@ -169,7 +169,7 @@ calibrated <- function(d, ...) {
 ways <- list(
     raking = function(d) calibrated(d, calfun = "raking"),
     linear = function(d) calibrated(d, calfun = "linear"),
-    linear_bounds = function(d) calibrated(d, calfun = "linear", bounds = c(0.86, 1.12)),
+    linear_bounds = function(d) calibrated(d, calfun = "linear", bounds = c(0.87, 1.12)),
     logit = function(d) calibrated(d, calfun = "logit", bounds = c(0.5, 2)),
     poststratified = function(d) postStratify(d, ~region, data.frame(region = names(margins$region), Freq = margins$region))
 )
