@@ -304,7 +304,7 @@ class WeightedResults(DesignResults):
         from ldpstats.models.weighted.summary import weighted_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        how = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
+        how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
         return weighted_summary(self, self.categories, self.equal, **how).layout()
 
     @names_alpha
