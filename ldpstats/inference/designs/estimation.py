@@ -28,5 +28,5 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     missed : array, shape (m, m)
         The part of it that the variance between units lacks, see `missed_noise`.
     """
-    covariance = design_covariance(sample, scores) + missed
+    covariance = design_covariance(sample, sample.residuals(scores)) + missed
     return LinearTotals(scores.total(sample.w), covariance, noise)

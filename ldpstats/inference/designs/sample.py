@@ -7,6 +7,7 @@ all that is needed of them. A table in memory has a cell for each row.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["SINGLE_UNIT", "Sample", "Scores", "Stage", "gram"]
+__all__ = ["SINGLE_UNIT", "Adjustment", "Sample", "Scores", "Stage", "gram"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -84,6 +85,8 @@ class Sample:
         Respondents of each cell, the sum of their weights, and of the squares of these.
     single_unit : str
         What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    calibration : Adjustment, optional
+        How the weights were calibrated; `w` and `w2` are those after it.
     """
 
     stages: tuple[Stage, ...]
@@ -91,6 +94,11 @@ class Sample:
     w: Array
     w2: Array
     single_unit: str = "fail"
+    calibration: Adjustment | None = None
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The scores whose totals vary as calibrated ones do; without calibration the same."""
+        return scores if self.calibration is None else self.calibration.residuals(scores)
 
     @cached_property
     def factors(self) -> list[Array]:
@@ -194,6 +202,14 @@ class Scores:
                 between = csr_array((weights[there], (at[there], other[there])), shape=shape)
                 found += dense(table.T @ (between @ beside))
         return found
+
+
+class Adjustment(ABC):
+    """Weights that were changed to reproduce population totals, and how totals vary since."""
+
+    @abstractmethod
+    def residuals(self, scores: Scores) -> Scores:
+        """Scores less what the population totals determine of them."""
 
 
 def dense(matrix: Any) -> Array:
