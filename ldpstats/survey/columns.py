@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["DATE", "Column", "as_column"]
+__all__ = ["DATE", "Column", "as_column", "as_numbers"]
 
 Array = npt.NDArray[Any]
 
@@ -122,6 +122,14 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
     known, place = _numbered(kind, values, bool(ordered))
     found = np.append(place, -1)[codes].astype(np.int64)
     return Column(name, kind if len(known) else "empty", found, known, ordered)
+
+
+def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
+    """A column of numbers as float64, (n,), NaN where one is missing; `argument` names it."""
+    if len(series) and _kind(name, series) not in ("number", "empty"):
+        remedy = "holds values that are no numbers: it must hold numbers; convert it"
+        raise InvalidArgument(argument, name, remedy)
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:
