@@ -135,6 +135,7 @@ class Query:
         names: Sequence[str],
         weights: Sequence[str],
         domain: Sequence[Any] = (),
+        factors: bool = False,
         most_bytes: int = MOST_BYTES,
     ) -> tuple[Any, Any]:
         """The distinct combinations of some columns with sums of weights, by one grouped query.
@@ -149,6 +150,8 @@ class Query:
             Columns of numbers, which are added up.
         domain : sequence of expressions of Narwhals
             Rows for which all are true are told apart from others.
+        factors : bool
+            Whether all columns of weights but the first are factors of it.
         most_bytes : int
             Most bytes of the result.
 
@@ -158,7 +161,7 @@ class Query:
             The columns, of which a missing value is one value.
         sums : pyarrow.Table, of the same rows
             "inside", whether they are in the domain; "n", the number of rows, int64; "bad", how
-            many have a weight that is missing, infinite or, in the first column, not positive;
+            many have a weight that is missing, infinite, negative or, in the first column, zero;
             "w0", "w1", ..., the sums of the columns of weights, and "w0w0", that of the squares of
             the first.
 
@@ -174,7 +177,9 @@ class Query:
         for weight in weights:
             if not (kind := self.type(weight)).is_numeric():
                 raise InvalidArgument("weights", weight, f"holds {kind}: it must hold numbers")
-        table = self._collected(lambda frame: added(frame, names, weights, domain), most_bytes)
+        table = self._collected(
+            lambda frame: added(frame, names, weights, domain, factors), most_bytes
+        )
         if table is None:
             raise NotAvailable(
                 f"the distinct combinations of {', '.join(map(repr, names))} take more than "
@@ -193,9 +198,7 @@ class Query:
             test.cast(narwhals.Int64).sum().alias(f"t{i}") for i, test in enumerate(tests.values())
         ]
         table = self._collected(lambda frame: frame.select(*made))
-        return {
-            name: int(table.column(i)[0].as_py() or 0) for i, name in enumerate(tests)
-        }
+        return {name: int(table.column(i)[0].as_py() or 0) for i, name in enumerate(tests)}
 
     def rows(self, names: Sequence[str]) -> Any:
         """All rows of some columns, as a table of Arrow."""

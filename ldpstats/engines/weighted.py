@@ -7,14 +7,18 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-import numpy as np
+__all__ = ["MOST_WEIGHT", "added", "faults", "unusable"]
 
-__all__ = ["added", "faults", "unusable"]
-
-_MOST = float(np.finfo(np.float64).max)
+MOST_WEIGHT = 1e150  # the square of a larger one overflows
 
 
-def added(frame: Any, names: Sequence[str], weights: Sequence[str], domain: Sequence[Any]) -> Any:
+def added(
+    frame: Any,
+    names: Sequence[str],
+    weights: Sequence[str],
+    domain: Sequence[Any],
+    factors: bool,
+) -> Any:
     """The frame of `Query.weighted`, its columns of keys called c0, c1, ..."""
     import narwhals
 
@@ -23,9 +27,12 @@ def added(frame: Any, names: Sequence[str], weights: Sequence[str], domain: Sequ
     made = {key: narwhals.col(name) for key, name in zip(keys, names, strict=True)}
     made["inside"] = reduce(and_, domain) if domain else narwhals.lit(True)
     numbers = [narwhals.col(name).cast(narwhals.Float64) for name in weights]
-    made |= dict(zip(sums, numbers, strict=True))
     if weights:
-        made["w0w0"] = numbers[0] * numbers[0]
+        first, *rest = numbers
+        made |= dict(
+            zip(sums, [first, *(first * r for r in rest)] if factors else numbers, strict=True)
+        )
+        made["w0w0"] = first * first
         sums = [*sums, "w0w0"]
         bad = [unusable(number, positive=not i) for i, number in enumerate(numbers)]
         made["bad"] = reduce(or_, bad).cast(narwhals.Int64)
@@ -36,23 +43,23 @@ def added(frame: Any, names: Sequence[str], weights: Sequence[str], domain: Sequ
 
 
 def unusable(number: Any, positive: bool) -> Any:
-    """Where a number is missing, not finite or, if that is wanted, not positive.
+    """Where a number is missing, infinite, negative or, if that is wanted, zero.
 
     All engines sort NaN after every number, or find no comparison with it true.
     """
-    low = number > 0.0 if positive else number >= -_MOST
-    return number.is_null() | ~(low & (number <= _MOST))
+    low = number > 0.0 if positive else number >= 0.0
+    return number.is_null() | ~(low & (number <= MOST_WEIGHT))
 
 
-def faults(name: str) -> dict[str, Any]:
+def faults(name: str, positive: bool) -> dict[str, Any]:
     """Expressions for what may be wrong with a column of numbers, by the words for it."""
     import narwhals
 
     number = narwhals.col(name).cast(narwhals.Float64)
     known = ~number.is_null() & ~number.is_nan()
-    return {
+    found = {
         "missing": ~known,
-        "infinite": known & ((number > _MOST) | (number < -_MOST)),
+        "infinite": known & (number > MOST_WEIGHT),
         "negative": known & (number < 0.0),
-        "zero": known & (number == 0.0),
     }
+    return found | ({"zero": known & (number == 0.0)} if positive else {})

@@ -126,8 +126,12 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
 
 def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
     """A column of numbers as float64, (n,), NaN where one is missing; `argument` names it."""
-    if len(series) and _kind(name, series) not in ("number", "empty"):
-        remedy = "holds values that are no numbers: it must hold numbers; convert it"
+    try:
+        is_number = _kind(name, series) in ("number", "empty")
+    except InvalidArgument:  # several types, which it calls by the name of the column alone
+        is_number = False
+    if len(series) and not is_number:
+        remedy = "holds values that are not numbers: it must be a column of numbers; convert it"
         raise InvalidArgument(argument, name, remedy)
     return series.to_numpy(dtype=np.float64, na_value=np.nan)
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ldpstats.arguments.checks import boolean, listed, one_of
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable, shorten
 from ldpstats.inference.designs.sample import SINGLE_UNIT
 from ldpstats.survey.held import Held
 
@@ -77,6 +77,8 @@ class SampleDesign:
         """Check the arguments of a survey; None if they describe no design."""
         if weights is not None and not (isinstance(weights, str) and weights):
             raise InvalidArgument("weights", weights, "must be text, the name of a column")
+        if replicates is not None:
+            raise NotAvailable(f"replicate_weights={shorten(replicates)}: not yet: leave it out")
         units = _by_stage("clusters", clusters)
         if None in units:
             raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
@@ -121,6 +123,11 @@ class SampleDesign:
         more = () if self.replicates is None else self.replicates.columns
         return [name for name in (self.weights, *more) if name is not None]
 
+    @property
+    def factors(self) -> bool:
+        """Whether columns of replicates are factors of the weights."""
+        return self.replicates is not None and not self.replicates.combined
+
     def argument(self, name: str) -> str:
         """The argument that names a column."""
         return next(argument for argument, column in self._columns() if column == name)
@@ -149,7 +156,7 @@ class SampleDesign:
             "strata": self.strata,
             "clusters": self.clusters,
             "fpc": self.fpc,
-            "replicates": more,
+            "replicate_weights": more,
         }
         for argument, names in given.items():
             yield from ((argument, name) for name in names if name is not None)
@@ -167,7 +174,7 @@ class SampleDesign:
             raise InvalidArgument("strata", list(self.strata), remedy)
         if self.replicates is not None and (self.strata or self.clusters or self.fpc):
             remedy = "hold the design already: leave strata=, clusters= and fpc= out"
-            raise InvalidArgument("replicates", self.replicates, remedy)
+            raise InvalidArgument("replicate_weights", self.replicates, remedy)
 
     def _check_weights(self) -> None:
         every = len(self.fpc) >= max(1, len(self.clusters)) and self.replicates is None

@@ -132,14 +132,15 @@ class Remote(Derived):
         return Part(self, Read("data", self.query, read=found), n), n
 
     def weighted(
-        self, names: Sequence[str], weights: Sequence[str], domain: Remote
+        self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
     ) -> tuple[Part, Any]:
         """Distinct combinations of columns, and beside them `Query.weighted` sums.
 
         The sums say too which combinations are `inside` the domain, rows of these.
         """
         query = self.query
-        found, sums = query.weighted(self.columns_of(names), weights, domain.query.filters)
+        filters = domain.query.filters
+        found, sums = query.weighted(self.columns_of(names), weights, filters, factors)
         self._learn(names, found)
         n = sums.column("n").to_numpy()
         return Part(self, Read("data", query, read=found), n), sums

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.engines.weighted import faults
+from ldpstats.engines.weighted import MOST_WEIGHT, faults
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.shared.spelling import count_of
@@ -23,12 +23,15 @@ __all__ = ["Weighed", "weigh", "whole_of"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
-_POSITIVE = "must be a positive number"
+_POSITIVE = (
+    f"must be a positive number, {MOST_WEIGHT:g} at most: correct it, or leave out who was not in "
+    "the sample"
+)
 _ZERO = (
     "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
     "out who was not in the sample"
 )
-_FINITE = "must be a finite number"
+_NOT_NEGATIVE = f"must be a number from 0 to {MOST_WEIGHT:g}: correct it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,7 +138,9 @@ def _rows(whole: Held, data: Held, design: SampleDesign, names: Sequence[str]) -
     sums = [whole.numbers(design.argument(name), name) for name in design.summed]
     for name, values in zip(design.summed, sums, strict=True):
         _refuse_values(name, values, design)
-    inside = np.full(len(whole), data is whole)
+    if design.factors:
+        sums = [sums[0], *(sums[0] * factor for factor in sums[1:])]
+    inside = np.full(len(whole), False)
     inside[_positions(data, whole)] = True
     return _Found(whole, None, inside, sums, sums[0] ** 2 if sums else None)
 
@@ -150,20 +155,19 @@ def _positions(data: Held, whole: Held) -> Array | slice:
 
 
 def _refuse_values(name: str, values: Array, design: SampleDesign) -> None:
-    """Refuse weights that are not positive, or replicate weights that are not finite."""
+    """Refuse weights that are not positive and finite; those of replicates may be zero."""
+    own = name == design.weights
+    bad = ~((values >= 0) & (values <= MOST_WEIGHT))
     argument = design.argument(name)
-    tests = [(np.isnan(values), _FINITE), (np.isinf(values), _FINITE)]
-    if name == design.weights:
-        tests = [(np.isnan(values) | np.isinf(values) | (values < 0), _POSITIVE)]
-        tests.append((values == 0, _ZERO))
-    for bad, remedy in tests:
-        refuse_rows(argument, name, bad, values, remedy, None)
+    refuse_rows(argument, name, bad, values, _POSITIVE if own else _NOT_NEGATIVE, None)
+    if own:
+        refuse_rows(argument, name, values == 0, values, _ZERO, None)
 
 
 def _asked(whole: Remote, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:
     """Combinations of columns in a table of an engine, which adds the weights up."""
     assert isinstance(data, Remote)
-    cells, sums = whole.weighted(names, design.summed, data)
+    cells, sums = whole.weighted(names, design.summed, data, design.factors)
     columns = {name: sums.column(name).to_numpy() for name in sums.column_names}
     if design.summed and columns["bad"].any():
         _explain(whole, design)
@@ -179,18 +183,15 @@ def _asked(whole: Remote, data: Held, design: SampleDesign, names: Sequence[str]
 def _explain(whole: Remote, design: SampleDesign) -> None:
     """Refuse weights of an engine's table, by another query that finds what is wrong with them."""
     for name in design.summed:
-        tests = faults(name)
-        if name != design.weights:
-            tests = {what: tests[what] for what in ("missing", "infinite")}
+        own = name == design.weights
+        tests = faults(name, own)
         times = whole.query.counts(tests)
-        for what, test in tests.items():
-            if times[what]:
-                value = whole.query.filtered(test).one(name)
-                remedy = _ZERO if what == "zero" else _POSITIVE
-                if name != design.weights:
-                    remedy = _FINITE
-                rows = f"is {what} in {count_of(times[what], 'row')}"
-                raise InvalidArgument(f"{design.argument(name)} {name!r}", value, f"{rows}: {remedy}")
+        for what in filter(times.get, tests):
+            value = whole.query.filtered(tests[what]).one(name)
+            remedy = _ZERO if what == "zero" else _POSITIVE if own else _NOT_NEGATIVE
+            first, colon, rest = remedy.partition(":")
+            words = f"{first} (in {count_of(times[what], 'row')}){colon}{rest}"
+            raise InvalidArgument(f"{design.argument(name)} {name!r}", value, words)
 
 
 def _within(made: Weighed) -> Weighed:
