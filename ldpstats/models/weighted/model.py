@@ -12,9 +12,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import LDPWarning, NotAvailable
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.estimation import (
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
+)
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.grouped.labels import Label, worded
 from ldpstats.models.shared.fit import Fit
