@@ -18,7 +18,7 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs import taylor
 from ldpstats.inference.designs.sample import Replication, Sample, Scores, dense
 
-__all__ = ["KINDS", "Bootstrap", "GivenWeights", "Jackknife", "bootstrap", "scales_of"]
+__all__ = ["KINDS", "Bootstrap", "GivenWeights", "Jackknife", "bootstrap", "jackknife", "scales_of"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -201,6 +201,16 @@ class Jackknife(FromDesign):
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
         return taylor.degrees_of_freedom(sample, inside)
+
+
+def jackknife(sample: Sample) -> Jackknife:
+    """The jackknife of a sample.
+
+    Deviations are from the mean of the replicates, as in R; but from the estimate where "centered"
+    units are left out and not replaced, so that the replicates' mean is another.
+    """
+    first = sample.stages[0]
+    return Jackknife(sample.single_unit == "centered" and bool(np.any(first.is_single)))
 
 
 def _jackknife_scale(sample: Sample) -> Array:
