@@ -16,8 +16,8 @@ from ldpstats.inference.designs.estimation import estimated_totals
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
 from ldpstats.inference.designs.totals import Totals
-from ldpstats.models.grouped.labels import Label, worded
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults

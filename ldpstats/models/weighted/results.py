@@ -16,7 +16,7 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.grouped.labels import group_label, stacked_index, told
+from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.base import DesignResults
@@ -304,7 +304,8 @@ class WeightedResults(DesignResults):
         from ldpstats.models.weighted.summary import weighted_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return weighted_summary(self, alpha, max_rows, boolean("details", details)).layout()
+        how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
+        return weighted_summary(self, self.categories, self.equal, **how).layout()
 
     @names_alpha
     def plot(self, alpha: float = 0.05, **how: Any) -> Any:
@@ -320,7 +321,8 @@ class WeightedResults(DesignResults):
         """
         from ldpstats.models.weighted.plots import plot_weighted
 
-        return plot_weighted(self, level(alpha), **how)
+        frame = self.summary_frame(level(alpha))
+        return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
 
     def _stored(self) -> dict[str, Any]:
         return {
