@@ -8,7 +8,7 @@ tangent space of the simplex. The variance between sampling units of z is the sa
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,15 +17,20 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators.mle import MLE
+from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.sample import Sample, Scores
+from ldpstats.inference.designs.taylor import missed_noise
+from ldpstats.inference.designs.totals import Ratios
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.problems.decoding import Decoding, distinct_reports, each_once
 from ldpstats.problems.problem import Likelihood, Solution
 from ldpstats.problems.rows.base import Rows
 from ldpstats.reports.single import Counts, Reports
 
-__all__ = ["PseudoLikelihood", "pseudo_likelihood"]
+__all__ = ["Maxima", "PseudoLikelihood", "maxima", "pseudo_likelihood"]
 
 Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _LARGEST = 2048  # categories up to which an information matrix is formed
@@ -75,7 +80,7 @@ class PseudoLikelihood(Decoding):
     def _over(self, v: Array) -> Array:
         """Share of each report times v, (u,), relative to its probability; zero if never seen."""
         d, seen = self.rows.mix(self.solution.p), self.shares > 0.0
-        return np.divide(self.shares * v, d, out=np.zeros(d.shape), where=seen)
+        return np.asarray(np.divide(self.shares * v, d, out=np.zeros(d.shape), where=seen))
 
     @cached_property
     def _means(self) -> Array:
@@ -131,6 +136,97 @@ def pseudo_likelihood(
     phi = np.full(problem.W.shape, np.nan) if z is None else solution.p + z
     llf, shares = problem.loglike(solution.p), total / total.sum()
     return PseudoLikelihood(phi, place, solution, llf, problem.W, shares, z is not None)
+
+
+@dataclass(frozen=True, eq=False)
+class Maxima:
+    """The maxima of the weighted likelihoods of g domains, and how they vary together.
+
+    Parameters
+    ----------
+    domains : tuple of PseudoLikelihood
+    covariance : array, shape (g k, g k), or None
+        Sandwich covariance under the design; None where a domain has no scores.
+    """
+
+    domains: tuple[PseudoLikelihood, ...]
+    covariance: Array | None
+
+    @property
+    def p(self) -> Array:
+        """The estimates, shape (g k,)."""
+        return np.concatenate([one.solution.p for one in self.domains])
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood of all domains, with weights that sum to the respondents of each."""
+        return sum(one.llf for one in self.domains)
+
+    @property
+    def solution(self) -> Solution:
+        """All of them, with the certificate of the worst."""
+        found = [one.solution for one in self.domains]
+        worst = max(found, key=lambda one: (not one.converged, one.gap))
+        return replace(worst, p=self.p, n_iter=max(one.n_iter for one in found))
+
+
+def maxima(
+    sample: Sample,
+    reports: Reports,
+    at: Codes,
+    domain: Codes,
+    candidates: Any = None,
+    constraints: Any = None,
+) -> Maxima:
+    """Maximise the weighted likelihood in every domain, under a design.
+
+    Parameters
+    ----------
+    sample : Sample
+        Of c cells.
+    reports : Reports
+        The distinct reports.
+    at, domain : array of int64, shape (c,)
+        The report and the domain of each cell; -1 for none. Each domain has a report.
+    candidates, constraints : optional
+        As for `pseudo_likelihood`, where the errors and warnings are too.
+    """
+    cells = [np.flatnonzero((domain == g) & (at >= 0)) for g in range(int(domain.max()) + 1)]
+    found = []
+    for own in cells:
+        weights = np.bincount(at[own], sample.w[own], len(reports))
+        nobs = float(sample.n[own].sum())
+        found.append(pseudo_likelihood(reports, weights, nobs, candidates, constraints))
+    covariance = None
+    if all(one.has_errors for one in found):
+        covariance = _joint_covariance(sample, at, cells, found)
+    return Maxima(tuple(found), covariance)
+
+
+def _joint_covariance(
+    sample: Sample, at: Codes, cells: list[Codes], found: list[PseudoLikelihood]
+) -> Array:
+    """Covariance of the maxima of all domains, from their linearised scores."""
+    from scipy.linalg import block_diag
+    from scipy.sparse import block_diag as sparse_diag
+
+    place, missed = np.full(at.shape, -1), sample.w2 * missed_noise(sample)
+    parts, u = [], len(found[0].phi)
+    noise: list[Array] = []
+    lost: list[Array] = []
+    for g, (own, one) in enumerate(zip(cells, found, strict=True)):
+        rows = one.place[at[own]]
+        place[own] = g * u + rows
+        total = sample.w[own].sum()
+        parts.append((one.phi - one.solution.p) / total)
+        for v, kept in ((sample.w2, noise), (missed, lost)):
+            t = np.bincount(rows, v[own], u) @ one.phi
+            kept.append(one.noise(t) / total**2)
+    table = parts[0] if len(parts) == 1 else sparse_diag(parts, format="csr")
+    totals = estimated_totals(
+        sample, Scores(((place, table),)), block_diag(*noise), block_diag(*lost)
+    )
+    return totals.covariance_of(Ratios(np.eye(len(found) * found[0].k)))
 
 
 def _influence(problem: Likelihood, p: Array, free: Mask) -> Array | None:

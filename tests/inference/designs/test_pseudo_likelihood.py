@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.designs.pseudo_likelihood import PseudoLikelihood, pseudo_likelihood
+from ldpstats.inference.designs.pseudo_likelihood import (
+    PseudoLikelihood,
+    maxima,
+    pseudo_likelihood,
+)
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.taylor import design_covariance
 from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution
@@ -127,3 +131,36 @@ def test_reports_of_no_weight_say_nothing_of_a_domain():
     alone = pseudo_likelihood(reports[inside], w[inside], 90.0)
     np.testing.assert_allclose(made.solution.p, alone.solution.p, atol=1e-9)
     np.testing.assert_allclose(made.phi[made.place[inside]], alone.phi[alone.place], atol=1e-6)
+
+
+def clustered(rng: np.random.Generator, n: int, fraction: float) -> Sample:
+    """Twelve units of two strata, of which a fraction of the population is drawn."""
+    w, unit = rng.uniform(1.0, 3.0, n), np.arange(n) % 12
+    sizes = np.array([6.0, 6.0])
+    population = sizes / fraction if fraction else np.full(2, np.inf)
+    stage = Stage(unit, np.arange(12) % 2, sizes, population, np.zeros(2, int), ["a", "b"])
+    return Sample((stage,), np.ones(n), w, w**2)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
+def test_domains_are_fitted_on_their_own_and_vary_together(fraction):
+    mechanism, rng, n = MECHANISMS["krappor"], np.random.default_rng(10), 900
+    sample = clustered(rng, n, fraction)
+    reports = mechanism.privatize(rng.choice(4, n, p=distribution(4)), rng)
+    domain = np.append(rng.integers(0, 2, n - 5), np.full(5, -1))
+    at = np.where(np.arange(n) < 7, -1, np.arange(n))
+    both = maxima(sample, reports, at, domain)
+    inside = (domain == 1) & (at >= 0)
+    alone = maxima(sample, reports, np.where(inside, at, -1), np.where(inside, 0, -1))
+    np.testing.assert_allclose(both.p[4:], alone.p, atol=1e-12)
+    np.testing.assert_allclose(both.covariance[4:, 4:], alone.covariance, atol=1e-12)
+    assert np.abs(both.covariance[:4, 4:]).max() > 0.0  # they share units
+    np.testing.assert_allclose(both.covariance.sum(axis=1), 0.0, atol=1e-12)
+    assert both.solution.gap == max(one.solution.gap for one in both.domains)
+    z = np.where(inside[:, None], alone.domains[0].phi[alone.domains[0].place] - alone.p, 0.0)
+    z /= sample.w[inside].sum()
+    X = np.stack([(sample.w[:, None] * z)[np.arange(n) % 12 == j] for j in range(12)]).sum(axis=1)
+    expected = sum(6 / 5 * (1 - fraction) * 5 * np.cov(X[h::2].T) for h in range(2))
+    v = fraction * sample.w2[inside] / sample.w[inside].sum() ** 2
+    expected += alone.domains[0].noise(v @ alone.domains[0].phi[alone.domains[0].place][inside])
+    np.testing.assert_allclose(alone.covariance, expected, rtol=1e-9, atol=1e-15)
