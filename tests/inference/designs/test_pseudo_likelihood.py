@@ -14,6 +14,7 @@ from ldpstats.inference.designs.pseudo_likelihood import (
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.taylor import design_covariance
 from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution
+from tests.simulate import at_least, bias, coverage, near
 
 
 @pytest.mark.parametrize("name", MECHANISMS)
@@ -164,3 +165,54 @@ def test_domains_are_fitted_on_their_own_and_vary_together(fraction):
     v = fraction * sample.w2[inside] / sample.w[inside].sum() ** 2
     expected += alone.domains[0].noise(v @ alone.domains[0].phi[alone.domains[0].place][inside])
     np.testing.assert_allclose(alone.covariance, expected, rtol=1e-9, atol=1e-15)
+
+
+@pytest.fixture(scope="module")
+def population() -> np.ndarray:
+    """The answers of ten persons in each of 4 x 50 clusters, which are unlike one another."""
+    rng = np.random.default_rng(11)
+    shares = rng.dirichlet(np.array([3.2, 2.0, 1.6, 0.8, 0.4]), 200)
+    return np.array([rng.choice(5, 10, p=p) for p in shares])
+
+
+SAMPLED = np.array([10, 16, 24, 30])  # clusters of each stratum, of 50
+
+
+def drawn(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
+    """A sample of whole clusters without replacement: the answers, and its design."""
+    units = np.concatenate(
+        [50 * h + rng.choice(50, n, replace=False) for h, n in enumerate(SAMPLED)]
+    )
+    cells = np.repeat(np.arange(SAMPLED.sum()), 10)
+    strata = np.repeat(np.arange(4), SAMPLED)
+    w = (50.0 / SAMPLED)[strata[cells]]
+    stage = Stage(cells, strata, SAMPLED * 1.0, np.full(4, 50.0), np.zeros(4, int), list("abcd"))
+    return x[np.concatenate(units)].ravel(), Sample((stage,), np.ones(cells.size), w, w**2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mechanism", [ldp.KRR(5, 2.0), ldp.KRAPPOR(5, 3.0), ldp.URR(5, (0, 1), 1.0)], ids=str
+)
+def test_the_sandwich_is_the_variance_over_samples_and_randomisations(
+    mechanism, population, replications
+):
+    from scipy.special import stdtrit
+
+    R, rng = replications(4000), np.random.default_rng(12)
+    truth = np.bincount(population.ravel(), minlength=5) / population.size
+    p, V, lacking = np.empty((R, 5)), np.empty((R, 5)), np.empty((R, 5))
+    for r in range(R):
+        x, sample = drawn(population, rng)
+        at = np.arange(x.size)
+        found = maxima(sample, mechanism.privatize(x, rng), at, np.zeros(x.size, dtype=int))
+        p[r], V[r] = found.p, np.diag(found.covariance)
+        lacking[r] = np.diag(covariance(found.domains[0], sample))
+    luck = np.sqrt(2.0 / R)  # relative error of a variance from R draws
+    assert np.all(np.abs(bias(p, truth)) < 5.0)
+    assert np.all(np.abs(V.mean(axis=0) / p.var(axis=0) - 1.0) < 4.0 * luck)
+    reach = stdtrit(SAMPLED.sum() - 4, 0.975) * np.sqrt(V)
+    held = coverage(np.stack([p - reach, p + reach], axis=-1), truth)
+    assert near(held.mean(), 0.945, R) and at_least(held, 0.92, R)  # rare answers are skewed
+    # the randomisation that the correction takes away matters
+    assert np.mean(lacking.mean(axis=0) / p.var(axis=0)) < 1.0 - 1.5 * luck
