@@ -135,7 +135,7 @@ def sample_notes(
     df = results.df.to_numpy()
     range_ = f"{df.min():g}" if df.min() == df.max() else f"{df.min():g} to {df.max():g}"
     cut = ", cut to [0, 1]" if touch_ends(frame) else ""
-    notes = [f"Intervals: {100 * (1 - alpha):.4g}% t with {range_} df{cut}{source}."]
+    notes = [f"Intervals: {100 * (1 - alpha):.4g}%, t quantiles with {range_} df{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
         "variance over that without noise."
