@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.calibration import solved_equations
+from ldpstats.inference.designs.calibration import (
+    Margins,
+    Solved,
+    calibrate_replicates,
+    solved_equations,
+)
+from ldpstats.inference.designs.distances import Distance
+from ldpstats.inference.designs.recalibrated import Recalibrated
 from ldpstats.inference.designs.sample import Adjustment, Sample, Scores, dense
 
 __all__ = ["Calibrated", "Step", "calibrated_sample"]
@@ -21,18 +29,21 @@ Codes = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """One calibration of M margin cells.
+    """One calibration of M margin cells."""
 
-    Parameters
-    ----------
-    indicators : sparse array, shape (M, q)
-        Their categories.
-    factors : array, shape (M,)
-        What their weights were multiplied by.
-    """
+    margins: Margins
+    distance: Distance
+    solved: Solved
 
-    indicators: Any
-    factors: Array
+    @property
+    def factors(self) -> Array:
+        """What the weights of the margin cells were multiplied by, shape (M,)."""
+        return self.solved.factors
+
+    def anew(self, weights: Array) -> Array:
+        """Factors of other weights of the margin cells, (M, R), that reach the same totals."""
+        start = self.solved.multipliers
+        return calibrate_replicates(weights, self.margins, self.distance, start)
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +76,7 @@ class Calibrated(Adjustment):
         sums = dense(scores.totals(self.weights, self.at, len(d)))
         table, later = np.zeros(sums.shape), np.ones(len(d))
         for k in reversed(range(len(self.steps))):
-            X, w = self.steps[k].indicators, before[k] * later
+            X, w = self.steps[k].margins.indicators, before[k] * later
             right = X.T @ (w[:, None] * (sums + d[:, None] * table))
             B = solved_equations(X, before[k] * d, right)
             table -= (X @ B) / later[:, None]
@@ -94,5 +105,19 @@ def calibrated_sample(sample: Sample, at: Codes, steps: Sequence[Step]) -> Sampl
             remedy = "gives some respondents the weight zero, which only a first calibration can: "
             remedy += "choose a lower bound above zero"
             raise InvalidArgument("bounds", 0.0, remedy)
-    found = sample.times(np.prod([step.factors for step in steps], axis=0)[at])
-    return replace(found, calibration=Calibrated(sample.w, at, tuple(steps)))
+    factors = np.prod([step.factors for step in steps], axis=0)
+    base = sample.replication
+    anew = partial(_anew, steps=steps)
+    return replace(
+        sample.times(factors[at]),
+        calibration=Calibrated(sample.w, at, tuple(steps)),
+        replication=base and Recalibrated(base, sample, at, len(factors), anew),
+    )
+
+
+def _anew(weights: Array, steps: Sequence[Step]) -> Array:
+    """Factors of the weights of margin cells in replicates, (M, R), of all steps."""
+    found = np.ones(weights.shape)
+    for step in steps:
+        found *= step.anew(weights * found)
+    return found

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["SINGLE_UNIT", "Adjustment", "Sample", "Scores", "Stage", "gram"]
+__all__ = ["SINGLE_UNIT", "Adjustment", "Replication", "Sample", "Scores", "Stage", "gram"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -87,6 +87,8 @@ class Sample:
         What a stratum with one unit adds, one of `SINGLE_UNIT`.
     calibration : Adjustment, optional
         How the weights were calibrated; `w` and `w2` are those after it.
+    replication : Replication, optional
+        What variances are estimated from in place of linearisation.
     """
 
     stages: tuple[Stage, ...]
@@ -94,6 +96,7 @@ class Sample:
     w: Array
     w2: Array
     single_unit: str = "fail"
+    replication: Replication | None = None
     calibration: Adjustment | None = None
 
     def residuals(self, scores: Scores) -> Scores:
@@ -141,7 +144,38 @@ class Sample:
 
     def times(self, factor: Array) -> Sample:
         """The same cells with weights multiplied by `factor`, shape (c,)."""
-        return replace(self, w=self.w * factor, w2=self.w2 * factor**2)
+        replication = None if self.replication is None else self.replication.times(factor)
+        return replace(self, w=self.w * factor, w2=self.w2 * factor**2, replication=replication)
+
+
+class Replication(ABC):
+    """Samples that might have been drawn instead, R of them, as weights of the cells."""
+
+    about_estimate: bool
+
+    @abstractmethod
+    def totals(self, sample: Sample, scores: Scores) -> Array:
+        """Weighted totals of p scores in every replicate, shape (R, p)."""
+
+    @abstractmethod
+    def scales(self, sample: Sample) -> Array:
+        """What the squared deviation of each replicate counts, shape (R,)."""
+
+    @abstractmethod
+    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+        """Of variances in a domain, whose cells are `inside`, shape (c,)."""
+
+    @abstractmethod
+    def missed(self, sample: Sample) -> Array:
+        """Share of the randomisation variance of each cell that is not replicated, shape (c,)."""
+
+    @abstractmethod
+    def rest(self, sample: Sample, scores: Scores) -> Array:
+        """The part of the covariance of p totals that later stages of sampling add, (p, p)."""
+
+    def times(self, factor: Array) -> Replication:
+        """The same replicates where weights are multiplied by `factor`, shape (c,)."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -90,7 +90,7 @@ def test_equals_r(people: pd.DataFrame, by_r: dict[str, Any], base: str, way: st
     at, margins = margins_of(people, totals)
     sample = sample_of(people, base)
     solved = calibrate(np.bincount(at, sample.w), margins, WAYS[way])
-    found = calibrated_sample(sample, at, [Step(margins.indicators, solved.factors)])
+    found = calibrated_sample(sample, at, [Step(margins, WAYS[way], solved)])
     np.testing.assert_allclose(found.w[:12], expected["weights"]["first"], rtol=1e-9)
     np.testing.assert_allclose(found.w.min(), expected["weights"]["min"], rtol=1e-9)
     np.testing.assert_allclose(found.w.max(), expected["weights"]["max"], rtol=1e-9)
