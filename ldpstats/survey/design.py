@@ -46,6 +46,8 @@ class SampleDesign:
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single unit adds to a variance.
     replicates : ReplicateWeights or None
+    changes : tuple of WeightChange
+        Calibrations and trimmings of the weights, in order.
 
     Examples
     --------
@@ -62,6 +64,7 @@ class SampleDesign:
     nested: bool = True
     single_unit: str = "fail"
     replicates: Any = None
+    changes: tuple[Any, ...] = ()
 
     @classmethod
     def of(
@@ -142,6 +145,11 @@ class SampleDesign:
             parts.append(f"{len(self.replicates.columns)} replicates")
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
+
+    @property
+    def change_columns(self) -> list[str]:
+        """The columns that changes of the weights need."""
+        return [name for change in self.changes for name in change.columns]
 
     def check(self, held: Held) -> None:
         """Refuse columns that a table does not have, or that hold reports."""

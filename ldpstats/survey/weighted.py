@@ -81,5 +81,5 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom(sample, np.full(inside.shape, True)),
+        df=degrees_of_freedom(sample, inside),
     )

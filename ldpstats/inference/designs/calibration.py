@@ -265,8 +265,9 @@ class _Dual:
 
     def moved(self, point: _Point) -> _Point | None:
         """The point after a Newton step; None where none leads downwards."""
-        # where bounds leave no curvature, as much as vanishes at the solution
-        slopes = self.distance.slopes(point.u) + min(point.deviation, 1.0) * _DAMPING
+        # where bounds leave no curvature, a little that vanishes at the solution
+        least = min(point.deviation, 1.0) * _DAMPING
+        slopes = np.maximum(self.distance.slopes(point.u), least)
         step = -solved_equations(self.X, self.d * slopes, point.gradient)
         descent = float(point.gradient @ step)
         part = 1.0

@@ -252,7 +252,7 @@ class WeightedModel:
             degrees_of_freedom(self.sample, inside & (self.domain == g))
             for g in range(len(self.labels))
         ]
-        ungrouped = int(n[self.domain < 0].sum())
+        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
         whole = np.rint(sizes).astype(np.int64)
         return Domains(self.by, self.labels, whole, np.array(df), np.zeros(0), ungrouped)
 

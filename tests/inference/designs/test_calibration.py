@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ import numpy.typing as npt
 import pandas as pd
 import pytest
 
-import ldpstats as ldp
 from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import Margins, calibrate, calibrate_replicates
+from ldpstats.inference.designs.calibration import Margins, calibrate
 from ldpstats.inference.designs.distances import Distance, Linear, Logit, Raking
 from ldpstats.inference.designs.estimation import estimated_totals
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
