@@ -130,7 +130,7 @@ class LinearTotals(Totals):
 
     @property
     def _spread(self) -> Array:
-        return np.sqrt(np.abs(np.diagonal(self.covariance)))
+        return np.asarray(np.sqrt(np.abs(np.diagonal(self.covariance))))
 
 
 @dataclass(frozen=True, eq=False)
