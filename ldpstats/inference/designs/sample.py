@@ -118,6 +118,19 @@ class Sample:
                     "'average'",
                 )
 
+    def without_corrections(self) -> Sample:
+        """The same as if units had been drawn with replacement; itself where they were.
+
+        What a hypothesis about a superpopulation rests on: a finite population never holds it.
+        """
+        first = self.stages[0]
+        if len(self.stages) == 1 and not np.any(first.fraction):
+            return self
+        free = replace(first, population=np.full(first.sampled.shape, np.inf))
+        # single units that are a whole stratum are no error: "fail" was satisfied before
+        single = "certainty" if self.single_unit == "fail" else self.single_unit
+        return replace(self, stages=(free,), single_unit=single)
+
     def times(self, factor: Array) -> Sample:
         """The same cells with weights multiplied by `factor`, shape (c,)."""
         return replace(self, w=self.w * factor, w2=self.w2 * factor**2)

@@ -17,9 +17,9 @@ import numpy.typing as npt
 
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.reports.single import Counts
+from ldpstats.reports.single import Counts, Reports
 
-__all__ = ["FeatureMap", "linear_features"]
+__all__ = ["FeatureMap", "linear_features", "single_estimates"]
 
 Array = npt.NDArray[Any]
 
@@ -51,27 +51,37 @@ class FeatureMap:
 
 
 def linear_features(
-    counts: Counts, moments: Equations | CohortMoments, rest: bool = False
+    counts: Counts | Reports, moments: Equations | CohortMoments, rest: bool = False
 ) -> FeatureMap:
     """The linear estimate of each single report, times its precision."""
     if isinstance(moments, CohortMoments):  # one design a cohort, not one for all reports
         found = _cohort_features(counts, moments)
         return _with_rest(found) if rest else found
-    G, k = moments.inverse, moments.k
+    k = moments.k
+    # the precision matters only where groups of mechanisms are averaged
+    precision = float(np.mean(moments.weights)) / moments.nobs
+    if not moments.is_dense:
+        precision *= float(np.mean(np.square(moments.A)))
+    values = single_estimates(counts, moments)
+    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+
+
+def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
+    """The linear estimate of each single report, ``G (t - offset)``, shape (u, k).
+
+    Given the true category its mean is the indicator of that.
+    """
+    G = moments.inverse
     reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
     if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
         reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
         reports = np.column_stack([reports, np.ones(len(reports))])
-    simple = np.ndim(G) < 2  # an equation for each category
-    values = (reports - offset) * G if simple else (reports - offset) @ np.asarray(G).T
-    # the precision matters only where groups of mechanisms are averaged
-    size = float(np.mean(moments.weights)) / moments.nobs
-    precision = size * float(np.mean(np.square(moments.A))) if simple else size
-    return FeatureMap(values * precision, lambda shares: precision * np.eye(k))
+    moved = reports - offset
+    return np.asarray(moved * G if np.ndim(G) < 2 else moved @ np.asarray(G).T)
 
 
-def _indicators(counts: Counts) -> Array:
+def _indicators(counts: Counts | Reports) -> Array:
     """Reports as rows of zeros and ones: their bits, or a one at their label."""
     mechanism = counts.mechanism
     if mechanism.n_bits:
@@ -82,7 +92,7 @@ def _indicators(counts: Counts) -> Array:
     return out
 
 
-def _cohort_features(counts: Counts, moments: CohortMoments) -> FeatureMap:
+def _cohort_features(counts: Counts | Reports, moments: CohortMoments) -> FeatureMap:
     """A_c'(t - offset) of each report t, with A_c the equations of its cohort c."""
     source = moments.sources[0]
     design, offset, cohort = source.design, source.offset, counts.cohort
@@ -106,7 +116,7 @@ def _cohort_features(counts: Counts, moments: CohortMoments) -> FeatureMap:
     return FeatureMap(values, response)
 
 
-def _cells(counts: Counts, rows: Array, A: Array) -> Array:
+def _cells(counts: Counts | Reports, rows: Array, A: Array) -> Array:
     """A' t of the reports in these rows."""
     if not counts.mechanism.n_bits:
         return np.asarray(A[counts.y[rows]])

@@ -1,0 +1,295 @@
+"""What results of a complex sample have in common: functions of totals, t intervals, F tests."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, level
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference import tests as tests_
+from ldpstats.inference.designs.effects import Effects, design_effects
+from ldpstats.inference.designs.totals import Ratios, Totals
+from ldpstats.inference.intervals import edge_normal
+from ldpstats.inference.tests import TestResult
+from ldpstats.models.shared.hypotheses import linear_hypothesis
+from ldpstats.models.shared.results import FittedResults
+from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.problems.covariance import Covariance
+
+__all__ = ["DesignResults", "t_bounds"]
+
+Array = npt.NDArray[Any]
+
+_FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
+
+
+@dataclass(frozen=True, eq=False)
+class DesignResults(FittedResults):
+    """Estimates from a complex sample of privatised reports.
+
+    `totals` are the weighted totals of decoded reports, in an order that a class decides; all that
+    is shown of the unconstrained estimate is a function of them.
+    """
+
+    totals_law: Totals
+    sample: SampleFacts
+    domains: Domains
+
+    # -- what a class says -------------------------------------------------------------------
+
+    @property
+    @abstractmethod
+    def shares(self) -> Ratios:
+        """The unconstrained estimates as functions of the totals, (q,)."""
+
+    @property
+    @abstractmethod
+    def _domain_of(self) -> npt.NDArray[np.int64]:
+        """The domain of each estimate, (q,)."""
+
+    # -- degrees of freedom ------------------------------------------------------------------
+
+    @property
+    def terms(self) -> pd.Index[Any]:
+        """Names of the estimates in hypotheses: labels joined by colons where there are several."""
+        if not isinstance(self.index, pd.MultiIndex):
+            return self.index
+        return pd.Index([":".join(map(str, cell)) for cell in self.index])
+
+    @property
+    def df(self) -> pd.Series[float]:
+        """Degrees of freedom of each estimate: units less strata that hold its domain."""
+        return self._series(self.domains.df[self._domain_of], "df")
+
+    def _contrast_df(self, R: Array) -> Array:
+        """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains.
+
+        At most those of the whole sample, whose units the domains share.
+        """
+        parts = []
+        for g in range(len(self.domains.df)):
+            own = np.where(self._domain_of == g, R, 0.0)
+            parts.append(np.maximum(self._variances(own), 0.0))
+        v = np.array(parts)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            df = v.sum(axis=0) ** 2 / (v**2 / self.domains.df[:, None]).sum(axis=0)
+        return np.where(np.isnan(df), self.sample.df, np.minimum(df, self.sample.df))
+
+    def _variances(self, R: Array) -> Array:
+        return np.asarray(np.einsum("ij,jk,ik->i", R, self.linear.known().matrix(), R))
+
+    # -- intervals and tests -----------------------------------------------------------------
+
+    @names_alpha
+    def conf_int(
+        self, alpha: float = 0.05, method: str = "default", clip: bool = True
+    ) -> pd.DataFrame:
+        """Confidence intervals of the frequencies: estimate plus or minus t times standard error.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of each interval.
+        method : {"default", "estimate"}
+            "default" is about the unconstrained estimate; "estimate" about `params`, with the
+            standard errors `bse`.
+        clip : bool
+            Intersect with [0, 1]. An interval that lies outside gets a limit of its own there.
+
+        Returns
+        -------
+        DataFrame, shape (q, 2)
+            Columns "lower" and "upper".
+        """
+        alpha = level(alpha)
+        if method not in ("default", "estimate"):
+            raise InvalidArgument("method", method, "must be 'default' or 'estimate'")
+        about = self.linear if method == "default" else self.fitted
+        estimate, se = about.estimate, about.every_bse()
+        bounds = t_bounds(estimate, se, self.df.to_numpy(), alpha)
+        if boolean("clip", clip):
+            bounds = edge_normal(bounds, estimate, se, alpha)
+        return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def tvalues(self) -> pd.Series[float]:
+        """The unconstrained estimates over their standard errors; nan where these are zero."""
+        se = self.linear.bse()
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Test linear combinations of the frequencies one by one, two-sided, by t.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `FrequencyResults.t_test`; in domains the terms are "north:nurse".
+
+        Returns
+        -------
+        statsmodels ContrastResults
+            With `effect`, `sd`, `tvalue`, `pvalue`, `df_denom`, `conf_int()`.
+
+        Raises
+        ------
+        InvalidArgument
+            For a hypothesis that cannot be read, or whose estimate has no sampling variance.
+        """
+        from statsmodels.stats.contrast import ContrastResults
+
+        from ldpstats.models.shared.contrasts import contrast_names
+
+        R, value = linear_hypothesis(hypothesis, self.terms)
+        variance = self._variances(R)
+        terms = np.einsum("ij,ij,j->i", R, R, self.linear.known().variances())
+        fixed = np.flatnonzero(variance <= _FIXED * terms)
+        if fixed.size:
+            remedy = "has no sampling variance: there is nothing to test"
+            raise InvalidArgument("hypothesis", R[fixed[0]].tolist(), remedy)
+        effect, sd, df = R @ self.linear.estimate, np.sqrt(variance), self._contrast_df(R)
+        t = (effect - value) / sd
+        results = ContrastResults(
+            effect=effect,
+            t=t,
+            sd=sd,
+            df_denom=float(df[0]) if len(set(df.tolist())) == 1 else df,
+            value=value,
+            distribution="t",
+        )
+        results.c_names = contrast_names(R, value, self.terms)
+        return results
+
+    def wald_test(self, hypothesis: Any) -> TestResult:
+        """Test several linear restrictions together: Wald's statistic with an F law.
+
+        ``W (d - q + 1) / (d q)`` on q and d - q + 1 degrees of freedom, d those of the design. With
+        few units rather use the Rao-Scott tests, which keep their size.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair (R, q)
+            As in `t_test`.
+
+        Raises
+        ------
+        InvalidArgument
+            For restrictions that contradict each other or sum(p) = 1.
+        NotAvailable
+            For as many restrictions as the design has degrees of freedom.
+        """
+        from scipy.special import fdtrc
+
+        R, value = linear_hypothesis(hypothesis, self.terms)
+        try:
+            W, q = tests_.wald(R, value, self.linear.estimate, self.linear.known())
+        except InvalidArgument as error:  # which calls it by the name of an array
+            raise InvalidArgument("hypothesis", hypothesis, error.remedy) from None
+        df = float(self._contrast_df(R).min())
+        below = df - q + 1.0
+        if below <= 0.0:
+            raise NotAvailable(
+                f"a Wald test of {q} restrictions: the design has {df:g} degrees of freedom; test "
+                "fewer at once, or use a Rao-Scott test"
+            )
+        F = float(W) * below / (df * q)
+        words = hypothesis if isinstance(hypothesis, str) else f"R p = q, {len(R)} restriction(s)"
+        method = "adjusted Wald F test on the unconstrained estimate"
+        return TestResult(words, F, (float(q), below), float(fdtrc(q, below, F)), method)
+
+    # -- functions of the totals -------------------------------------------------------------
+
+    def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
+        """Functions of the totals: "estimate", "se", "lower", "upper"."""
+        found = self.totals_law.of(functions)
+        se = standard_errors(found.covariance)
+        bounds = t_bounds(found.value, se, np.broadcast_to(df, found.value.shape), alpha)
+        columns = {"estimate": found.value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
+        return pd.DataFrame(columns, index=index)
+
+    def _effects(self) -> Effects:
+        found = self.totals_law.of(self.shares)
+        n = self.domains.sizes[self._domain_of]
+        variance = np.diagonal(found.covariance)
+        return design_effects(found.value, variance, np.diagonal(found.noise), n)
+
+    def deff(self) -> pd.DataFrame:
+        """Design effects of the unconstrained estimates, in two factors.
+
+        Returns
+        -------
+        DataFrame, one row per estimate
+            "deff_design": what strata, clusters and weights do to the variance of the true answers;
+            "deff_privacy": what the randomisation adds to that; "deff": their product, the variance
+            over that of a simple random sample of true answers; "effective_n": respondents of such
+            a sample who tell as much; "channel": what randomisation alone does in a simple random
+            sample, which planning uses. nan where not estimable, as where less variance is left
+            than the randomisation has.
+        """
+        found = self._effects()
+        n = self.domains.sizes[self._domain_of]
+        columns = {
+            "deff_design": found.design,
+            "deff_privacy": found.privacy,
+            "deff": found.whole,
+            "effective_n": n / found.whole,
+            "channel": self.domains.channel,
+        }
+        return pd.DataFrame(columns, index=self.index)
+
+    @property
+    def effective_n(self) -> pd.Series[float]:
+        """Respondents of a simple random sample of true answers that tell as much."""
+        return self._series(self.deff()["effective_n"].to_numpy(), "effective_n")
+
+    @names_alpha
+    def summary_frame(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Table of estimates: "params", "bse", "linear", "linear_se", "lower", "upper", "df" and
+        the columns of `deff`.
+        """
+        frame = self._estimates_frame(level(alpha))
+        return pd.concat([frame, self.df, self.deff()], axis=1)
+
+    def _tidy(self, alpha: float) -> pd.DataFrame:
+        from scipy.special import stdtr
+
+        from ldpstats.models.shared.results import tidy_names
+
+        p = 2.0 * stdtr(self.df.to_numpy(), -np.abs(self.tvalues.to_numpy()))
+        return tidy_names(self.summary_frame(alpha)).assign(p_value=p)
+
+    def _facts(self) -> dict[str, Any]:
+        return super()._facts() | asdict(self.sample) | {"nobs": self.nobs}
+
+
+def t_bounds(estimate: Array, se: Array, df: Array, alpha: float) -> Array:
+    """Estimates plus or minus t quantiles times standard errors, (q, 2)."""
+    from scipy.special import stdtrit
+
+    reach = stdtrit(np.maximum(df, 1.0), 1.0 - alpha / 2.0) * se
+    return np.stack([estimate - reach, estimate + reach], axis=-1)
+
+
+def standard_errors(covariance: Array) -> Array:
+    """Roots of the variances; refused where one is negative."""
+    return np.sqrt(checked(covariance).variances())
+
+
+def checked(covariance: Array) -> Covariance:
+    """A covariance whose variances are not negative; else an error that says why."""
+    v = np.diagonal(covariance)
+    if np.any(v < -1e-12 * np.abs(v).max(initial=0.0)):
+        raise NotAvailable(
+            f"the variance of {int((v < 0.0).sum())} of {v.size} estimates is estimated to be "
+            "negative: the randomisation variance that the correction for a finite population "
+            "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
+            "leave fpc= out, or join domains"
+        )
+    return Covariance.dense(np.asarray(covariance))

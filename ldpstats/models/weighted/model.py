@@ -1,0 +1,203 @@
+"""From cells of a complex sample to weighted frequencies."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import LDPWarning, NotAvailable
+from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.sample import Sample, Scores
+from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
+from ldpstats.inference.designs.totals import Totals
+from ldpstats.models.grouped.labels import Label, worded
+from ldpstats.models.shared.fit import Fit
+from ldpstats.models.weighted.base import checked
+from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.problems.decoding import Decoding, decode
+from ldpstats.problems.estimates import Uncertain
+from ldpstats.reports.single import Reports
+
+__all__ = ["WeightedModel"]
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+_MOST_TOTALS = 5000  # whose covariance matrix takes 200 MB
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedModel:
+    """One privatised variable in a complex sample of c cells.
+
+    Parameters
+    ----------
+    sample : Sample
+    facts : SampleFacts
+        The sample in words and numbers.
+    reports : Reports
+        Those of the cells that have one.
+    at : array of int64, shape (c,)
+        The report of each cell; -1 where its respondents gave none.
+    domain : array of int64, shape (c,)
+        The domain of each cell; -1 outside of all.
+    by, labels : tuple of str, tuple of tuple
+        The columns that make the domains, and their values in each.
+    name : str
+        Name of the variable.
+    candidates : sequence of str, optional
+        For mechanisms with an open alphabet.
+    """
+
+    sample: Sample
+    facts: SampleFacts
+    reports: Reports
+    at: Codes
+    domain: Codes
+    by: tuple[str, ...] = ()
+    labels: tuple[Label, ...] = ((),)
+    name: str = ""
+    candidates: Any = None
+
+    @cached_property
+    def categories(self) -> pd.Index[Any]:
+        """Labels of the categories or candidates."""
+        found: pd.Index[Any] = self.reports.mechanism.labels(self.candidates)
+        return found
+
+    def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
+        """Estimate the frequencies in every domain."""
+        model = self._with_reports()
+        k, g = len(self.categories), len(model.labels)
+        if g * (k + 1) > _MOST_TOTALS:
+            raise NotAvailable(
+                f"covariances of {k} categories in {g} domains at once were not computed: take "
+                f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
+            )
+        return model._fitted(method, constraints)
+
+    def _with_reports(self) -> WeightedModel:
+        """The same without domains in which nobody reported, which are named in a warning."""
+        there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
+        if there.all():
+            return self
+        empty = "; ".join(
+            worded(label, self.by)
+            for label, is_there in zip(self.labels, there, strict=True)
+            if not is_there
+        )
+        warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 5)
+        place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
+        labels = tuple(one for one, is_there in zip(self.labels, there, strict=True) if is_there)
+        return replace(self, domain=place[self.domain], labels=labels)
+
+    @cached_property
+    def _inside(self) -> npt.NDArray[np.bool_]:
+        """Cells with a report in a domain."""
+        return np.asarray((self.at >= 0) & (self.domain >= 0))
+
+    @cached_property
+    def decoded(self) -> list[Decoding]:
+        """The decoding of each domain; of most mechanisms it is the same in all."""
+        there = self.at >= 0
+        first = self._decoded(there)
+        if first.is_fixed:
+            return [first] * len(self.labels)
+        return [self._decoded(there & (self.domain == g)) for g in range(len(self.labels))]
+
+    def _decoded(self, inside: npt.NDArray[np.bool_]) -> Decoding:
+        weights = np.bincount(self.at[inside], self.sample.w[inside], len(self.reports))
+        return decode(self.reports, weights, self.candidates)
+
+    @cached_property
+    def scores(self) -> Scores:
+        """What each respondent adds to the totals of all domains: k categories, and one person."""
+        from scipy.sparse import block_diag, csr_array
+
+        places = np.append(self.decoded[0].place, -1)[self.at]
+        tables = [
+            np.column_stack([one.phi, np.ones(len(one.phi))]) for one in dict.fromkeys(self.decoded)
+        ]
+        g, u = len(self.labels), len(tables[0])
+        at = np.where(self._inside, self.domain * u + places, -1)
+        if g == 1:
+            return Scores(((at, tables[0]),))
+        if len(tables) == 1:
+            tables *= g
+        return Scores(((at, csr_array(block_diag(tables, format="csr"))),))
+
+    def noise(self, weights: Array) -> Array:
+        """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
+        k, g = len(self.categories), len(self.labels)
+        sums = self.scores.total(weights).reshape(g, k + 1)
+        found = np.zeros((g * (k + 1), g * (k + 1)))
+        for i, one in enumerate(self.decoded):
+            own = slice(i * (k + 1), i * (k + 1) + k)
+            found[own, own] = one.noise(sums[i, :k], float(sums[i, k]))
+        return found
+
+    def totals(self, sample: Sample) -> Totals:
+        """The totals of all domains in a sample of the same cells."""
+        missed = self.noise(sample.w2 * missed_noise(sample))
+        return estimated_totals(sample, self.scores, self.noise(sample.w2), missed)
+
+    def _fitted(self, method: str | None, constraints: Any) -> WeightedResults:
+        totals = self.totals(self.sample)
+        free = self.sample.without_corrections()
+        found = WeightedResults(
+            fit=self._fit(np.zeros(0), np.zeros((0, 0))),
+            totals_law=totals,
+            sample=self.facts,
+            domains=self._domains(),
+            categories=self.categories,
+            superpopulation=totals if free is self.sample else self.totals(free),
+        )
+        shares = totals.of(found.shares)
+        fit = self._fit(shares.value, shares.covariance)
+        channel = self._channel(shares.value)
+        return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _fit(self, estimate: Array, covariance: Array) -> Fit:
+        """The record of the linear estimate."""
+        linear = Uncertain(estimate, checked(covariance))
+        mechanism, n = self.reports.mechanism, self.sample.n
+        sensitive = mechanism.sensitive
+        return Fit(
+            fitted=linear,
+            linear=linear,
+            method="inversion",
+            settings="",
+            cov_type="linear",
+            nobs=int(n[self._inside].sum()),
+            n_missing=int(n[(self.at < 0) & (self.domain >= 0)].sum()),
+            epsilon=mechanism.epsilon,
+            sources=(str(mechanism),),
+            is_partial=sensitive is not None and len(sensitive) < mechanism.k,
+            name=self.name,
+            source_nobs=(int(n[self._inside].sum()),),
+        )
+
+    def _domains(self) -> Domains:
+        inside, n = self._inside, self.sample.n
+        sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
+        df = [
+            degrees_of_freedom(self.sample, inside & (self.domain == g))
+            for g in range(len(self.labels))
+        ]
+        ungrouped = int(n[self.domain < 0].sum())
+        whole = np.rint(sizes).astype(np.int64)
+        return Domains(self.by, self.labels, whole, np.array(df), np.zeros(0), ungrouped)
+
+    def _channel(self, shares: Array) -> Array:
+        """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""
+        p = shares.reshape(len(self.labels), -1)
+        noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
+        simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
+        return np.asarray((1.0 + np.array(noise) / simple).reshape(-1))

@@ -1,0 +1,126 @@
+"""What results of a complex sample hold beside the fit: the design, and the domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.documents import (
+    array_from_json,
+    array_to_json,
+    number_from_json,
+    number_to_json,
+)
+from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.storage import estimates_from_dict, estimates_to_dict
+
+__all__ = ["Domains", "SampleFacts", "fit_from_dict", "fit_to_dict"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class SampleFacts:
+    """The sample in which estimates were made.
+
+    Parameters
+    ----------
+    design : str
+        How it was drawn, in words.
+    variance : str
+        How variances were estimated, in words.
+    n_strata, n_units : int
+        Strata and units of the first stage, of the whole sample.
+    nobs : int
+        Respondents of the whole sample.
+    weight_sum : float
+        Sum of all weights: the estimated size of the population.
+    spread : float
+        ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
+    df : float
+        Units less strata of the first stage; of replicates their rank less one.
+    """
+
+    design: str
+    variance: str
+    n_strata: int
+    n_units: int
+    nobs: int
+    weight_sum: float
+    spread: float
+    df: float
+
+
+@dataclass(frozen=True, eq=False)
+class Domains:
+    """The domains whose frequencies were estimated, one where all are.
+
+    Parameters
+    ----------
+    by : tuple of str
+        The columns that make them; none where there is one.
+    labels : tuple of tuple
+        A value for each column.
+    sizes : array of int, shape (g,)
+        Respondents with a report in each.
+    df : array, shape (g,)
+        Units of the first stage with such respondents, less strata that hold them.
+    channel : array, shape (g k,)
+        Variance of one report's estimate over that of the true answer, under simple random
+        sampling: what planning calls the factor of the channel.
+    n_ungrouped : int
+        Respondents who are in no domain.
+    """
+
+    by: tuple[str, ...]
+    labels: tuple[tuple[Any, ...], ...]
+    sizes: Array
+    df: Array
+    channel: Array
+    n_ungrouped: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return {
+            "by": list(self.by),
+            "labels": [list(label) for label in self.labels],
+            "sizes": self.sizes.tolist(),
+            "df": array_to_json(self.df),
+            "channel": array_to_json(self.channel),
+            "n_ungrouped": self.n_ungrouped,
+        }
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> Domains:
+        """Inverse of `to_dict`."""
+        return cls(
+            by=tuple(document["by"]),
+            labels=tuple(tuple(label) for label in document["labels"]),
+            sizes=np.array(document["sizes"], dtype=np.int64),
+            df=array_from_json(document["df"]),
+            channel=array_from_json(document["channel"]),
+            n_ungrouped=int(document["n_ungrouped"]),
+        )
+
+
+def fit_to_dict(fit: Fit) -> dict[str, Any]:
+    """A fit as plain JSON types."""
+    plain = {item.name: getattr(fit, item.name) for item in fields(fit)}
+    del plain["fitted"], plain["linear"]
+    return estimates_to_dict(fit.fitted, fit.linear) | {
+        name: number_to_json(value) if isinstance(value, float) else value
+        for name, value in plain.items()
+    }
+
+
+def fit_from_dict(document: dict[str, Any]) -> Fit:
+    """Inverse of `fit_to_dict`."""
+    given = dict(document) | estimates_from_dict(document)
+    for name in ("epsilon", "llf", "gap"):
+        given[name] = number_from_json(given[name])
+    for name in ("sources", "source_nobs"):
+        given[name] = tuple(given[name])
+    return Fit(**given)

@@ -1,0 +1,351 @@
+"""Weighted frequencies of one privatised variable, in a whole population or in domains of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import boolean, level, positive_integer
+from ldpstats.arguments.labels import labels_from_json, labels_to_json
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.totals import Ratios, Totals
+from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.models.frequency.ordered import checked_scores
+from ldpstats.models.grouped.labels import group_label, stacked_index, told
+from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
+from ldpstats.models.weighted.base import DesignResults
+from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
+
+if TYPE_CHECKING:
+    from statsmodels.iolib.summary import Summary
+
+__all__ = ["WeightedResults"]
+
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class WeightedResults(DesignResults):
+    """Weighted frequencies of one privatised variable, in all or in domains.
+
+    `params` are shares of the population that the weights stand for. Standard errors hold the
+    design and the randomisation of every respondent together; intervals and tests use the t law
+    with the degrees of freedom of the design, and rest on the unconstrained (Hajek) estimate.
+
+    Attributes
+    ----------
+    params, bse : Series, indexed by category, or by domain and category
+        Estimated frequencies and their standard errors.
+    categories : Index
+        Labels of the k categories.
+    nobs, n_missing : int
+        Respondents with a report, and without.
+    df : Series
+        Degrees of freedom of each estimate.
+    sample : SampleFacts
+        The design in words, its numbers of strata and units, the sum of the weights.
+    equal : TestResult or None
+        What `test_equal` returns; `untested` says why, where there is none.
+
+    Methods
+    -------
+    conf_int, cov_params, t_test, wald_test
+        t intervals, covariances between categories and between domains, tests.
+    totals, mean, ratio, differences
+        Numbers of persons, means of scores, ratios of categories, differences between domains.
+    deff
+        Design effects in two factors, and the effective sample size.
+    test_distribution, test_equal
+        Rao-Scott tests of fit and of homogeneity.
+    summary_frame, summary, plot, to_frame, glance, to_json, from_json
+        All of it as a table, in print, as a figure, as data.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(3)
+    >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": rng.uniform(1, 3, 400),
+    ...                       "school": np.arange(400) // 20})
+    >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
+    >>> results = survey.frequencies("ill")
+    >>> results
+    WeightedResults(inversion, k=2, n=400)
+    """
+
+    categories: pd.Index[Any]
+    superpopulation: Totals
+    equal: TestResult | None = None
+    untested: str = ""
+
+    _format = "ldpstats-weighted-results"
+    _version = 1
+    _required = frozenset({"fit", "totals", "sample", "domains", "categories"})
+
+    def __repr__(self) -> str:
+        by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
+        return f"WeightedResults({self.method}, {by}k={len(self.categories)}, n={self.nobs})"
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The columns that make the domains; none where there is one."""
+        return self.domains.by
+
+    @property
+    def index(self) -> pd.Index[Any]:
+        if not self.by:
+            return self.categories
+        return stacked_index(self.domains.labels, self.categories, self.by, self.name)
+
+    @property
+    def groups(self) -> pd.Index[Any]:
+        """Labels of the domains."""
+        if len(self.by) == 1:
+            one: pd.Index[Any] = pd.Index([label[0] for label in self.domains.labels])
+            return one.rename(self.by[0])
+        several: pd.Index[Any] = pd.MultiIndex.from_tuples(self.domains.labels, names=self.by)
+        return several
+
+    @property
+    def sizes(self) -> pd.Series[Any]:
+        """Respondents with a report in each domain."""
+        return pd.Series(self.domains.sizes, index=self.groups if self.by else None, name="nobs")
+
+    @property
+    def _domain_of(self) -> npt.NDArray[np.int64]:
+        return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
+
+    # The totals of each domain: those of its k categories, then its number of persons.
+
+    def _sums(self, weights: Array) -> Array:
+        """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
+        g = len(self.domains.labels)
+        return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+
+    @property
+    def _persons(self) -> Array:
+        """The number of persons of each domain as linear forms, (g, totals)."""
+        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
+
+    @property
+    def shares(self) -> Ratios:
+        k = len(self.categories)
+        return Ratios(self._sums(np.eye(k)), self._persons.repeat(k, axis=0))
+
+    # -- what is estimated -------------------------------------------------------------------
+
+    @names_alpha
+    def totals(self, alpha: float = 0.05) -> pd.DataFrame:
+        """Estimated numbers of persons (Horvitz-Thompson), with t intervals.
+
+        Returns
+        -------
+        DataFrame, one row per estimate
+            "estimate", "se", "lower", "upper", in persons of the population.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no", "no"] * 25, "w": [10.0] * 100})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Observed(["no", "yes"])}, weights="w")
+        >>> survey.frequencies("ill").totals()["estimate"].to_dict()
+        {'no': 750.0, 'yes': 250.0}
+        """
+        functions = Ratios(self._sums(np.eye(len(self.categories))))
+        return self._table(functions, self.df.to_numpy(), level(alpha), self.index)
+
+    @names_alpha
+    def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:
+        """Mean of the scores of the answers: "estimate", "se", "lower", "upper"; a row a domain.
+
+        Parameters
+        ----------
+        scores : mapping, Series or array, shape (k,), optional
+            A number for each category; by default the labels, where they are numbers.
+        alpha : float
+            One minus the coverage of the interval.
+        """
+        values = checked_scores(scores, self.categories)
+        functions = Ratios(self._sums(values[None]), self._persons)
+        name = f"mean of {self.name}" if self.name else "mean"
+        return self._by_domain(functions, level(alpha), name)
+
+    @names_alpha
+    def ratio(self, numerator: Any, denominator: Any, alpha: float = 0.05) -> Any:
+        """Ratio of the totals of some categories to those of others, in each domain.
+
+        Parameters
+        ----------
+        numerator, denominator : label, or list of labels
+        alpha : float
+            One minus the coverage of the interval, which is estimate plus or minus t times the
+            linearised standard error.
+        """
+        k = len(self.categories)
+        above, below = (np.zeros((1, k)) for _ in range(2))
+        above[0, self._places("numerator", numerator)] = 1.0
+        below[0, self._places("denominator", denominator)] = 1.0
+        functions = Ratios(self._sums(above), self._sums(below))
+        return self._by_domain(functions, level(alpha), "ratio")
+
+    def _places(self, argument: str, labels: Any) -> list[int]:
+        """Positions of one label or several."""
+        several = labels if isinstance(labels, list) else [labels]
+        places = [self.categories.get_indexer(pd.Index([label]))[0] for label in several]
+        if not places or min(places) < 0 or len(set(places)) < len(places):
+            remedy = f"must be a category, or a list of different ones: {list(self.categories)}"
+            raise InvalidArgument(argument, labels, remedy)
+        return [int(place) for place in places]
+
+    def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
+        """A function for each domain: a Series, or with `by` a table."""
+        table = self._table(functions, self.domains.df, alpha, self.groups if self.by else [name])
+        return table if self.by else table.iloc[0]
+
+    @names_alpha
+    def differences(
+        self, reference: Any = None, alpha: float = 0.05, all_pairs: bool = False
+    ) -> pd.DataFrame:
+        """Frequencies of each domain minus those of a reference, or of every other.
+
+        Domains may share units: their covariance enters.
+
+        Parameters
+        ----------
+        reference : label, optional
+            The domain that the others are compared with; the first by default.
+        alpha : float
+            One minus the coverage of each interval.
+        all_pairs : bool
+            Compare every domain with each before it, instead of with one reference.
+
+        Returns
+        -------
+        DataFrame, a row for each comparison and category
+            "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
+            all rows.
+        """
+        from scipy.special import stdtr
+
+        alpha, at, labels = level(alpha), 0, self.domains.labels
+        if len(labels) < 2:
+            raise NotAvailable("differences need two domains, by=: there is one only")
+        if reference is not None:
+            if boolean("all_pairs", all_pairs):
+                remedy = "goes without all_pairs=True, which compares every pair"
+                raise InvalidArgument("reference", reference, remedy)
+            at = self._position("reference", reference)
+        g, k = len(labels), len(self.categories)
+        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
+        if not boolean("all_pairs", all_pairs):
+            pairs = [(i, at) for i in range(g) if i != at]
+        between = np.eye(g)[[i for i, _ in pairs]] - np.eye(g)[[j for _, j in pairs]]
+        R = np.kron(between, np.eye(k))
+        df = self._contrast_df(R)
+        table = self._table(self.shares.combined(R), df, alpha, self._compared(pairs, all_pairs))
+        t = standardised(table["estimate"].to_numpy(), table["se"].to_numpy())
+        table["pvalue"] = 2.0 * stdtr(df, -np.abs(t))
+        table["pvalue_holm"] = adjust(table["pvalue"].to_numpy(), "holm")
+        return table
+
+    def _compared(self, pairs: list[tuple[int, int]], all_pairs: bool) -> pd.MultiIndex:
+        """Labels of the rows of `differences`."""
+        labels, columns = self.domains.labels, self.by
+        if not all_pairs:
+            others = tuple(labels[i] for i, _ in pairs)
+            return stacked_index(others, self.categories, columns, self.name)
+        both = tuple(labels[i] + labels[j] for i, j in pairs)
+        columns = (*columns, *(f"{name} (reference)" for name in columns))
+        return stacked_index(both, self.categories, columns, self.name)
+
+    def _position(self, name: str, label: Any) -> int:
+        labels = self.domains.labels
+        try:
+            return labels.index(group_label(label, self.by))
+        except ValueError:
+            known = ", ".join(repr(told(one)) for one in labels[:5])
+            more = ", ..." if len(labels) > 5 else ""
+            raise InvalidArgument(name, label, f"must be a domain: {known}{more}") from None
+
+    # -- tests -------------------------------------------------------------------------------
+
+    def test_equal(self) -> TestResult:
+        """Rao-Scott test that all domains have the same distribution.
+
+        Raises
+        ------
+        NotAvailable
+            Where there is one domain only, or nothing to test.
+        """
+        if self.equal is None:
+            raise NotAvailable(f"no test that the domains are equal: {self.untested}")
+        return self.equal
+
+    # -- presentation ------------------------------------------------------------------------
+
+    @names_alpha
+    def summary(self, alpha: float = 0.05, max_rows: int = 40, details: bool = False) -> Summary:
+        """The results as a statsmodels `Summary`: text (print it), `as_html()` and `as_latex()`.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        max_rows : int
+            Rows to show; the largest estimates where there are more.
+        details : bool
+            Also show how the estimate was computed, and the unconstrained one in any case.
+        """
+        from ldpstats.models.weighted.summary import weighted_summary
+
+        alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
+        return weighted_summary(self, alpha, max_rows, boolean("details", details)).layout()
+
+    @names_alpha
+    def plot(self, alpha: float = 0.05, **how: Any) -> Any:
+        """Draw the frequencies with their intervals; each domain on axes of its own.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the intervals.
+        **how
+            `ax`, `sort`, `most`, `title` as for `FrequencyResults.plot`; with domains `figure`,
+            `sort`, `most`, `title` as for `GroupedResults.plot`.
+        """
+        from ldpstats.models.weighted.plots import plot_weighted
+
+        return plot_weighted(self, level(alpha), **how)
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "fit": fit_to_dict(self.fit),
+            "totals": self.totals_law.to_dict(),
+            "superpopulation": self.superpopulation.to_dict(),
+            "sample": asdict(self.sample),
+            "domains": self.domains.to_dict(),
+            "categories": labels_to_json(self.categories),
+            "equal": maybe_to_dict(self.equal),
+            "untested": self.untested,
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+        }
+
+    @classmethod
+    def _restored(cls, document: dict[str, Any]) -> WeightedResults:
+        categories = labels_from_json("categories", document["categories"])
+        return cls(
+            fit=fit_from_dict(document["fit"]),
+            totals_law=Totals.from_dict(document["totals"]),
+            sample=SampleFacts(**document["sample"]),
+            domains=Domains.from_dict(document["domains"]),
+            categories=categories,
+            superpopulation=Totals.from_dict(document["superpopulation"]),
+            equal=maybe_from_dict(TestResult, document["equal"]),
+            untested=str(document["untested"]),
+        )

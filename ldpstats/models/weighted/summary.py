@@ -1,0 +1,184 @@
+"""The summary of weighted frequencies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ldpstats.models.shared.notes import (
+    Pair,
+    closing_notes,
+    design_pairs,
+    estimator_text,
+    header,
+    protection_notes,
+    respondents_pairs,
+    rest_notes,
+    title,
+)
+from ldpstats.models.shared.tables import (
+    LONGEST_LABEL,
+    SummaryTable,
+    decimals,
+    distinct_lines,
+    estimate_cells,
+    estimate_columns,
+    figures,
+    largest,
+    pvalue_words,
+    second_shown,
+    second_words,
+    touch_ends,
+)
+from ldpstats.models.weighted.base import DesignResults
+from ldpstats.models.weighted.record import SampleFacts
+
+if TYPE_CHECKING:
+    from ldpstats.models.weighted.results import WeightedResults
+
+__all__ = ["effect_cells", "effect_columns", "sample_notes", "sample_pairs", "weighted_summary"]
+
+
+def weighted_summary(
+    results: WeightedResults, alpha: float, max_rows: int, details: bool
+) -> SummaryTable:
+    """What is said of weighted frequencies: a block of rows for each domain."""
+    frame = results.summary_frame(alpha)
+    shown = largest(frame, max_rows)
+    digits, both = decimals(shown), second_shown(frame, details)
+    stubs, body = _rows(results, shown, digits, both)
+    fit, by = results.fit, results.by
+    what = title(fit, "Weighted frequencies") + (f" by {', '.join(by)}" if by else "")
+    left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(results)]
+    return SummaryTable(
+        title=what,
+        header=header(left, _right(results), fit if details else None),
+        columns=[*estimate_columns(alpha, both), *effect_columns()],
+        stubs=stubs,
+        body=body,
+        notes=[
+            *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
+            *rest_notes(len(shown), len(frame)),
+            *_domain_notes(results),
+            *protection_notes(fit),
+            *closing_notes(fit, 1.0),
+        ],
+    )
+
+
+def _rows(
+    results: WeightedResults, shown: pd.DataFrame, digits: int, both: bool
+) -> tuple[list[str], list[list[str]]]:
+    """Stubs and cells; with domains each under its label."""
+    cells = [
+        row + effects
+        for row, effects in zip(
+            estimate_cells(shown, digits, both), effect_cells(shown), strict=True
+        )
+    ]
+    if not results.by:
+        return distinct_lines(shown.index, LONGEST_LABEL), cells
+    stubs: list[str] = []
+    body: list[list[str]] = []
+    own = [label[:-1] for label in shown.index]
+    lines = distinct_lines(results.categories, LONGEST_LABEL)
+    names = [
+        lines[place] for place in results.categories.get_indexer(shown.index.get_level_values(-1))
+    ]
+    for label, size in zip(results.domains.labels, results.domains.sizes, strict=True):
+        rows = [i for i, one in enumerate(own) if one == tuple(label)]
+        if rows:
+            stubs.append(f"{', '.join(map(str, label))} (n = {size})")
+            body.append([""] * len(cells[0]))
+            stubs += [f"  {names[i]}" for i in rows]
+            body += [cells[i] for i in rows]
+    return stubs, body
+
+
+def effect_columns() -> list[str]:
+    """Heads of the two factors of the design effect."""
+    return ["deff design", "deff privacy"]
+
+
+def effect_cells(frame: pd.DataFrame) -> list[list[str]]:
+    """The cells below `effect_columns`."""
+    return [figures(row, 2) for row in frame[["deff_design", "deff_privacy"]].to_numpy()]
+
+
+def sample_pairs(results: DesignResults) -> list[Pair]:
+    """How the sample was drawn."""
+    facts = results.sample
+    pairs = [("Design:", facts.design), ("Variance:", facts.variance)]
+    if facts.n_units:
+        units = f"{facts.n_units} in {facts.n_strata} " + (
+            "strata" if facts.n_strata > 1 else "stratum"
+        )
+        pairs.append(("Units:", units))
+    return pairs
+
+
+def _right(results: DesignResults) -> list[Pair]:
+    facts: SampleFacts = results.sample
+    return [
+        *respondents_pairs(results.fit),
+        ("Sum of weights:", f"{facts.weight_sum:,.6g}"),
+        ("Df of design:", f"{facts.df:g}"),
+    ]
+
+
+def sample_notes(
+    results: DesignResults, frame: pd.DataFrame, alpha: float, source: str
+) -> list[str]:
+    """What intervals are, and what the design effects say."""
+    df = results.df.to_numpy()
+    range_ = f"{df.min():g}" if df.min() == df.max() else f"{df.min():g} to {df.max():g}"
+    cut = ", cut to [0, 1]" if touch_ends(frame) else ""
+    notes = [f"Intervals: {100 * (1 - alpha):.4g}% t with {range_} df{cut}{source}."]
+    notes.append(
+        "deff design: variance without noise over that of a simple random sample; deff privacy: "
+        "variance over that without noise."
+    )
+    known = frame["effective_n"].dropna()
+    if len(known):
+        low, high = known.min(), known.max()
+        notes.append(
+            f"These reports tell as much as {low:.0f} to {high:.0f} true answers of a simple "
+            "random sample would."
+        )
+    notes += _noise_notes(frame)
+    if np.any(df < 1.0):
+        notes.append("WARNING: a domain lies in one unit a stratum: intervals have one df.")
+    return notes
+
+
+def _noise_notes(frame: pd.DataFrame) -> list[str]:
+    """Where the noise leaves little or nothing to estimate the design effect from.
+
+    A variance on so many degrees of freedom has a relative standard error of sqrt(2 / df).
+    """
+    share = frame["linear_se"] ** 2 / frame["deff_privacy"]  # without noise
+    doubtful = share < 2.0 * frame["linear_se"] ** 2 * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+    notes = []
+    if frame["deff_design"].isna().any():
+        notes.append("NOTE: -: not estimable, as the noise leaves no variance for the design.")
+    if doubtful.any():
+        notes.append(
+            f"NOTE: the noise has most of the variance: the two factors of {int(doubtful.sum())} "
+            "estimates are rough, their product is not."
+        )
+    return notes
+
+
+def _domain_notes(results: WeightedResults) -> list[str]:
+    """Who is in no domain, and whether domains are alike."""
+    notes = []
+    if results.domains.n_ungrouped:
+        notes.append(f"NOTE: {results.domains.n_ungrouped} respondents are in no domain.")
+    if results.equal is not None:
+        test = results.equal
+        notes.append(
+            f"Same distribution in all domains ({test.method}): {pvalue_words(test.pvalue)}."
+        )
+    return notes
