@@ -16,12 +16,10 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.arguments.documents import number_from_json, number_to_json
-from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.totals import Ratios, Totals
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.outcome import TestResult
-from ldpstats.inference.tails import chi2_pvalue
 
-__all__ = ["METHODS", "RaoScott", "fit_to", "independence", "metric", "observed_effects"]
+__all__ = ["METHODS", "RaoScott", "corrected", "metric"]
 
 Array = npt.NDArray[Any]
 
@@ -65,11 +63,17 @@ class RaoScott:
     def test(self, null: str, method: str = "first") -> TestResult:
         """The test of the hypothesis that is put in words, by one of `METHODS`.
 
+        Raises
+        ------
+        NotAvailable
+            If the departures have no variance, or the design too few degrees of freedom.
+
         References
         ----------
         J. N. K. Rao, A. J. Scott (1984), On chi-squared tests for multiway contingency tables with
-        cell proportions estimated from survey data, Annals of Statistics 12, 46-60, equations (4.2)
-        and (4.5); R. E. Fay (1979) for the adjusted Wald test.
+        cell proportions estimated from survey data, Annals of Statistics 12, 46-60. D. R. Thomas,
+        J. N. K. Rao (1987), Small-sample comparisons of level and power for simple goodness-of-fit
+        statistics under cluster sampling, JASA 82, 630-636, for the F laws.
         """
         words = METHODS[one_of("method", method, tuple(METHODS))]
         if not self.trace > 0.0:
@@ -110,7 +114,7 @@ class RaoScott:
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> RaoScott:
         """Inverse of `to_dict`."""
-        given = {name: number_from_json(value) for name, value in document.items()}
+        given: dict[str, Any] = {name: number_from_json(value) for name, value in document.items()}
         return cls(**given | {"d": int(given["d"])})
 
 
@@ -120,6 +124,15 @@ def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> 
 
     p = float(fdtrc(d, below, max(statistic, 0.0)))
     return TestResult(null, float(statistic), (float(d), float(below)), p, words)
+
+
+def corrected(departure: Array, effects: Array, V: Array, n: float, nu: float) -> RaoScott:
+    """The record of departures whose covariance under simple random sampling is I / n."""
+    wald, values = float("nan"), np.linalg.eigvalsh(V)
+    if values[0] > _ZERO * max(float(values[-1]), 0.0):
+        wald = float(departure @ np.linalg.solve(V, departure))
+    trace, trace2 = float(np.trace(effects)), float(np.sum(effects * effects.T))
+    return RaoScott(n * float(departure @ departure), departure.size, trace, trace2, wald, nu)
 
 
 def metric(S: Array, closed: bool) -> Array:
@@ -150,63 +163,3 @@ def metric(S: Array, closed: bool) -> Array:
         return np.asarray(L)
     # L'departure has unit noise, and a mean orthogonal to `ones`, as departures sum to zero
     return np.asarray(L @ np.linalg.svd(ones[None, :])[2][1:].T)
-
-
-def independence(
-    totals: Totals, shape: tuple[int, int], metrics: tuple[Array, Array], n: float, nu: float
-) -> RaoScott:
-    """Pearson's statistic of independence, corrected with effects under the hypothesis.
-
-    With r and c the margins of the estimated table P, of which L_x and L_y are the `metrics` under
-    simple random sampling, ``X2 = n |L_x' (P - r c') L_y|^2``, and the matrix of design effects is
-    n times the covariance of ``L_x' (P - r c') L_y`` under the design.
-
-    Parameters
-    ----------
-    totals : Totals
-        Of ``phi_x kron phi_y``, phi_x, phi_y and one: shape (a b + a + b + 1,). The hypothesis is
-        about what the population was drawn from, so that the design has no corrections for finite
-        populations.
-    shape : tuple
-        Categories a and b of the two variables.
-    metrics : tuple of array
-        See `metric`, shapes (a, d_x) and (b, d_y).
-    n : float
-        Respondents.
-    nu : float
-        Degrees of freedom of the design.
-
-    Raises
-    ------
-    NotAvailable
-        If a variable has one category only.
-    """
-    (a, b), T = shape, totals.estimate
-    cells, N = a * b, T[-1]
-    P = T[:cells].reshape(shape) / N
-    r, c = T[cells : cells + a] / N, T[cells + a : -1] / N
-    Lx, Ly = metrics
-    L = np.kron(Lx, Ly)
-    if L.shape[1] == 0:
-        raise NotAvailable("independence: a variable has one category only in this sample")
-    shares = np.eye(T.size)[:-1]
-    of_N = np.zeros_like(shares)
-    of_N[:, -1] = 1.0
-    moved = np.hstack([np.eye(cells), -np.kron(np.eye(a), c[:, None]), -np.kron(r[:, None], np.eye(b))])
-    departure = L.T @ (P - np.outer(r, c)).ravel()
-    effects = n * totals.covariance_of(Ratios(shares, of_N, L.T @ moved))
-    # of the totals themselves, as R's survey has it
-    whole = np.hstack([moved, np.outer(r, c).reshape(-1, 1)]) / N
-    return _corrected(departure, effects, totals.covariance_of(Ratios(L.T @ whole)), n, nu)
-
-
-def _corrected(departure: Array, effects: Array, V: Array, n: float, nu: float) -> RaoScott:
-    """The record of departures that have unit covariance under simple random sampling, times n."""
-    wald = float("nan")
-    values = np.linalg.eigvalsh(V)
-    if values[0] > _ZERO * max(float(values[-1]), 0.0):
-        wald = float(departure @ np.linalg.solve(V, departure))
-    trace2 = float(np.sum(effects * effects.T))
-    return RaoScott(
-        n * float(departure @ departure), departure.size, float(np.trace(effects)), trace2, wald, nu
-    )
