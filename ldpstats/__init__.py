@@ -57,6 +57,7 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.survey import Survey
@@ -67,6 +68,7 @@ _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they a
 _MODULES = {  # and the modules of these
     "Questionnaire": "ldpstats.survey.questionnaire",
     "Survey": "ldpstats.survey.survey",
+    "WeightedResults": "ldpstats.models.weighted.results",
     "count": "ldpstats.survey.counting",
 }
 
@@ -109,6 +111,7 @@ __all__ = [
     "TestResult",
     "TwoSampleResult",
     "UnknownCategory",
+    "WeightedResults",
     "associations",
     "change",
     "channels",
