@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.association.variables import per_variable
+from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.survey.design import SampleDesign
@@ -15,7 +17,7 @@ from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["sample_facts", "weighted_model"]
+__all__ = ["sample_facts", "weighted_crossing", "weighted_model"]
 
 
 def weighted_model(
@@ -51,6 +53,24 @@ def weighted_model(
         name,
         candidates,
     )
+
+
+def weighted_crossing(
+    held: Held, design: SampleDesign, names: Sequence[str], candidates: Any = None
+) -> WeightedCrossing:
+    """Two questions in a complex sample."""
+    if len(names) != 2:
+        remedy = "must be two questions: with weights there are tables of two variables only"
+        raise InvalidArgument("names", tuple(names), remedy)
+    weighed = weigh(held, design, names)
+    listed = per_variable("candidates", candidates, names)
+    coded = [weighed.cells.coded(name) for name in names]
+    first, second = (
+        CrossedVariable(name, one.reports, one.at, own)
+        for name, one, own in zip(names, coded, listed, strict=True)
+    )
+    facts = sample_facts(weighed, design)
+    return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:

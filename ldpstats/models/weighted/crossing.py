@@ -10,12 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.departures import at_observed, independence
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.estimation import (
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
+)
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.shared.fit import Fit
@@ -111,19 +114,19 @@ class WeightedCrossing:
         first, second = self.variables
         return np.asarray(self.inside & (first.at >= 0) & (second.at >= 0))
 
+    @property
+    def nobs(self) -> int:
+        """Respondents of the domain with both reports."""
+        return int(self.sample.n[self.there].sum())
+
     def fit(self) -> WeightedTable:
         """Estimate the table.
 
         Raises
         ------
-        InvalidArgument
-            If nobody gave both reports.
         NotAvailable
             For tables that are too large, and for variables that share cohorts.
         """
-        names = tuple(one.name for one in self.variables)
-        if not np.any(self.sample.n[self.there] > 0):
-            raise InvalidArgument("names", names, "nobody answered both of them")
         a, b = self.shape
         if a * b > _MOST_CELLS:
             raise NotAvailable(
@@ -139,7 +142,7 @@ class WeightedCrossing:
             sample=self.facts,
             domains=self._domain(),
             labels=tuple(one.labels for one in self.variables),
-            names=names,
+            names=tuple(one.name for one in self.variables),
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self._dependence(again),
@@ -197,7 +200,7 @@ class WeightedCrossing:
         """Pearson's statistic of independence, or why there is none."""
         (a, b), T = self.shape, totals.estimate
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
-        n, nu = float(self.sample.n[self.there].sum()), self._df
+        n, nu = float(self.nobs), self._df
         channels = [one.channel for one in self.variables]
         observed: RaoScott | None = None
         try:
@@ -220,13 +223,11 @@ class WeightedCrossing:
         return degrees_of_freedom(self.sample, self.there)
 
     def _domain(self) -> Domains:
-        size = np.rint(self.sample.n[self.there].sum()).astype(np.int64)
-        return Domains((), ((),), np.array([size]), np.array([self._df]), np.zeros(0))
+        return Domains((), ((),), np.array([self.nobs]), np.array([self._df]), np.zeros(0))
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n
-        found = (int(n[self.inside & (one.at < 0)].sum()) for one in self.variables)
-        return tuple(found)
+        return tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables)
 
     def _fit(self, estimate: Array, covariance: Array) -> Fit:
         """The record of the linear estimate."""
@@ -239,7 +240,7 @@ class WeightedCrossing:
             method="inversion",
             settings="",
             cov_type="linear",
-            nobs=int(n[self.there].sum()),
+            nobs=self.nobs,
             n_missing=int(n[self.inside & ~self.there].sum()),
             epsilon=joint_epsilon(mechanisms),
             sources=tuple(map(str, mechanisms)),
