@@ -294,7 +294,9 @@ def checked(covariance: Array) -> Covariance:
             "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
             "leave fpc= out, or join domains"
         )
-    return Covariance.dense(np.asarray(covariance))
+    found = np.array(covariance)
+    np.fill_diagonal(found, np.maximum(v, 0.0))  # what is left below zero is rounding
+    return Covariance.dense(found)
 
 
 def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:

@@ -145,7 +145,7 @@ class WeightedCrossing:
             names=tuple(one.name for one in self.variables),
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
-            dependence=self._dependence(again),
+            dependence=self.dependence(again),
         )
         shares = totals.of(found.shares)
         channel = self._channel(shares.value)
@@ -196,7 +196,7 @@ class WeightedCrossing:
 
     # -- records -----------------------------------------------------------------------------
 
-    def _dependence(self, totals: Totals) -> Dependence:
+    def dependence(self, totals: Totals) -> Dependence:
         """Pearson's statistic of independence, or why there is none."""
         (a, b), T = self.shape, totals.estimate
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
