@@ -249,7 +249,7 @@ class DesignResults(FittedResults):
             "deff_design": found.design,
             "deff_privacy": found.privacy,
             "deff": found.whole,
-            "effective_n": n / found.whole,
+            "effective_n": n / np.where(found.whole > 0.0, found.whole, np.nan),
             "channel": self.domains.channel,
         }
         return pd.DataFrame(columns, index=self.index)
@@ -287,16 +287,14 @@ def standard_errors(covariance: Array) -> Array:
 def checked(covariance: Array) -> Covariance:
     """A covariance whose variances are not negative; else an error that says why."""
     v = np.diagonal(covariance)
-    if np.any(v < -1e-12 * np.abs(v).max(initial=0.0)):
+    if np.any(v < 0.0):
         raise NotAvailable(
             f"the variance of {int((v < 0.0).sum())} of {v.size} estimates is estimated to be "
             "negative: the randomisation variance that the correction for a finite population "
             "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
             "leave fpc= out, or join domains"
         )
-    found = np.array(covariance)
-    np.fill_diagonal(found, np.maximum(v, 0.0))  # what is left below zero is rounding
-    return Covariance.dense(found)
+    return Covariance.dense(covariance)
 
 
 def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
