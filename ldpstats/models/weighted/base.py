@@ -18,14 +18,15 @@ from ldpstats.inference.designs.effects import Effects, design_effects
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.tests import TestResult, standardised
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "standard_errors"]
+__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
@@ -301,3 +302,12 @@ def checked(covariance: Array) -> Covariance:
             "leave fpc= out, or join domains"
         )
     return Covariance.dense(covariance)
+
+
+def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
+    """A table of differences with the p-values of their t tests on df degrees of freedom, (q,)."""
+    from scipy.special import stdtr
+
+    t = standardised(table["estimate"].to_numpy(), table["se"].to_numpy())
+    pvalues = 2.0 * stdtr(df, -np.abs(t))
+    return table.assign(pvalue=pvalues, pvalue_holm=adjust(pvalues, "holm"))
