@@ -59,6 +59,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
     from ldpstats.models.weighted.results import WeightedResults
+    from ldpstats.models.weighted.tables import WeightedTable
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.replicates import ReplicateWeights
@@ -72,6 +73,7 @@ _MODULES = {  # and the modules of these
     "ReplicateWeights": "ldpstats.survey.replicates",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
+    "WeightedTable": "ldpstats.models.weighted.tables",
     "count": "ldpstats.survey.counting",
 }
 
@@ -117,6 +119,7 @@ __all__ = [
     "TwoSampleResult",
     "UnknownCategory",
     "WeightedResults",
+    "WeightedTable",
     "associations",
     "change",
     "channels",

@@ -64,11 +64,11 @@ def refuse_unreachable(
     )
     lower, upper = bounds
     bounded = upper < np.inf or lower > 0.0
-    limits = f"between {lower:g} and {upper:g} times their own " if bounded else ""
+    limits = f"no weights between {lower:g} and {upper:g} times their own reach all targets at once"
+    why = limits if bounded else "no weights reach all targets at once, which contradict each other"
     advice = "widen the bounds" if bounded else "correct the totals, or join categories"
     raise InvalidArgument(
         "bounds" if bounded else "margins",
         bounds if bounded else words[worst[0]],
-        f"no weights {limits}reach all targets at once, in this sample; nearest: {nearest}: "
-        f"{advice}",
+        f"{why} in this sample; nearest: {nearest}: {advice}",
     )

@@ -38,17 +38,20 @@ def trimmed(weights: Array, n: Array, lower: float, upper: float, strict: bool) 
         If weights are still outside after 1,000 passes.
     """
     mean = float(weights @ n / n.sum())
-    if not lower < mean < upper:
-        remedy = f"must lie on both sides of the mean weight, {mean:.6g}, which is kept"
-        raise InvalidArgument("bounds", (lower, upper), remedy)
+    if not lower < mean:
+        raise InvalidArgument("lower", lower, f"must be below the mean weight, {mean:.6g}")
+    if not mean < upper:
+        raise InvalidArgument("upper", upper, f"must be above the mean weight, {mean:.6g}")
     found = weights
     for _ in range(_MOST_PASSES if strict else 1):
         outside = (found < lower * (1.0 - _ROUNDING)) | (found > upper * (1.0 + _ROUNDING))
         if not outside.any():
             break
         if outside.all():
-            remedy = "leave no weight between them, which could take what is cut: widen them"
-            raise InvalidArgument("bounds", (lower, upper), remedy)
+            remedy = (
+                f"no weight is between {lower:g} and {upper:g}, to take what is cut: widen these"
+            )
+            raise InvalidArgument("upper", upper, remedy)
         cut = np.clip(found, lower, upper)
         excess = float((found - cut)[outside] @ n[outside])
         found = np.where(outside, cut, found + excess / float(n[~outside].sum()))
