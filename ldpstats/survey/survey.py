@@ -45,7 +45,13 @@ from ldpstats.survey.options import check_options
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
 from ldpstats.survey.replicates import MadeReplicates, ReplicateWeights
-from ldpstats.survey.reweighting import calibrated, poststratified, report_of, trimmed
+from ldpstats.survey.reweighting import (
+    calibrated,
+    check_changes,
+    poststratified,
+    report_of,
+    trimmed,
+)
 from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tallying import (
     grouped,
@@ -114,6 +120,8 @@ class Survey:
         mean of the other strata.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
+    changes : tuple
+        Set by `calibrate`, `poststratify` and `trim`.
 
     Attributes
     ----------
@@ -122,6 +130,8 @@ class Survey:
     questionnaire : Questionnaire
     design : SampleDesign or None
         The columns that describe the sample.
+    calibration : CalibrationReport or None
+        How far `calibrate`, `poststratify` and `trim` moved weights.
     lost : tuple of two int
         Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
 
@@ -170,6 +180,7 @@ class Survey:
     changes: Any = ()
 
     def __post_init__(self) -> None:
+        check_changes(self.changes)
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = self.questionnaire
