@@ -720,7 +720,7 @@ class Survey:
         """Refuse an analysis that would ignore the design."""
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
-            raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
+            raise NotAvailable(f"{what} has no weighted form, and this is {self}: {remedy}")
 
     def _crossed(
         self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]

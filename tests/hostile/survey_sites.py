@@ -25,6 +25,10 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None}
     given = {"data": table, "questionnaire": sheet} | design | places | kinds
     yield Site("Survey", ldp.Survey, given, of)
+    drawn = {"weights": "weight", "strata": ["region"], "clusters": ["town"], "fpc": "towns"}
+    sample = table.assign(weight=1.5, town=np.arange(60) % 20, towns=200)
+    designed = {"data": sample, "questionnaire": sheet} | drawn | kinds
+    yield Site("Survey of a sample", ldp.Survey, designed, of | {"data": (*of["data"], *drawn)})
     counted = {"source": table, "mechanism": e.krr, "column": "job", "count": None, "cohort": None}
     counted |= {"bits": False, "missing": "count", "where": "age > 18", "na": (), "progress": False}
     by_name = {"source": ("table", "frame", "path"), "where": COLUMN, "column": COLUMN}
