@@ -20,8 +20,8 @@ from ldpstats.models.frequency.groups import missing_in, refuse_shared_persons, 
 from ldpstats.models.frequency.homogeneity import homogeneity
 from ldpstats.models.frequency.model import Data, FrequencyModel
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import Label, group_columns, labelled, worded
 from ldpstats.models.grouped.results import GroupedResults
+from ldpstats.models.shared.groups import Label, group_columns, labelled, worded
 
 __all__ = ["GroupedModel"]
 

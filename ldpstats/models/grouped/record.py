@@ -10,7 +10,7 @@ import pandas as pd
 
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import Label, told
+from ldpstats.models.shared.groups import Label, told
 
 __all__ = ["FittedGroups"]
 

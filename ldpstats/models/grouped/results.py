@@ -13,8 +13,8 @@ from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.differences import differences_table
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import group_label, stacked_index, told
 from ldpstats.models.grouped.record import FittedGroups
+from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.results import tidy_names
 from ldpstats.models.shared.spelling import names_alpha

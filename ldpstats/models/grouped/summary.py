@@ -9,8 +9,8 @@ import pandas as pd
 
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.results import FrequencyResults
-from ldpstats.models.grouped.labels import worded
 from ldpstats.models.grouped.record import FittedGroups
+from ldpstats.models.shared.groups import worded
 from ldpstats.models.shared.notes import (
     Pair,
     closing_notes,

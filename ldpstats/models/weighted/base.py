@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level
+from ldpstats.arguments.checks import boolean, level, one_of
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.designs.effects import Effects, design_effects
+from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.tests import TestResult
@@ -23,7 +24,7 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "t_bounds"]
+__all__ = ["DesignResults", "checked", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
@@ -53,6 +54,11 @@ class DesignResults(FittedResults):
     @abstractmethod
     def _domain_of(self) -> npt.NDArray[np.int64]:
         """The domain of each estimate, (q,)."""
+
+    @property
+    def _counted(self) -> Counted | None:
+        """The reports that estimates are counted by, (q,); None without."""
+        return None
 
     # -- degrees of freedom ------------------------------------------------------------------
 
@@ -91,15 +97,17 @@ class DesignResults(FittedResults):
     def conf_int(
         self, alpha: float = 0.05, method: str = "default", clip: bool = True
     ) -> pd.DataFrame:
-        """Confidence intervals of the frequencies: estimate plus or minus t times standard error.
+        """Confidence intervals of the frequencies, with t quantiles.
 
         Parameters
         ----------
         alpha : float
             One minus the coverage of each interval.
-        method : {"default", "estimate"}
-            "default" is about the unconstrained estimate; "estimate" about `params`, with the
-            standard errors `bse`.
+        method : {"default", "wald", "estimate"}
+            "default": the score interval of the report, or bit, that a category is counted by, with
+            the effective sample size of the design; where it has none as "wald": unconstrained
+            estimate plus or minus t times standard error. "estimate": the same about `params`, with
+            the standard errors `bse`.
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there.
 
@@ -108,12 +116,13 @@ class DesignResults(FittedResults):
         DataFrame, shape (q, 2)
             Columns "lower" and "upper".
         """
-        alpha = level(alpha)
-        if method not in ("default", "estimate"):
-            raise InvalidArgument("method", method, "must be 'default' or 'estimate'")
-        about = self.linear if method == "default" else self.fitted
-        estimate, se = about.estimate, about.every_bse()
-        bounds = t_bounds(estimate, se, self.df.to_numpy(), alpha)
+        alpha, method = level(alpha), one_of("method", method, ("default", "wald", "estimate"))
+        about = self.fitted if method == "estimate" else self.linear
+        estimate, se, df = about.estimate, about.every_bse(), self.df.to_numpy()
+        bounds = t_bounds(estimate, se, df, alpha)
+        if method == "default" and self._counted is not None:
+            n = self.domains.sizes[self._domain_of] / self.sample.spread
+            bounds = score_bounds(estimate, se, df, alpha, self._counted, n)
         if boolean("clip", clip):
             bounds = edge_normal(bounds, estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
@@ -267,14 +276,6 @@ class DesignResults(FittedResults):
 
     def _facts(self) -> dict[str, Any]:
         return super()._facts() | asdict(self.sample) | {"nobs": self.nobs}
-
-
-def t_bounds(estimate: Array, se: Array, df: Array, alpha: float) -> Array:
-    """Estimates plus or minus t quantiles times standard errors, (q, 2)."""
-    from scipy.special import stdtrit
-
-    reach = stdtrit(np.maximum(df, 1.0), 1.0 - alpha / 2.0) * se
-    return np.stack([estimate - reach, estimate + reach], axis=-1)
 
 
 def standard_errors(covariance: Array) -> Array:

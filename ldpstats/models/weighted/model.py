@@ -12,16 +12,20 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import LDPWarning, NotAvailable
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.estimation import (
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
+)
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
 from ldpstats.inference.designs.totals import Totals
-from ldpstats.models.grouped.labels import Label, worded
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.problems.decoding import Decoding, decode
+from ldpstats.problems.decoding import Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.reports.single import Reports
 
@@ -158,11 +162,20 @@ class WeightedModel:
             domains=self._domains(),
             categories=self.categories,
             superpopulation=totals if free is self.sample else self.totals(free),
+            counted=self._counted(),
         )
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
         return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _counted(self) -> Counted:
+        """The report that each category is counted by."""
+        decoding, k = self.decoded[0], len(self.categories)
+        form = decoding.equations.exact_form() if isinstance(decoding, LinearDecoding) else None
+        if form is None:
+            return Counted(np.full(k, np.nan), np.full(k, np.nan))
+        return Counted(form.offset, form.scale)
 
     def _fit(self, estimate: Array, covariance: Array) -> Fit:
         """The record of the linear estimate."""

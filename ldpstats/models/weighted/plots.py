@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.forest import plot_frequencies
 from ldpstats.models.shared.panels import plot_groups
-
-if TYPE_CHECKING:
-    from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.record import Domains
 
 __all__ = ["plot_weighted"]
 
 
 def plot_weighted(
-    results: WeightedResults,
+    fit: Fit,
+    domains: Domains,
+    categories: pd.Index[Any],
+    frame: pd.DataFrame,
     alpha: float,
     ax: Any = None,
     sort: bool | str = True,
@@ -23,15 +27,14 @@ def plot_weighted(
     figure: Any = None,
 ) -> Any:
     """Frequencies with intervals: on one axes, or for each domain on axes of its own."""
-    frame = results.summary_frame(alpha)
-    if not results.by:
-        return plot_frequencies(results.fit, frame, ax, alpha, sort=sort, most=most, title=title)
-    k, labels = len(results.categories), results.domains.labels
-    parts = (frame.iloc[i * k : (i + 1) * k] for i in range(len(labels)))
+    if not domains.by:
+        return plot_frequencies(fit, frame, ax, alpha, sort=sort, most=most, title=title)
+    k = len(categories)
     frames = {
-        label: part.set_axis(results.categories) for label, part in zip(labels, parts, strict=True)
+        label: frame.iloc[i * k : (i + 1) * k].set_axis(categories)
+        for i, label in enumerate(domains.labels)
     }
-    by = ", ".join(results.by)
-    default = f"{results.name} by {by}" if results.name else f"by {by}"
-    sizes = results.domains.sizes.tolist()
+    by = ", ".join(domains.by)
+    default = f"{fit.name} by {by}" if fit.name else f"by {by}"
+    sizes = domains.sizes.tolist()
     return plot_groups(frames, alpha, title, default, sort, most, sizes=sizes, figure=figure)

@@ -10,13 +10,15 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, positive_integer
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.grouped.labels import group_label, stacked_index, told
+from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.base import DesignResults
@@ -80,6 +82,7 @@ class WeightedResults(DesignResults):
 
     categories: pd.Index[Any]
     superpopulation: Totals
+    counted: Counted
     equal: TestResult | None = None
     untested: str = ""
 
@@ -119,6 +122,11 @@ class WeightedResults(DesignResults):
     @property
     def _domain_of(self) -> npt.NDArray[np.int64]:
         return np.repeat(np.arange(len(self.domains.labels)), len(self.categories))
+
+    @property
+    def _counted(self) -> Counted:
+        g = len(self.domains.labels)
+        return Counted(np.tile(self.counted.offset, g), np.tile(self.counted.scale, g))
 
     # The totals of each domain: those of its k categories, then its number of persons.
 
@@ -304,7 +312,8 @@ class WeightedResults(DesignResults):
         from ldpstats.models.weighted.summary import weighted_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        return weighted_summary(self, alpha, max_rows, boolean("details", details)).layout()
+        how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
+        return weighted_summary(self, self.categories, self.equal, **how).layout()
 
     @names_alpha
     def plot(self, alpha: float = 0.05, **how: Any) -> Any:
@@ -320,7 +329,8 @@ class WeightedResults(DesignResults):
         """
         from ldpstats.models.weighted.plots import plot_weighted
 
-        return plot_weighted(self, level(alpha), **how)
+        frame = self.summary_frame(level(alpha))
+        return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
 
     def _stored(self) -> dict[str, Any]:
         return {
@@ -330,6 +340,7 @@ class WeightedResults(DesignResults):
             "sample": asdict(self.sample),
             "domains": self.domains.to_dict(),
             "categories": labels_to_json(self.categories),
+            "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
             "nobs": self.nobs,
@@ -346,6 +357,7 @@ class WeightedResults(DesignResults):
             domains=Domains.from_dict(document["domains"]),
             categories=categories,
             superpopulation=Totals.from_dict(document["superpopulation"]),
+            counted=Counted(*map(array_from_json, document["counted"])),
             equal=maybe_from_dict(TestResult, document["equal"]),
             untested=str(document["untested"]),
         )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.notes import (
     Pair,
     closing_notes,
@@ -33,23 +34,26 @@ from ldpstats.models.shared.tables import (
     touch_ends,
 )
 from ldpstats.models.weighted.base import DesignResults
-from ldpstats.models.weighted.record import SampleFacts
-
-if TYPE_CHECKING:
-    from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.record import Domains, SampleFacts
 
 __all__ = ["effect_cells", "effect_columns", "sample_notes", "sample_pairs", "weighted_summary"]
 
 
 def weighted_summary(
-    results: WeightedResults, alpha: float, max_rows: int, details: bool
+    results: DesignResults,
+    categories: pd.Index[Any],
+    equal: TestResult | None,
+    *,
+    alpha: float,
+    max_rows: int,
+    details: bool,
 ) -> SummaryTable:
     """What is said of weighted frequencies: a block of rows for each domain."""
     frame = results.summary_frame(alpha)
     shown = largest(frame, max_rows)
     digits, both = decimals(shown), second_shown(frame, details)
-    stubs, body = _rows(results, shown, digits, both)
-    fit, by = results.fit, results.by
+    stubs, body = _rows(results.domains, categories, shown, (digits, both))
+    fit, by = results.fit, results.domains.by
     what = title(fit, "Weighted frequencies") + (f" by {', '.join(by)}" if by else "")
     left = [*design_pairs(fit), ("Estimator:", estimator_text(fit)), *sample_pairs(results)]
     return SummaryTable(
@@ -61,7 +65,7 @@ def weighted_summary(
         notes=[
             *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
             *rest_notes(len(shown), len(frame)),
-            *_domain_notes(results),
+            *_domain_notes(results.domains, equal),
             *protection_notes(fit),
             *closing_notes(fit, 1.0),
         ],
@@ -69,25 +73,21 @@ def weighted_summary(
 
 
 def _rows(
-    results: WeightedResults, shown: pd.DataFrame, digits: int, both: bool
+    domains: Domains, categories: pd.Index[Any], shown: pd.DataFrame, how: tuple[int, bool]
 ) -> tuple[list[str], list[list[str]]]:
     """Stubs and cells; with domains each under its label."""
     cells = [
         row + effects
-        for row, effects in zip(
-            estimate_cells(shown, digits, both), effect_cells(shown), strict=True
-        )
+        for row, effects in zip(estimate_cells(shown, *how), effect_cells(shown), strict=True)
     ]
-    if not results.by:
+    if not domains.by:
         return distinct_lines(shown.index, LONGEST_LABEL), cells
     stubs: list[str] = []
     body: list[list[str]] = []
     own = [label[:-1] for label in shown.index]
-    lines = distinct_lines(results.categories, LONGEST_LABEL)
-    names = [
-        lines[place] for place in results.categories.get_indexer(shown.index.get_level_values(-1))
-    ]
-    for label, size in zip(results.domains.labels, results.domains.sizes, strict=True):
+    lines = distinct_lines(categories, LONGEST_LABEL)
+    names = [lines[place] for place in categories.get_indexer(shown.index.get_level_values(-1))]
+    for label, size in zip(domains.labels, domains.sizes, strict=True):
         rows = [i for i, one in enumerate(own) if one == tuple(label)]
         if rows:
             stubs.append(f"{', '.join(map(str, label))} (n = {size})")
@@ -135,7 +135,7 @@ def sample_notes(
     df = results.df.to_numpy()
     range_ = f"{df.min():g}" if df.min() == df.max() else f"{df.min():g} to {df.max():g}"
     cut = ", cut to [0, 1]" if touch_ends(frame) else ""
-    notes = [f"Intervals: {100 * (1 - alpha):.4g}% t with {range_} df{cut}{source}."]
+    notes = [f"Intervals: {100 * (1 - alpha):.4g}%, t quantiles with {range_} df{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
         "variance over that without noise."
@@ -171,14 +171,12 @@ def _noise_notes(frame: pd.DataFrame) -> list[str]:
     return notes
 
 
-def _domain_notes(results: WeightedResults) -> list[str]:
+def _domain_notes(domains: Domains, equal: TestResult | None) -> list[str]:
     """Who is in no domain, and whether domains are alike."""
     notes = []
-    if results.domains.n_ungrouped:
-        notes.append(f"NOTE: {results.domains.n_ungrouped} respondents are in no domain.")
-    if results.equal is not None:
-        test = results.equal
-        notes.append(
-            f"Same distribution in all domains ({test.method}): {pvalue_words(test.pvalue)}."
-        )
+    if domains.n_ungrouped:
+        notes.append(f"NOTE: {domains.n_ungrouped} respondents are in no domain.")
+    if equal is not None:
+        words = f"{equal.method}): {pvalue_words(equal.pvalue)}"
+        notes.append(f"Same distribution in all domains ({words}.")
     return notes
