@@ -48,6 +48,16 @@ SINGLE: dict[str, dict[str, Any]] = {
     "units_fpc": {"strata": "lone", "clusters": "psu", "fpc": "fpc1"},
     "elements_fpc": {"strata": "alone", "fpc": "residents"},
 }
+_UNITS = np.array([3, 5, 3, 2])
+GIVEN: dict[str, dict[str, Any]] = {
+    "jk1": {"kind": "JK1"},
+    "jkn": {"kind": "JKn", "rscales": np.repeat((_UNITS - 1) / _UNITS, _UNITS)},
+    "brr": {"kind": "BRR"},
+    "fay": {"kind": "Fay", "rho": 0.3},
+    "boot": {"kind": "bootstrap", "scale": 1 / 20},
+    "sdr": {"kind": "successive-difference"},
+    "other": {"kind": "other", "scale": 0.07, "rscales": 1 / np.arange(1, 21)},
+}
 RULES = {"certainty": "certainty", "adjust": "centered", "average": "average"}  # R's name, ours
 
 
@@ -55,7 +65,8 @@ RULES = {"certainty": "certainty", "adjust": "centered", "average": "average"}  
 def people() -> pd.DataFrame:
     table = pd.read_csv(FOLDER / "people.csv").assign(everyone=1013)
     factors = pd.read_csv(FOLDER / "replicates.csv")
-    return pd.concat([table, factors.mul(table["weight"], axis=0)], axis=1)
+    whole = factors.mul(table["weight"], axis=0).add_prefix("w_")
+    return pd.concat([table, factors, whole], axis=1)
 
 
 @cache
@@ -64,17 +75,27 @@ def transcript(name: str) -> dict[str, Any]:
     return found
 
 
-def survey_of(design: Mapping[str, Any]) -> ldp.Survey:
+def survey_of(design: Mapping[str, Any]) -> Any:
     return ldp.Survey(people(), ANSWERS, weights="weight", **design)
 
 
 @cache
-def survey(name: str) -> ldp.Survey:
+def survey(name: str) -> Any:
     """The survey of a design of `DESIGNS`, or "units/adjust" of `SINGLE`."""
     if "/" in name:
         design, rule = name.split("/")
         return survey_of(SINGLE[design] | {"single_unit": RULES[rule]})
     return survey_of(DESIGNS[name])
+
+
+@cache
+def given(name: str, combined: bool = True) -> Any:
+    """The survey of replicate weights of `GIVEN`; or of factors, not combined with weights."""
+    kind = name.removesuffix("_mse")
+    columns = "boot_*" if kind == "other" else f"{kind}_*"
+    columns = f"w_{columns}" if combined else columns
+    how = GIVEN[kind] | {"mse": name.endswith("_mse"), "combined": combined}
+    return survey_of({"replicate_weights": ldp.ReplicateWeights(columns, **how)})
 
 
 def same(found: Any, expected: Any) -> None:
@@ -88,75 +109,70 @@ def variances(expected: Mapping[str, Any]) -> Any:
     return np.diagonal(np.atleast_2d(expected["cov"]))
 
 
-def by_domain(values: Any) -> Any:
-    """R lists the domains of a category, we the categories of a domain."""
-    return np.arange(12).reshape(4, 3).T.ravel() if values is None else np.asarray(values)
+# -- figures: each compares results of a survey with what R has of it ------------------------------
 
 
-# -- figures: each compares results of a survey with what R has of it --------------------------------
-
-
-def share(survey: ldp.Survey, r: Any) -> None:
+def share(survey: Any, r: Any) -> None:
     found = survey.frequencies("job")
     same(found.params, r["share"]["value"])
     same(found.cov_params(), r["share"]["cov"])
 
 
-def total(survey: ldp.Survey, r: Any) -> None:
+def total(survey: Any, r: Any) -> None:
     found = survey.frequencies("job").totals()
     same(found["estimate"], r["total"]["value"])
     same(found["se"] ** 2, variances(r["total"]))
 
 
-def interval(survey: ldp.Survey, r: Any) -> None:
+def interval(survey: Any, r: Any) -> None:
     found = survey.frequencies("job")
     same(found.df, [r["df"]] * 4)
-    same(found.conf_int(clip=False), r["confint"])
+    same(found.conf_int(method="wald", clip=False), r["confint"])
 
 
-def effects(survey: ldp.Survey, r: Any) -> None:
+def effects(survey: Any, r: Any) -> None:
     same(survey.frequencies("job").deff()["deff"], r["deff"])
 
 
-def by_region(survey: ldp.Survey, r: Any) -> None:
+def by_region(survey: Any, r: Any) -> None:
     found = survey.frequencies("job", by="region")
     order = np.arange(12).reshape(4, 3).T.ravel()  # R lists the regions of a job first
     same(found.params, np.array(r["by_region"]["value"])[order])
     same(found.cov_params(), np.array(r["by_region"]["cov"])[np.ix_(order, order)])
 
 
-def difference(survey: ldp.Survey, r: Any) -> None:
+def difference(survey: Any, r: Any) -> None:
     found = survey.frequencies("job", by="region").differences(reference="south")
     north = found.loc["north"]
     same(north["estimate"], r["difference"]["value"])
     same(north["se"] ** 2, variances(r["difference"]))
 
 
-def domain(survey: ldp.Survey, r: Any) -> None:
+def domain(survey: Any, r: Any) -> None:
     found = survey.where("sex == 'f' and age != '65+'").frequencies("job")
     same(found.params, r["domain"]["value"])
     same(found.cov_params(), r["domain"]["cov"])
 
 
-def domain_total(survey: ldp.Survey, r: Any) -> None:
+def domain_total(survey: Any, r: Any) -> None:
     found = survey.where("sex == 'f' and age != '65+'").frequencies("job")
     same(found.totals()["se"] ** 2, variances(r["domain_total"]))
     same(found.df, [r["domain"]["df"]] * 4)
 
 
-def missing(survey: ldp.Survey, r: Any) -> None:
+def missing(survey: Any, r: Any) -> None:
     found = survey.frequencies("health")
     same(found.params, r["missing"]["value"])
     same(found.cov_params(), r["missing"]["cov"])
 
 
-def ratio(survey: ldp.Survey, r: Any) -> None:
+def ratio(survey: Any, r: Any) -> None:
     found = survey.frequencies("job").ratio("nurse", "cook")
     same([found["estimate"]], r["ratio"]["value"])
     same([found["se"] ** 2], variances(r["ratio"]))
 
 
-def score(survey: ldp.Survey, r: Any) -> None:
+def score(survey: Any, r: Any) -> None:
     found = survey.frequencies("job").mean([1, 2, 3, 4])
     same([found["estimate"]], r["score"]["value"])
     same([found["se"] ** 2], variances(r["score"]))
@@ -165,7 +181,7 @@ def score(survey: ldp.Survey, r: Any) -> None:
     same(by_sex["se"] ** 2, r["score_by_sex"]["variance"])
 
 
-Figure = Callable[[ldp.Survey, Any], None]
+Figure = Callable[[Any, Any], None]
 BRIEF: list[Figure] = [share, by_region]
 FIGURES: list[Figure] = [
     *BRIEF,
@@ -196,3 +212,27 @@ def test_designs(name: str, figure: Figure) -> None:
 @pytest.mark.parametrize("name", SINGLE)
 def test_strata_of_a_single_unit(name: str, rule: str, figure: Figure) -> None:
     figure(survey(f"{name}/{rule}"), transcript("single_units")[f"{name}_{rule}"])
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=named)
+@pytest.mark.parametrize("mse", ["", "_mse"])
+@pytest.mark.parametrize("name", [name for name in GIVEN if name not in ("boot", "other")])
+def test_replicate_weights(name: str, mse: str, figure: Figure) -> None:
+    figure(given(name + mse), transcript("replicates")[name + mse])
+
+
+@pytest.mark.parametrize("figure", BRIEF, ids=named)
+@pytest.mark.parametrize("name", ["boot", "boot_mse", "other", "other_mse"])
+def test_scales_that_are_given(name: str, figure: Figure) -> None:
+    figure(given(name), transcript("replicates")[name])
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_factors_of_replicates(name: str) -> None:
+    share(given(name, combined=False), transcript("replicates")[name])
+
+
+@pytest.mark.parametrize("figure", [*BRIEF, total, domain, ratio], ids=named)
+@pytest.mark.parametrize("name", ["units", "clusters", "clusters_fpc", "elements_fpc"])
+def test_jackknives_of_a_design(name: str, figure: Figure) -> None:
+    figure(survey(name).replicates("jackknife"), transcript("replicates")[f"jackknife_{name}"])

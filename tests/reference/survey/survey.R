@@ -159,10 +159,10 @@ found <- lapply(given, function(d) {
 })
 # jackknives that R makes of a design; of several stages it takes the first
 made <- list()
-for (name in c("units", "clusters", "clusters_fpc", "elements_fpc")) for (mse in c(TRUE, FALSE)) {
+for (name in c("units", "clusters", "clusters_fpc", "elements_fpc")) {
     type <- if (name == "units") "JK1" else "JKn"
-    d <- as.svrepdesign(taylor[[name]], type = type, mse = mse, compress = FALSE)
-    made[[paste0("jackknife_", name, if (mse) "_mse" else "")]] <- c(
+    d <- as.svrepdesign(taylor[[name]], type = type, compress = FALSE)
+    made[[paste0("jackknife_", name)]] <- c(
         figures(d, TRUE),
         list(
             total = estimate(svytotal(~job, d)),
