@@ -7,7 +7,7 @@ Answers are `Observed`: what R estimates from true answers is what is estimated 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -181,6 +181,26 @@ def score(survey: Any, r: Any) -> None:
     same(by_sex["se"] ** 2, r["score_by_sex"]["variance"])
 
 
+def independence(survey: Any, r: Any) -> None:
+    """With design effects at the observed table, as R has them; ours are under independence.
+
+    Nor does a correction for finite populations enter our test: designs with fpc are left out.
+    """
+    table, F, chi2 = survey.association("job", "region"), r["chisq_F"], r["chisq"]
+    second = table.test_independence(method="second", effects="observed")
+    same([second.statistic, *second.df, second.pvalue], [F["statistic"], *F["df"], F["pvalue"]])
+    first = table.test_independence(method="first-chi2", effects="observed")
+    same([first.statistic, first.df, first.pvalue], [6 * F["statistic"], 6, chi2["pvalue"]])
+
+
+def wald(survey: Any, r: Any) -> None:
+    table = survey.association("job", "region")
+    for name, method in [("wald", "wald"), ("adj_wald", "wald-adjusted")]:
+        test = table.test_independence(method=method)
+        expected = [r[name]["statistic"], *r[name]["df"], r[name]["pvalue"]]
+        same([test.statistic, *test.df, test.pvalue], expected)
+
+
 Figure = Callable[[Any, Any], None]
 BRIEF: list[Figure] = [share, by_region]
 FIGURES: list[Figure] = [
@@ -207,6 +227,12 @@ def test_designs(name: str, figure: Figure) -> None:
     figure(survey(name), transcript("designs")[name])
 
 
+@pytest.mark.parametrize("figure", [independence, wald], ids=named)
+@pytest.mark.parametrize("name", ["weights", "elements", "units", "clusters", "two_stages_no_fpc"])
+def test_independence(name: str, figure: Figure) -> None:
+    figure(survey(name), transcript("designs")[name])
+
+
 @pytest.mark.parametrize("figure", BRIEF, ids=named)
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("name", SINGLE)
@@ -219,6 +245,11 @@ def test_strata_of_a_single_unit(name: str, rule: str, figure: Figure) -> None:
 @pytest.mark.parametrize("name", [name for name in GIVEN if name not in ("boot", "other")])
 def test_replicate_weights(name: str, mse: str, figure: Figure) -> None:
     figure(given(name + mse), transcript("replicates")[name + mse])
+
+
+@pytest.mark.parametrize("name", ["jk1", "jkn_mse", "brr", "fay_mse", "sdr", "boot", "other_mse"])
+def test_independence_by_replication(name: str) -> None:
+    independence(given(name), transcript("replicates")[name])
 
 
 @pytest.mark.parametrize("figure", BRIEF, ids=named)
@@ -236,3 +267,47 @@ def test_factors_of_replicates(name: str) -> None:
 @pytest.mark.parametrize("name", ["units", "clusters", "clusters_fpc", "elements_fpc"])
 def test_jackknives_of_a_design(name: str, figure: Figure) -> None:
     figure(survey(name).replicates("jackknife"), transcript("replicates")[f"jackknife_{name}"])
+
+
+# -- calibrated weights ----------------------------------------------------------------------------
+
+BASES: dict[str, Callable[[], Any]] = {
+    "elements_fpc": lambda: survey("elements_fpc"),
+    "clusters": lambda: survey("clusters"),
+    "two_stages_fpc": lambda: survey("two_stages_fpc"),
+    "jkn": lambda: given("jkn"),
+    "boot_mse": lambda: given("boot_mse"),
+}
+WAYS: dict[str, dict[str, Any]] = {
+    "raking": {"method": "raking"},
+    "linear": {"method": "linear"},
+    "linear_bounds": {"method": "linear", "bounds": (0.87, 1.12)},
+    "logit": {"method": "logit", "bounds": (0.5, 2.0)},
+}
+
+
+@cache
+def calibrated(base: str, way: str) -> Any:
+    margins = transcript("calibration")["margins"]
+    if way == "poststratified":
+        return BASES[base]().poststratify({"region": margins["region"]})
+    return BASES[base]().calibrate(margins, **WAYS[way])
+
+
+def calibrations() -> Iterator[tuple[str, str]]:
+    for base in BASES:
+        for way in [*WAYS, "poststratified"]:
+            if f"{base}_{way}" in transcript("calibration"):
+                yield base, way
+
+
+@pytest.mark.parametrize("figure", [*BRIEF, total, domain], ids=named)
+@pytest.mark.parametrize(("base", "way"), calibrations())
+def test_calibrated(base: str, way: str, figure: Figure) -> None:
+    figure(calibrated(base, way), transcript("calibration")[f"{base}_{way}"])
+
+
+@pytest.mark.parametrize("figure", FIGURES[2:], ids=named)
+@pytest.mark.parametrize("way", WAYS)
+def test_calibrated_clusters(way: str, figure: Figure) -> None:
+    figure(calibrated("clusters", way), transcript("calibration")[f"clusters_{way}"])
