@@ -302,7 +302,7 @@ def calibrations() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("figure", [*BRIEF, total, domain], ids=named)
-@pytest.mark.parametrize(("base", "way"), calibrations())
+@pytest.mark.parametrize(("base", "way"), list(calibrations()))
 def test_calibrated(base: str, way: str, figure: Figure) -> None:
     figure(calibrated(base, way), transcript("calibration")[f"{base}_{way}"])
 
