@@ -7,57 +7,77 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.problems.decoding import decode
-from ldpstats.survey.columns import Column
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held
+from ldpstats.survey.weighing import weigh, whole_of
 
 __all__ = ["svy_sample"]
 
 Array = npt.NDArray[Any]
 
-_SINGLE = {"fail": None, "certainty": "skip", "centered": "center", "average": "scale"}
+_SINGLE = {"fail": None, "centered": "center", "average": "scale"}
 
 
-def svy_sample(held: Held, design: SampleDesign, names: Sequence[str]) -> Any:
+def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) -> Any:
     """The rows as a `svy.Sample`, with indicators of the questions `names`."""
     try:
         import polars
         import svy
     except ImportError:
-        remedy = "python -m pip install 'ldpstats[svy]'"
-        raise NotAvailable(f"to_svy needs the package svy: {remedy}") from None
+        remedy = "is not installed: python -m pip install 'ldpstats[svy]'"
+        raise NotAvailable(f"to_svy: the package svy {remedy}") from None
+    made = svy.Design(**_arguments(_exportable(held, design)))
+    return svy.Sample(polars.from_pandas(_table(held, names)), made)
+
+
+def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
+    """The design; refuse what svy would make other variances of."""
+    if design is None:
+        raise NotAvailable("to_svy of a survey without a design: name its weights=")
+    if not held.ordered:
+        raise NotAvailable("to_svy: rows of this table have no order: read it into memory")
+    if whole_of(held) is not held:
+        raise NotAvailable("to_svy of some rows: take the whole survey, and where= of svy")
     if design.fpc:
         raise NotAvailable(
             "to_svy of a survey with fpc=: svy would shrink the variance of the randomisation with "
             "that of the sample: leave fpc= out, or estimate here"
         )
-    columns = {name: _values(held.public(name)) for name in _open(held)}
+    if design.single_unit not in _SINGLE:
+        raise NotAvailable(
+            "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
+            "the randomisation in such units: choose 'average' or 'centered', or estimate here"
+        )
+    weigh(held, design, [])  # refuses weights and units that cannot be
+    return design
+
+
+def _arguments(design: SampleDesign) -> dict[str, Any]:
+    """The arguments of `svy.Design`."""
+    return {
+        "wgt": design.weights,
+        "stratum": design.strata[0] if design.strata else None,
+        "psu": design.clusters[0] if design.clusters else None,
+        "singleton": _SINGLE[design.single_unit],
+    }
+
+
+def _table(held: Held, names: Sequence[str]) -> pd.DataFrame:
+    """The columns without noise, and the indicators."""
+    columns: dict[str, Any] = {}
+    for name in [*held.public_columns, *held.questionnaire.observed]:
+        found = held.public(name)
+        columns[name] = pd.Series(found.values).reindex(found.codes).to_numpy()
     for name in names:
         for column, indicator in _indicators(held, name):
             if column in columns:
-                raise InvalidArgument("names", name, f"its column {column!r} is in the table")
+                raise InvalidArgument("names", name, f"the table has a column {column!r} already")
             columns[column] = indicator
-    how = svy.Design(
-        wgt=design.weights,
-        stratum=design.strata[0] if design.strata else None,
-        psu=design.clusters[0] if design.clusters else None,
-        singleton=_SINGLE[design.single_unit],
-    )
-    return svy.Sample(polars.DataFrame(columns), how)
-
-
-def _open(held: Held) -> list[str]:
-    """Columns without noise."""
-    return [*held.public_columns, *held.questionnaire.observed]
-
-
-def _values(column: Column) -> list[Any]:
-    """The cells of a column, None where it is missing."""
-    values = [*column.values.tolist(), None]
-    return [values[code] for code in column.codes]
+    return pd.DataFrame(columns)
 
 
 def _indicators(held: Held, name: str) -> Iterator[tuple[str, Array]]:
@@ -65,9 +85,9 @@ def _indicators(held: Held, name: str) -> Iterator[tuple[str, Array]]:
     coded = held.coded(name)
     decoded = decode(coded.reports)
     if not decoded.is_fixed:
-        remedy = "it has cohorts, of which one alone does not tell the answer: estimate here"
-        raise NotAvailable(f"indicators of {name!r}: {remedy}")
-    places = np.append(decoded.place, -1)[coded.at]
-    table = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])  # at -1: no report
-    for label, column in zip(coded.reports.mechanism.labels(None), table[places].T, strict=True):
+        remedy = "its reports are of cohorts, and single ones tell too little: estimate here"
+        raise NotAvailable(f"to_svy of {name!r}: {remedy}")
+    places = np.append(decoded.place, len(decoded.phi))[coded.at]
+    phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
+    for label, column in zip(coded.reports.mechanism.labels(None), phi.T, strict=True):
         yield f"{name}_{label}", column
