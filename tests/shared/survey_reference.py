@@ -7,13 +7,14 @@ Answers are `Observed`: what R estimates from true answers is what is estimated 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import ldpstats as ldp
 
@@ -90,6 +91,16 @@ def given(name: str, combined: bool = True) -> Any:
     return survey_of({"replicate_weights": ldp.ReplicateWeights(columns, **how)})
 
 
+@cache
+def frequencies(survey: Any, name: str, by: str | None = None) -> Any:
+    return survey.frequencies(name, by=by)
+
+
+@cache
+def younger_women(survey: Any) -> Any:
+    return survey.where("sex == 'f' and age != '65+'")
+
+
 def same(found: Any, expected: Any) -> None:
     """Equal to 1e-8 of the largest; covariances of nothing are zero to the rounding of R."""
     wanted = np.asarray(expected, dtype=float)
@@ -105,70 +116,70 @@ def variances(expected: Mapping[str, Any]) -> Any:
 
 
 def share(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job")
+    found = frequencies(survey, "job")
     same(found.params, r["share"]["value"])
     same(found.cov_params(), r["share"]["cov"])
 
 
 def total(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job").totals()
+    found = frequencies(survey, "job").totals()
     same(found["estimate"], r["total"]["value"])
     same(found["se"] ** 2, variances(r["total"]))
 
 
 def interval(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job")
+    found = frequencies(survey, "job")
     same(found.df, [r["df"]] * 4)
     same(found.conf_int(method="wald", clip=False), r["confint"])
 
 
 def effects(survey: Any, r: Any) -> None:
-    same(survey.frequencies("job").deff()["deff"], r["deff"])
+    same(frequencies(survey, "job").deff()["deff"], r["deff"])
 
 
 def by_region(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job", by="region")
+    found = frequencies(survey, "job", "region")
     order = np.arange(12).reshape(4, 3).T.ravel()  # R lists the regions of a job first
     same(found.params, np.array(r["by_region"]["value"])[order])
     same(found.cov_params(), np.array(r["by_region"]["cov"])[np.ix_(order, order)])
 
 
 def difference(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job", by="region").differences(reference="south")
+    found = frequencies(survey, "job", "region").differences(reference="south")
     north = found.loc["north"]
     same(north["estimate"], r["difference"]["value"])
     same(north["se"] ** 2, variances(r["difference"]))
 
 
 def domain(survey: Any, r: Any) -> None:
-    found = survey.where("sex == 'f' and age != '65+'").frequencies("job")
+    found = frequencies(younger_women(survey), "job")
     same(found.params, r["domain"]["value"])
     same(found.cov_params(), r["domain"]["cov"])
 
 
 def domain_total(survey: Any, r: Any) -> None:
-    found = survey.where("sex == 'f' and age != '65+'").frequencies("job")
+    found = frequencies(younger_women(survey), "job")
     same(found.totals()["se"] ** 2, variances(r["domain_total"]))
     same(found.df, [r["domain"]["df"]] * 4)
 
 
 def missing(survey: Any, r: Any) -> None:
-    found = survey.frequencies("health")
+    found = frequencies(survey, "health")
     same(found.params, r["missing"]["value"])
     same(found.cov_params(), r["missing"]["cov"])
 
 
 def ratio(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job").ratio("nurse", "cook")
+    found = frequencies(survey, "job").ratio("nurse", "cook")
     same([found["estimate"]], r["ratio"]["value"])
     same([found["se"] ** 2], variances(r["ratio"]))
 
 
 def score(survey: Any, r: Any) -> None:
-    found = survey.frequencies("job").mean([1, 2, 3, 4])
+    found = frequencies(survey, "job").mean([1, 2, 3, 4])
     same([found["estimate"]], r["score"]["value"])
     same([found["se"] ** 2], variances(r["score"]))
-    by_sex = survey.frequencies("job", by="sex").mean([1, 2, 3, 4])
+    by_sex = frequencies(survey, "job", "sex").mean([1, 2, 3, 4])
     same(by_sex["estimate"], r["score_by_sex"]["value"])
     same(by_sex["se"] ** 2, r["score_by_sex"]["variance"])
 
@@ -191,3 +202,9 @@ FIGURES: list[Figure] = [
 
 def named(value: Any) -> str | None:
     return value.__name__ if callable(value) else None
+
+
+def quickly(names: Iterable[Any], quick: Sequence[Any]) -> list[Any]:
+    """All settings; but for the `quick` ones they are of the slow suite."""
+    values = {x: x if isinstance(x, tuple) else (x,) for x in names}
+    return [x if x in quick else pytest.param(*values[x], marks=pytest.mark.slow) for x in values]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from shared.survey_reference import Figure, named, same, survey, transcript
+from shared.survey_reference import Figure, given, named, quickly, same, survey, transcript
 
 
 def independence(survey: Any, r: Any) -> None:
@@ -28,7 +28,16 @@ def wald(survey: Any, r: Any) -> None:
         same([test.statistic, *test.df, test.pvalue], expected)
 
 
+UNCORRECTED = ["weights", "elements", "units", "clusters", "two_stages_no_fpc"]
+
+
 @pytest.mark.parametrize("figure", [independence, wald], ids=named)
-@pytest.mark.parametrize("name", ["weights", "elements", "units", "clusters", "two_stages_no_fpc"])
+@pytest.mark.parametrize("name", quickly(UNCORRECTED, ["clusters"]))
 def test_independence(name: str, figure: Figure) -> None:
     figure(survey(name), transcript("designs")[name])
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["jk1", "jkn_mse", "brr", "fay_mse", "sdr", "boot", "other_mse"])
+def test_independence_by_replication(name: str) -> None:
+    independence(given(name), transcript("replicates")[name])

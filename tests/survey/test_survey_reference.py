@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from shared.survey_reference import (
     FIGURES,
     Figure,
     named,
+    quickly,
     survey,
     survey_of,
     transcript,
@@ -24,15 +26,19 @@ SINGLE: dict[str, dict[str, Any]] = {
 RULES = {"certainty": "certainty", "adjust": "centered", "average": "average"}  # R's name, ours
 
 
+@cache
+def single(name: str, rule: str) -> Any:
+    return survey_of(SINGLE[name] | {"single_unit": RULES[rule]})
+
+
 @pytest.mark.parametrize("figure", FIGURES, ids=named)
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", quickly(DESIGNS, ["elements_fpc", "clusters", "two_stages_fpc"]))
 def test_designs(name: str, figure: Figure) -> None:
     figure(survey(name), transcript("designs")[name])
 
 
 @pytest.mark.parametrize("figure", BRIEF, ids=named)
 @pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("name", SINGLE)
+@pytest.mark.parametrize("name", quickly(SINGLE, ["units"]))
 def test_strata_of_a_single_unit(name: str, rule: str, figure: Figure) -> None:
-    own = survey_of(SINGLE[name] | {"single_unit": RULES[rule]})
-    figure(own, transcript("single_units")[f"{name}_{rule}"])
+    figure(single(name, rule), transcript("single_units")[f"{name}_{rule}"])
