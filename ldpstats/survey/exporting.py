@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.replication import GivenWeights
+from ldpstats.inference.designs.sample import Sample
 from ldpstats.problems.decoding import decode
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held
@@ -19,6 +21,7 @@ __all__ = ["svy_sample"]
 
 Array = npt.NDArray[Any]
 
+_REPLICATE = "replicate_"
 _SINGLE = {"fail": None, "centered": "center", "average": "scale"}
 
 
@@ -30,8 +33,27 @@ def svy_sample(held: Held, design: SampleDesign | None, names: Sequence[str]) ->
     except ImportError:
         remedy = "is not installed: python -m pip install 'ldpstats[svy]'"
         raise NotAvailable(f"to_svy: the package svy {remedy}") from None
-    made = svy.Design(**_arguments(_exportable(held, design)))
-    return svy.Sample(polars.from_pandas(_table(held, names)), made)
+    design = _exportable(held, design)
+    sample = weigh(held, design, []).sample  # refuses weights and units that cannot be
+    columns = _open(held)
+    for column, values in (*_indicators(held, names), *_replicates(sample)):
+        if column in columns:
+            raise InvalidArgument("names", names, f"the table has a column {column!r} already")
+        columns[column] = values
+    how = {
+        "wgt": design.weights,
+        "stratum": design.strata[0] if design.strata else None,
+        "psu": design.clusters[0] if design.clusters else None,
+        "singleton": _SINGLE[design.single_unit],
+    }
+    given = sample.replication
+    if isinstance(given, GivenWeights):  # whose kind is in the scale alone
+        df = given.degrees_of_freedom(sample, np.full(sample.w.shape, True))
+        scale = given.scale.tolist()
+        how["rep_wgts"] = svy.BootstrapWgts(
+            prefix=_REPLICATE, n_reps=len(scale), scale=scale, df=df
+        )
+    return svy.Sample(polars.from_pandas(pd.DataFrame(columns)), svy.Design(**how))
 
 
 def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
@@ -52,42 +74,37 @@ def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
             "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
             "the randomisation in such units: choose 'average' or 'centered', or estimate here"
         )
-    weigh(held, design, [])  # refuses weights and units that cannot be
+    if design.replicates is not None and not design.has_columns_of_replicates:
+        raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
     return design
 
 
-def _arguments(design: SampleDesign) -> dict[str, Any]:
-    """The arguments of `svy.Design`."""
-    return {
-        "wgt": design.weights,
-        "stratum": design.strata[0] if design.strata else None,
-        "psu": design.clusters[0] if design.clusters else None,
-        "singleton": _SINGLE[design.single_unit],
-    }
-
-
-def _table(held: Held, names: Sequence[str]) -> pd.DataFrame:
-    """The columns without noise, and the indicators."""
-    columns: dict[str, Any] = {}
+def _open(held: Held) -> dict[str, Any]:
+    """The columns without noise."""
+    columns = {}
     for name in [*held.public_columns, *held.questionnaire.observed]:
         found = held.public(name)
         columns[name] = pd.Series(found.values).reindex(found.codes).to_numpy()
-    for name in names:
-        for column, indicator in _indicators(held, name):
-            if column in columns:
-                raise InvalidArgument("names", name, f"the table has a column {column!r} already")
-            columns[column] = indicator
-    return pd.DataFrame(columns)
+    return columns
 
 
-def _indicators(held: Held, name: str) -> Iterator[tuple[str, Array]]:
+def _replicates(sample: Sample) -> Iterator[tuple[str, Array]]:
+    """Columns of replicate weights, where they are given."""
+    given = sample.replication
+    if isinstance(given, GivenWeights):
+        for number, weights in enumerate(given.weights.T, 1):
+            yield f"{_REPLICATE}{number}", weights
+
+
+def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
     """For each category of a question a column that is unbiased for whether it is the answer."""
-    coded = held.coded(name)
-    decoded = decode(coded.reports)
-    if not decoded.is_fixed:
-        remedy = "its reports are of cohorts, and single ones tell too little: estimate here"
-        raise NotAvailable(f"to_svy of {name!r}: {remedy}")
-    places = np.append(decoded.place, len(decoded.phi))[coded.at]
-    phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
-    for label, column in zip(coded.reports.mechanism.labels(None), phi.T, strict=True):
-        yield f"{name}_{label}", column
+    for name in names:
+        coded = held.coded(name)
+        decoded = decode(coded.reports)
+        if not decoded.is_fixed:
+            remedy = "its reports are of cohorts, and single ones tell too little: estimate here"
+            raise NotAvailable(f"to_svy of {name!r}: {remedy}")
+        places = np.append(decoded.place, len(decoded.phi))[coded.at]
+        phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
+        for label, column in zip(coded.reports.mechanism.labels(None), phi.T, strict=True):
+            yield f"{name}_{label}", column

@@ -337,7 +337,8 @@ class Survey:
         errors that `frequencies` has, for the spread of reports holds the randomisation (but for
         totals with single units "centered", which svy takes from the mean of all units, not from
         zero). Other columns are those without noise: public ones, and answers to `Observed`
-        questions.
+        questions. Given replicate weights are columns "replicate_1" and so on: pass svy
+        ``method="replication"``, and ``variance_center="estimate"`` where `mse` is true.
 
         Parameters
         ----------
@@ -355,8 +356,8 @@ class Survey:
         NotAvailable
             If svy is not installed, which the extra "svy" brings; for a survey without a design, of
             some rows, of rows that an engine holds, with corrections for finite populations or
-            strata of a certain unit (svy would shrink the variance of the randomisation, too); for
-            hashed reports.
+            strata of a certain unit (svy would shrink the variance of the randomisation, too), with
+            replicates that were made here; for hashed reports.
 
         References
         ----------

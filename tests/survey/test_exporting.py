@@ -77,12 +77,27 @@ def test_domains() -> None:
     np.testing.assert_allclose(found["se"], expected.bse.xs("nurse", level="job"), rtol=1e-10)
 
 
+@pytest.mark.parametrize("mse", [False, True])
+def test_replicate_weights(mse: bool) -> None:
+    pytest.importorskip("svy", reason="svy is not installed")
+    rng, rows = np.random.default_rng(3), table()
+    rows[[f"again_{i}" for i in range(12)]] = rng.poisson(1.0, (len(rows), 12))
+    given = ldp.ReplicateWeights("again_*", "other", scale=0.1, mse=mse, combined=False)
+    own = ldp.Survey(rows, {"ill": ldp.Warner(1.0)}, weights="w", replicate_weights=given)
+    how = {"method": "replication", "variance_center": "estimate" if mse else "rep_mean"}
+    mean = own.to_svy("ill").estimation.mean("ill_yes", drop_nulls=True, **how).to_polars()
+    expected = own.frequencies("ill")
+    wanted = [expected.params["yes"], expected.bse["yes"], expected.df["yes"]]
+    np.testing.assert_allclose(mean.select("est", "se", "df").row(0), wanted, rtol=1e-10)
+
+
 @pytest.mark.parametrize(
     ("own", "words"),
     [
         (lambda: ldp.Survey(table(), {"ill": ldp.Warner(1.0)}), "without a design: name its weigh"),
         (lambda: survey().where("sex == 'f'"), "take the whole survey"),
         (lambda: survey(strata="h", fpc="N"), "leave fpc= out"),
+        (lambda: survey(clusters="town").replicates("jackknife"), "of its own"),
         (lambda: survey(strata="one", single_unit="certainty"), "choose 'average'"),
     ],
 )
