@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,9 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     yield Site("Survey.change", again.change, two | {"method": "mle"}, {
         "first": COLUMN, "second": COLUMN,
     })  # fmt: skip
+    if find_spec("svy"):
+        weighted = ldp.Survey(table, sheet, weights="age")
+        yield Site("to_svy", weighted.to_svy, {"names": ["job", "late"]}, {"names": COLUMN})
     waves = {"other": survey, "id": "who", "suffixes": ("_1", "_2")}
     yield Site("matched", survey.matched, waves, {"id": COLUMN})
 
