@@ -61,6 +61,8 @@ class WeightedResults(DesignResults):
         t intervals, covariances between categories and between domains, tests.
     totals, mean, ratio, differences
         Numbers of persons, means of scores, ratios of categories, differences between domains.
+    unexplained
+        Share of the answers that are not among the candidates, of an open alphabet.
     deff
         Design effects in two factors, and the effective sample size.
     test_distribution, test_equal
@@ -85,6 +87,7 @@ class WeightedResults(DesignResults):
     counted: Counted
     equal: TestResult | None = None
     untested: str = ""
+    is_open: bool = False
 
     _format = "ldpstats-weighted-results"
     _version = 1
@@ -205,6 +208,28 @@ class WeightedResults(DesignResults):
         below[0, self._places("denominator", denominator)] = 1.0
         functions = Ratios(self._sums(above), self._sums(below))
         return self._by_domain(functions, level(alpha), "ratio")
+
+    @names_alpha
+    def unexplained(self, alpha: float = 0.05) -> Any:
+        """Share of the answers that are not among the candidates, in each domain.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the interval, which is cut to [0, 1].
+
+        Raises
+        ------
+        NotAvailable
+            Where all categories are known.
+        """
+        if not self.is_open:
+            raise NotAvailable("every answer is one of the categories: there are no candidates")
+        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        found = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        ends = ["lower", "upper"]
+        found[ends] = found[ends].clip(0.0, 1.0)
+        return found
 
     def _places(self, argument: str, labels: Any) -> list[int]:
         """Positions of one label or several."""
@@ -348,6 +373,7 @@ class WeightedResults(DesignResults):
             "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
+            "is_open": self.is_open,
             "nobs": self.nobs,
             "n_missing": self.n_missing,
         }
@@ -365,4 +391,5 @@ class WeightedResults(DesignResults):
             counted=Counted(*map(array_from_json, document["counted"])),
             equal=maybe_from_dict(TestResult, document["equal"]),
             untested=str(document["untested"]),
+            is_open=bool(document["is_open"]),
         )
