@@ -503,8 +503,9 @@ class Survey:
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
         if self.design is not None:
-            refuse_unweighted(incomplete, how)
-            weighted = weighted_model(self.data, self.design, name, columns, candidates)
+            refuse_unweighted(how)
+            asked = name, columns, candidates, incomplete
+            weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
         sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         if by is None:
