@@ -31,6 +31,7 @@ from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
@@ -54,7 +55,7 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
-from ldpstats.survey.weighted import refuse_unweighted, weighted_model
+from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weighted_model
 
 __all__ = ["Survey"]
 
@@ -544,7 +545,7 @@ class Survey:
         other: Any = False,
         method: Any = None,
         **how: Any,
-    ) -> AssociationResults:
+    ) -> AssociationResults | WeightedTable:
         """Joint distribution of the true answers to two or more questions.
 
         Respondents who lack one of the answers are left out; `n_missing` counts them, and the
@@ -557,12 +558,18 @@ class Survey:
         candidates, other
             As for `AssociationModel`.
         method, **how
-            As for `AssociationModel.fit`: `method`, `cov_type`.
+            As for `AssociationModel.fit`: `method`, `cov_type`. With a design only "inversion".
+
+        Returns
+        -------
+        AssociationResults; of a survey with a design WeightedTable, of two questions
 
         Raises
         ------
         InvalidArgument
             If nobody answered all questions, or a public column holds numbers.
+        NotAvailable
+            With a design for what has no weighted form: other estimators, `other`, shared cohorts.
 
         Examples
         --------
@@ -573,7 +580,8 @@ class Survey:
         ('ill', 'region')
         """
         check_options(how, AssociationModel.fit)
-        self._refuse_design("association")
+        if self.design is not None:
+            return self._crossed(names, candidates, {"other": other, "method": method} | how)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -715,6 +723,21 @@ class Survey:
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
+
+    def _crossed(
+        self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]
+    ) -> WeightedTable:
+        """The weighted table of two questions."""
+        for option, value in how.items():
+            if value not in (None, False, "inversion", "linear"):
+                words = f"{option}={value!r} of a survey with {self.design}"
+                raise NotAvailable(f"{words}: weighted tables are estimated by 'inversion' only")
+        assert self.design is not None
+        model = weighted_crossing(self.data, self.design, self._different(names), candidates)
+        if not model.nobs:
+            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+            raise InvalidArgument("names", names, remedy)
+        return model.fit()
 
     def _why(self, names: Sequence[str]) -> str:
         """Why nobody can have answered all of these questions, in words."""
