@@ -894,8 +894,10 @@ class Survey:
         """
         made = MadeReplicates.of(kind, rng, n)
         if self.design is None:
-            remedy = "the survey has no design: name weights= and what else describes the sample"
-            raise NotAvailable(f"replicates of {self}: {remedy}")
+            raise NotAvailable(
+                "replicates of a survey without a design: make the survey with weights=, and with "
+                "the strata= and clusters= of the sample"
+            )
         if self.design.has_columns_of_replicates:
             raise NotAvailable("replicates: the survey has columns of replicate weights already")
         found = replace(self, replicate_weights=made)
