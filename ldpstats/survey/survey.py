@@ -53,7 +53,12 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
-from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weighted_model
+from ldpstats.survey.weighted import (
+    refuse_uncrossed,
+    refuse_unweighted,
+    weighted_crossing,
+    weighted_model,
+)
 
 __all__ = ["Survey"]
 
@@ -563,8 +568,9 @@ class Survey:
         ------
         InvalidArgument
             If nobody answered all questions, or a public column holds numbers.
+            With a design also for estimators without a weighted form, and `other`.
         NotAvailable
-            With a design for what has no weighted form: other estimators, `other`, shared cohorts.
+            With a design for variables that share cohorts, and for tables that are too large.
 
         Examples
         --------
@@ -668,10 +674,7 @@ class Survey:
         self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]
     ) -> WeightedTable:
         """The weighted table of two questions."""
-        for option, value in how.items():
-            if value not in (None, False, "inversion", "linear"):
-                words = f"{option}={value!r} of a survey with {self.design}"
-                raise NotAvailable(f"{words}: weighted tables are estimated by 'inversion' only")
+        refuse_uncrossed(how)
         assert self.design is not None
         model = weighted_crossing(self.data, self.design, self._different(names), candidates)
         if not model.nobs:

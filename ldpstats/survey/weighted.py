@@ -19,7 +19,13 @@ from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["refuse_unweighted", "sample_facts", "weighted_crossing", "weighted_model"]
+__all__ = [
+    "refuse_uncrossed",
+    "refuse_unweighted",
+    "sample_facts",
+    "weighted_crossing",
+    "weighted_model",
+]
 
 
 def weighted_model(
@@ -86,6 +92,16 @@ def refuse_unweighted(incomplete: object, how: Mapping[str, Any]) -> None:
     if how.get("cov_type", "default") != "default":
         remedy = "leave it out: with weights the covariance is that of the design"
         raise InvalidArgument("cov_type", how["cov_type"], remedy)
+
+
+def refuse_uncrossed(how: Mapping[str, Any]) -> None:
+    """Refuse options that weighted tables do not have."""
+    known = {"method": ("inversion",), "cov_type": ("default", "linear")}
+    for name, value in how.items():
+        usual = isinstance(value, str) and str.__str__(value) in known.get(name, ())
+        if value is not None and value is not False and not usual:
+            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+            raise InvalidArgument(name, value, remedy)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
