@@ -113,7 +113,7 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         design=design.in_words,
         variance="linearisation" if sample.replication is None else str(design.replicates),
         n_strata=len(first.sampled),
-        n_units=int(first.sampled.sum()),
+        n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
