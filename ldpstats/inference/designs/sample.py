@@ -18,13 +18,14 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["SINGLE_UNIT", "Replication", "Sample", "Scores", "Stage", "gram"]
+__all__ = ["SINGLE_UNIT", "Adjustment", "Replication", "Sample", "Scores", "Stage", "gram"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
 _FULL = 0.05  # share of entries from which on dense products are faster
+_FULL = 4  # places of a table of sums for each cell, up to which it is kept with its zeros
 _SHOWN = 10  # strata of a single unit that an error names
 
 
@@ -86,6 +87,8 @@ class Sample:
         Respondents of each cell, the sum of their weights, and of the squares of these.
     single_unit : str
         What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    calibration : Adjustment, optional
+        How the weights were calibrated; `w` and `w2` are those after it.
     replication : Replication, optional
         What variances are estimated from in place of linearisation.
     """
@@ -96,6 +99,11 @@ class Sample:
     w2: Array
     single_unit: str = "fail"
     replication: Replication | None = None
+    calibration: Adjustment | None = None
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The scores whose totals vary as calibrated ones do; without calibration the same."""
+        return scores if self.calibration is None else self.calibration.residuals(scores)
 
     @cached_property
     def factors(self) -> list[Array]:
@@ -211,9 +219,14 @@ class Scores:
         total: Any = None
         for at, table in self.parts:
             there = np.flatnonzero(at >= 0)
-            rows = np.zeros(there.size, dtype=np.int64) if groups is None else groups[there]
-            shape = (n_groups, table.shape[0])
-            found = csr_array((weights[there], (rows, at[there])), shape=shape) @ table
+            b, rows = table.shape[0], 0 if groups is None else groups[there]
+            full = isinstance(table, np.ndarray) and n_groups * b <= _FULL * there.size
+            if full or groups is None:  # without sorting
+                sums = np.bincount(rows * b + at[there], weights[there], n_groups * b)
+                found = sums.reshape(n_groups, b) @ table
+            else:
+                entries = (weights[there], (rows, at[there]))
+                found = csr_array(entries, shape=(n_groups, b)) @ table
             total = found if total is None else total + found
         return total
 
@@ -233,6 +246,14 @@ class Scores:
                 between = csr_array((weights[there], (at[there], other[there])), shape=shape)
                 found += dense(table.T @ (between @ beside))
         return found
+
+
+class Adjustment(ABC):
+    """Weights that were changed to reproduce population totals, and how totals vary since."""
+
+    @abstractmethod
+    def residuals(self, scores: Scores) -> Scores:
+        """Scores less what the population totals determine of them."""
 
 
 def dense(matrix: Any) -> Array:

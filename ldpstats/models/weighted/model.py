@@ -15,6 +15,7 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.collisions import collision_covariance
+from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
     estimated_totals,
@@ -22,6 +23,7 @@ from ldpstats.inference.designs.estimation import (
 )
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
+from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
@@ -32,6 +34,7 @@ from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
 
 __all__ = ["WeightedModel"]
@@ -115,7 +118,7 @@ class WeightedModel:
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
         results = model._linear()
-        if results.is_open:
+        if results.mechanism.is_open:
             warn_of_others(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
@@ -204,20 +207,41 @@ class WeightedModel:
         """The Hajek estimates."""
         totals = self.totals(self.sample)
         free = self.sample.without_corrections()
+        superpopulation = totals if free is self.sample else self.totals(free)
+        equal, untested = self._equal(superpopulation)
         found = WeightedResults(
             fit=self._fit(np.zeros(0), np.zeros((0, 0))),
             totals_law=totals,
             sample=self.facts,
             domains=self._domains(),
             categories=self.categories,
-            superpopulation=totals if free is self.sample else self.totals(free),
+            mechanism=self.reports.mechanism,
+            superpopulation=superpopulation,
             counted=self._counted(),
-            is_open=self.reports.mechanism.is_open,
+            equal=equal,
+            untested=untested,
         )
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
         return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
+        """Departures from one distribution in all domains, or why there are none."""
+        g, k, everyone = len(self.labels), len(self.categories), self._inside
+        if g < 2:
+            return None, "there is one domain only"
+        decoding = self.decoded[0]
+        if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
+            decoding = self._decoded(everyone)
+        sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
+        S = report_covariance(decoding, sums[:k] / sums[k])
+        n = float(self.sample.n[everyone].sum())
+        nu = float(degrees_in_domains(self.sample, np.where(everyone, 0, -1), 1)[0])
+        try:
+            return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
+        except NotAvailable as error:
+            return None, str(error)
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
         """The same with the maximum of the weighted likelihood as the estimate."""
@@ -274,7 +298,7 @@ class WeightedModel:
         inside, n = self._inside, self.sample.n
         sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
         df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
-        ungrouped = int(n[self.domain < 0].sum())
+        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
         whole = np.rint(sizes).astype(np.int64)
         return Domains(self.by, self.labels, whole, df, np.zeros(0), ungrouped)
 
