@@ -508,12 +508,18 @@ class WeightedTable(DesignResults):
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
+        labels = tuple(labels_from_json("labels", own) for own in document["labels"])
+        fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
+        a, b = map(len, labels)
+        sizes = fit.linear.estimate.size, fit.fitted.estimate.size, totals.estimate.size
+        if sizes != (a * b, a * b, a * b + a + b + 1):
+            raise InvalidArgument("labels", document["labels"], "do not match the estimates")
         return cls(
-            fit=fit_from_dict(document["fit"]),
-            totals_law=Totals.from_dict(document["totals"]),
+            fit=fit,
+            totals_law=totals,
             sample=SampleFacts(**document["sample"]),
             domains=Domains.from_dict(document["domains"]),
-            labels=tuple(labels_from_json("labels", own) for own in document["labels"]),
+            labels=labels,
             names=tuple(map(str, document["names"])),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),
