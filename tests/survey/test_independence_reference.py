@@ -10,12 +10,10 @@ from shared.survey_reference import (
     Figure,
     given,
     named,
-    people,
     quickly,
     same,
     survey,
     transcript,
-    variances,
 )
 
 
