@@ -223,7 +223,9 @@ class WeightedCrossing:
         return degrees_of_freedom(self.sample, self.there)
 
     def _domain(self) -> Domains:
-        return Domains((), ((),), np.array([self.nobs]), np.array([self._df]), np.zeros(0))
+        w, w2 = (float(v[self.there].sum()) for v in (self.sample.w, self.sample.w2))
+        n, spread = np.array([self.nobs]), np.array([self.nobs * w2 / w**2])
+        return Domains((), ((),), n, np.array([self._df]), np.zeros(0), spread)
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n

@@ -71,6 +71,8 @@ class Domains:
     channel : array, shape (g k,)
         Variance of one report's estimate over that of the true answer, under simple random
         sampling: what planning calls the factor of the channel.
+    spread : array, shape (g,)
+        As that of `SampleFacts`, of the respondents of each.
     n_ungrouped : int
         Respondents who are in no domain.
     """
@@ -80,6 +82,7 @@ class Domains:
     sizes: Array
     df: Array
     channel: Array
+    spread: Array
     n_ungrouped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,6 +93,7 @@ class Domains:
             "sizes": self.sizes.tolist(),
             "df": array_to_json(self.df),
             "channel": array_to_json(self.channel),
+            "spread": array_to_json(self.spread),
             "n_ungrouped": self.n_ungrouped,
         }
 
@@ -102,6 +106,7 @@ class Domains:
             sizes=np.array(document["sizes"], dtype=np.int64),
             df=array_from_json(document["df"]),
             channel=array_from_json(document["channel"]),
+            spread=array_from_json(document["spread"]),
             n_ungrouped=int(document["n_ungrouped"]),
         )
 
