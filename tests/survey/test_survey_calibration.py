@@ -172,6 +172,7 @@ def test_the_report() -> None:
     text = report.summary().as_text()
     for words in ("Calibration of weights", "trimming: 4 to 25", "Trimming cut 17 weights", "Kish"):
         assert words in text
+    assert repr(report).endswith("(trimming: 4 to 25; raking: region, sex; raking: region x age)")
     assert "calibrated" in made.frequencies("ill").summary().as_text()
     assert "trimmed to 4 to 25; calibrated to region, sex; calibrated to region x age" in repr(made)
     beyond = survey().trim(upper=13).calibration
