@@ -74,6 +74,11 @@ def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
             "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
             "the randomisation in such units: choose 'average' or 'centered', or estimate here"
         )
+    if design.changes:
+        raise NotAvailable(
+            "to_svy of a survey with calibrated or trimmed weights: svy would take them for those "
+            "of the design: export the survey before, and calibrate with svy"
+        )
     if design.replicates is not None and not design.has_columns_of_replicates:
         raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
     return design

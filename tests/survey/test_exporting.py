@@ -97,6 +97,7 @@ def test_replicate_weights(mse: bool) -> None:
         (lambda: ldp.Survey(table(), {"ill": ldp.Warner(1.0)}), "without a design: name its weigh"),
         (lambda: survey().where("sex == 'f'"), "take the whole survey"),
         (lambda: survey(strata="h", fpc="N"), "leave fpc= out"),
+        (lambda: survey().trim(upper=8), "calibrate with svy"),
         (lambda: survey(clusters="town").replicates("jackknife"), "of its own"),
         (lambda: survey(strata="one", single_unit="certainty"), "choose 'average'"),
     ],
