@@ -12,6 +12,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.replication import GivenWeights
 from ldpstats.inference.designs.sample import Sample
+from ldpstats.mechanisms import PUM
 from ldpstats.problems.decoding import decode
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held
@@ -105,11 +106,13 @@ def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]
     """For each category of a question a column that is unbiased for whether it is the answer."""
     for name in names:
         coded = held.coded(name)
-        decoded = decode(coded.reports)
-        if not decoded.is_fixed:
-            remedy = "its reports are of cohorts, and single ones tell too little: estimate here"
+        mechanism = coded.reports.mechanism
+        pum = name in held.questionnaire and isinstance(held.questionnaire[name], PUM)
+        if pum or mechanism.n_cohorts or mechanism.is_open:
+            remedy = "single reports do not tell its categories: estimate here"
             raise NotAvailable(f"to_svy of {name!r}: {remedy}")
+        decoded = decode(coded.reports)
         places = np.append(decoded.place, len(decoded.phi))[coded.at]
         phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
-        for label, column in zip(coded.reports.mechanism.labels(None), phi.T, strict=True):
+        for label, column in zip(mechanism.labels(None), phi.T, strict=True):
             yield f"{name}_{label}", column
