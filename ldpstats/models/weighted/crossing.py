@@ -233,7 +233,6 @@ class WeightedCrossing:
         """The record of the linear estimate."""
         linear, n = Uncertain(estimate, checked(covariance)), self.sample.n
         mechanisms = [one.reports.mechanism for one in self.variables]
-        sensitive = [(one.sensitive, one.k) for one in mechanisms]
         return Fit(
             fitted=linear,
             linear=linear,
@@ -244,7 +243,9 @@ class WeightedCrossing:
             n_missing=int(n[self.inside & ~self.there].sum()),
             epsilon=joint_epsilon(mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=any(own is not None and len(own) < k for own, k in sensitive),
+            is_partial=any(
+                one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms
+            ),
         )
 
     def _channel(self, p: Array) -> Array:
