@@ -113,7 +113,7 @@ def test_what_svy_would_estimate_otherwise_is_refused(own: Any, words: str) -> N
     [
         ldp.ORR(8, 4, epsilon=2.0),
         ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS),
-        ldp.PUM(ldp.KRR(JOBS, 1.0), ("baker",)),
+        ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), ("baker",)),
     ],
 )
 def test_questions_without_indicators(mechanism: Any) -> None:
