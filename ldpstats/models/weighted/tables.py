@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import METHODS
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.tables import effects
@@ -153,6 +154,11 @@ class WeightedTable(DesignResults):
     def shares(self) -> Ratios:
         cells, *_, persons = self._forms
         return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+    @property
+    def _counted(self) -> Counted | None:
+        q = len(self.index)  # without noise each cell is a count of its own
+        return Counted(np.zeros(q), np.ones(q)) if len(self.unprotected) == 2 else None
 
     @property
     def _freedom(self) -> float:
