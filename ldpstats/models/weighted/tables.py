@@ -58,6 +58,8 @@ class WeightedTable(DesignResults):
         How many of these lacked each variable.
     unprotected : tuple of str
         Names of the variables that are answered without privacy (`Observed`).
+    listed : tuple of str
+        Names of the variables over candidates, which are taken for all answers.
     epsilon : float
         Privacy of both reports of one respondent together, in nats; infinite if none is protected.
     df : Series
@@ -101,6 +103,7 @@ class WeightedTable(DesignResults):
     lacking: tuple[int, ...]
     unprotected: tuple[str, ...]
     dependence: Dependence
+    listed: tuple[str, ...] = ()
 
     _format = "ldpstats-weighted-table"
     _version = 1
@@ -459,6 +462,7 @@ class WeightedTable(DesignResults):
             test,
             lacking=self.lacking,
             unprotected=self.unprotected,
+            listed=self.listed,
             alpha=alpha,
             max_rows=max_rows,
             details=boolean("details", details),
@@ -507,6 +511,7 @@ class WeightedTable(DesignResults):
             "names": list(self.names),
             "lacking": list(self.lacking),
             "unprotected": list(self.unprotected),
+            "listed": list(self.listed),
             "dependence": self.dependence.to_dict(),
             "nobs": self.nobs,
             "n_missing": self.n_missing,
@@ -529,5 +534,6 @@ class WeightedTable(DesignResults):
             names=tuple(map(str, document["names"])),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),
+            listed=tuple(map(str, document["listed"])),
             dependence=Dependence.from_dict(document["dependence"]),
         )
