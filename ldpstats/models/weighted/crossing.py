@@ -79,7 +79,8 @@ class CrossedVariable:
     def channel(self) -> Array | None:
         """The channel where reports are labels, as many as categories; else None."""
         mechanism = self.reports.mechanism
-        if mechanism.n_bits or mechanism.is_open or mechanism.n_outputs != len(self.labels):
+        one_law = not mechanism.n_bits and self.reports.cohort is None
+        if not one_law or mechanism.n_outputs != len(self.labels):
             return None
         return np.asarray(mechanism.channel(self.candidates).matrix())
 
