@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
+    from ldpstats.survey.replicates import ReplicateWeights
     from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
@@ -67,6 +68,7 @@ __version__ = "0.1.0"
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
     "Questionnaire": "ldpstats.survey.questionnaire",
+    "ReplicateWeights": "ldpstats.survey.replicates",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
     "count": "ldpstats.survey.counting",
@@ -106,6 +108,7 @@ __all__ = [
     "PersonalizedModel",
     "PersonalizedResults",
     "Questionnaire",
+    "ReplicateWeights",
     "Reports",
     "Survey",
     "TestResult",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from decimal import Decimal
-from difflib import get_close_matches
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 
 __all__ = [
@@ -123,8 +123,7 @@ def one_of(name: str, value: object, choices: tuple[str, ...]) -> str:
     """Return `value` as plain text if it is one of `choices`."""
     text = str.__str__(value) if isinstance(value, str) else None
     if text not in choices:
-        alike = get_close_matches(text.casefold(), choices, 1) if text else []
-        hint = f"; did you mean {alike[0]!r}?" if alike else ""
+        hint = did_you_mean(text, choices) if text else ""
         remedy = f"must be one of {', '.join(map(repr, choices))}{hint}"
         raise InvalidArgument(name, value, remedy)
     return text

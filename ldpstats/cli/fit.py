@@ -198,7 +198,7 @@ def _from_survey(given: argparse.Namespace, files: list[Path]) -> Callable[[], A
 
 def _surveyed(
     given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any
-) -> ldp.FrequencyResults | ldp.GroupedResults:
+) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
     """The fit of a question in all rows or in some, perhaps by groups."""
     survey = opened(given, sheet)
     several = [one for one in given.by if "," in one and one not in survey.columns]

@@ -10,6 +10,7 @@ from typing import Any
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source, picked
 from ldpstats.engines.canonical import plain, sorted_cells
 from ldpstats.engines.joined import Joined
+from ldpstats.engines.weighted import added
 from ldpstats.errors import InvalidArgument, NotAvailable
 
 __all__ = ["MOST_BYTES", "Query"]
@@ -128,6 +129,76 @@ class Query:
                 f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns, or select rows with where="
             )
         return sorted_cells(plain(table.rename_columns([*names, "n"])))
+
+    def weighted(
+        self,
+        names: Sequence[str],
+        weights: Sequence[str],
+        domain: Sequence[Any] = (),
+        factors: bool = False,
+        most_bytes: int = MOST_BYTES,
+    ) -> tuple[Any, Any]:
+        """The distinct combinations of some columns with sums of weights, by one grouped query.
+
+        The order in which an engine adds numbers is its own: sums of equal tables agree to a
+        relative 1e-12, not to the last digit. Combinations have no order either.
+
+        Parameters
+        ----------
+        names : sequence of str
+        weights : sequence of str
+            Columns of numbers, which are added up.
+        domain : sequence of expressions of Narwhals
+            Rows for which all are true are told apart from others.
+        factors : bool
+            Whether all columns of weights but the first are factors of it.
+        most_bytes : int
+            Most bytes of the result.
+
+        Returns
+        -------
+        keys : pyarrow.Table, one row a combination
+            The columns, of which a missing value is one value.
+        sums : pyarrow.Table, of the same rows
+            "inside", whether they are in the domain; "n", the number of rows, int64; "bad", how
+            many have a weight that is missing, infinite, negative or, in the first column, zero;
+            "w0", "w1", ..., the sums of the columns of weights, and "w0w0", that of the squares of
+            the first.
+
+        Raises
+        ------
+        InvalidArgument
+            If a column does not exist, or weights are no numbers.
+        NotAvailable
+            If the combinations take more than `most_bytes`.
+        """
+        names = list(dict.fromkeys(names))
+        self._check([*names, *weights])
+        for weight in weights:
+            if not (kind := self.type(weight)).is_numeric():
+                raise InvalidArgument("weights", weight, f"holds {kind}: it must hold numbers")
+        table = self._collected(
+            lambda frame: added(frame, names, weights, domain, factors), most_bytes
+        )
+        if table is None:
+            raise NotAvailable(
+                f"the distinct combinations of {', '.join(map(repr, names))} take more than "
+                f"{most_bytes / 1e6:,.0f} MB: ask for fewer columns"
+            )
+        table = plain(table)
+        k = len(names)
+        keys = table.select(list(range(k))).rename_columns(names)
+        return keys, table.select(list(range(k, table.num_columns)))
+
+    def counts(self, tests: Mapping[str, Any]) -> dict[str, int]:
+        """How many rows meet each of some expressions of Narwhals, by one query."""
+        import narwhals
+
+        made = [
+            test.cast(narwhals.Int64).sum().alias(f"t{i}") for i, test in enumerate(tests.values())
+        ]
+        table = self._collected(lambda frame: frame.select(*made))
+        return {name: int(table.column(i)[0].as_py() or 0) for i, name in enumerate(tests)}
 
     def rows(self, names: Sequence[str]) -> Any:
         """All rows of some columns, as a table of Arrow."""

@@ -21,7 +21,14 @@ from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.problems.joint.features import linear_features, single_estimates
 from ldpstats.reports.single import Counts, Reports
 
-__all__ = ["CohortDecoding", "Decoding", "LinearDecoding", "decode", "distinct_reports"]
+__all__ = [
+    "CohortDecoding",
+    "Decoding",
+    "LinearDecoding",
+    "decode",
+    "distinct_reports",
+    "each_once",
+]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -149,14 +156,14 @@ def decode(reports: Reports, weights: Array | None = None, candidates: Any = Non
         If the reports do not determine the frequencies.
     """
     distinct, place = distinct_reports(reports)
-    moments = reports.mechanism.moments(_each_once(distinct), candidates)
+    moments = reports.mechanism.moments(each_once(distinct), candidates)
     if not isinstance(moments, CohortMoments):
         return LinearDecoding(single_estimates(distinct, moments), place, moments)
     given = np.ones(len(reports)) if weights is None else weights
     return _decoded(distinct, place, moments, np.bincount(place, given, len(distinct)))
 
 
-def _each_once(distinct: Reports) -> Counts:
+def each_once(distinct: Reports) -> Counts:
     """Counts of one of each, whose equations are those of any reports."""
     n = np.ones(len(distinct), dtype=np.int64)
     return Counts(distinct.y, n, distinct.mechanism, cohort=distinct.cohort)
@@ -190,7 +197,7 @@ def _weighted(distinct: Reports, source: CohortSource, weights: Array) -> Cohort
 
 
 def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
-    """The distinct reports, and which of them each report is, (n,).
+    """The distinct reports, one cohort after the other, and which of them each report is, (n,).
 
     Patterns of more than 64 bits hardly ever repeat and are not merged.
     """
@@ -203,6 +210,6 @@ def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
         keys = words.view(np.int64)[:, 0]
     if reports.cohort is not None:  # number the patterns first
         number = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-        keys = number * reports.mechanism.n_cohorts + reports.cohort
+        keys = reports.cohort * (number.max(initial=0) + 1) + number
     _, first, place = np.unique(keys, return_index=True, return_inverse=True)
     return replace(reports[first], ids=None), place.astype(np.int64)

@@ -79,7 +79,7 @@ class Likelihood:
     @property
     def nobs(self) -> int:
         """Number of reports."""
-        return int(self.n.sum())
+        return round(float(self.n.sum()))  # weights sum to a whole number but for rounding
 
     def prepared(self) -> Likelihood:
         """The same with the rows in the form whose products are fastest (`Rows.prepared`)."""

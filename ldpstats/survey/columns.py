@@ -13,7 +13,7 @@ import pandas as pd
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["DATE", "Column", "as_column"]
+__all__ = ["DATE", "Column", "as_column", "as_numbers"]
 
 Array = npt.NDArray[Any]
 
@@ -122,6 +122,18 @@ def as_column(name: str, series: pd.Series[Any]) -> Column:
     known, place = _numbered(kind, values, bool(ordered))
     found = np.append(place, -1)[codes].astype(np.int64)
     return Column(name, kind if len(known) else "empty", found, known, ordered)
+
+
+def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
+    """A column of numbers as float64, (n,), NaN where one is missing; `argument` names it."""
+    try:
+        is_number = _kind(name, series) in ("number", "empty")
+    except InvalidArgument:  # several types, which it calls by the name of the column alone
+        is_number = False
+    if len(series) and not is_number:
+        remedy = "holds values that are not numbers: it must be a column of numbers; convert it"
+        raise InvalidArgument(argument, name, remedy)
+    return series.to_numpy(dtype=np.float64, na_value=np.nan)
 
 
 def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:

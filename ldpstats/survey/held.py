@@ -21,7 +21,7 @@ from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.reports.fingerprints import fingerprint_column
 from ldpstats.reports.packed import cohort_beside, cohort_column
 from ldpstats.survey.coded import Coded, as_dictionary, as_observed, as_reports, observed_column
-from ldpstats.survey.columns import Column, as_column
+from ldpstats.survey.columns import Column, as_column, as_numbers
 from ldpstats.survey.conditions import Condition
 from ldpstats.survey.documents import FINGERPRINTS, STORED_FINGERPRINT
 from ldpstats.survey.questionnaire import Questionnaire
@@ -93,6 +93,10 @@ class Held(ABC):
         """How many respondents each row stands for, from a column of counts."""
         raise NotAvailable(f"{count!r}: rows of this table are one respondent each")
 
+    def numbers(self, argument: str, name: str) -> Array:
+        """A public column of numbers, (n,), NaN where one is missing; `argument` names it."""
+        raise NotAvailable(f"{argument}={name!r}: the numbers of this table are not read as such")
+
     def read(self, names: Sequence[str]) -> Held:
         """All rows in memory, as far as these questions and columns need them."""
         return self
@@ -100,6 +104,10 @@ class Held(ABC):
     def where(self, condition: Condition) -> Held:
         """The rows for which a condition is true."""
         return Selected(self, np.flatnonzero(selected(condition, self)))
+
+    def some(self, rows: npt.NDArray[np.int64]) -> Held:
+        """The rows at these positions, each at most once."""
+        return Selected(self, rows)
 
     @abstractmethod
     def parts_of(self, name: str) -> dict[str, str | None]:
@@ -260,6 +268,9 @@ class Collected(Held):
     def times(self, count: str) -> npt.NDArray[np.int64]:
         return whole_counts(f"column {count!r}", self.table.typed(count), 0)
 
+    def numbers(self, argument: str, name: str) -> Array:
+        return as_numbers(argument, name, self.table.typed(name))
+
     def parts_of(self, name: str) -> dict[str, str | None]:
         if name not in self.questionnaire:
             self.table.check_column(name)
@@ -347,3 +358,6 @@ class Selected(Derived):
 
     def times(self, count: str) -> npt.NDArray[np.int64]:
         return self.whole.times(count)[self.rows]
+
+    def numbers(self, argument: str, name: str) -> Array:
+        return self.whole.numbers(argument, name)[self.rows]

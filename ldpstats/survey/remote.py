@@ -15,7 +15,7 @@ from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, MechanismMismatch, NotAvailable
 from ldpstats.reports.fingerprints import check_fingerprints
 from ldpstats.survey.coded import Coded
-from ldpstats.survey.columns import Column
+from ldpstats.survey.columns import Column, as_numbers
 from ldpstats.survey.conditions import Condition
 from ldpstats.survey.domains import Domain, series_of
 from ldpstats.survey.held import Collected, Derived, Held, coded_reports
@@ -131,6 +131,20 @@ class Remote(Derived):
             self._learn(names, found)
         return Part(self, Read("data", self.query, read=found), n), n
 
+    def weighted(
+        self, names: Sequence[str], weights: Sequence[str], domain: Remote, factors: bool
+    ) -> tuple[Part, Any]:
+        """Distinct combinations of columns, and beside them `Query.weighted` sums.
+
+        The sums say too which combinations are `inside` the domain, rows of these.
+        """
+        query = self.query
+        filters = domain.query.filters
+        found, sums = query.weighted(self.columns_of(names), weights, filters, factors)
+        self._learn(names, found)
+        n = sums.column("n").to_numpy()
+        return Part(self, Read("data", query, read=found), n), sums
+
     def read(self, names: Sequence[str]) -> Held:
         if self.ordered:
             return Part(self, OnEngine("data", self.query))
@@ -212,8 +226,17 @@ class Part(Derived):
     def respondents(self) -> int:
         return len(self) if self.n is None else int(self.n.sum())
 
+    def some(self, rows: npt.NDArray[np.int64]) -> Held:
+        if self.n is None or not isinstance(self.table, Read):
+            return super().some(rows)
+        table = replace(self.table, read=self.table.read.take(rows))
+        return Part(self.whole, table, self.n[rows])
+
     def prepare(self, names: Iterable[str]) -> None:
         """Nothing: the columns were read, or are read one by one."""
+
+    def numbers(self, argument: str, name: str) -> Array:
+        return as_numbers(argument, name, self.table.typed(name))
 
     def unasked(self, name: str) -> Column:
         (column,) = self.parts_of(name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from typing import Any, overload
 
@@ -11,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import listed
-from ldpstats.errors import InvalidArgument, NotAvailable, shorten
+from ldpstats.engines.query import Query
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
 from ldpstats.models.association.results import AssociationResults
@@ -28,9 +30,11 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
+from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.joining import matched
 from ldpstats.survey.masks import masked
@@ -47,10 +51,10 @@ from ldpstats.survey.tallying import (
     tally,
 )
 from ldpstats.survey.waves import identifiers
+from ldpstats.survey.weighing import weigh, whole_of
+from ldpstats.survey.weighted import refuse_unweighted, weighted_model
 
 __all__ = ["Survey"]
-
-_DESIGN = ("weights", "strata", "clusters", "fpc")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,8 +77,20 @@ class Survey:
         ("part-*.parquet").
     questionnaire : Questionnaire, or mapping from column to mechanism
         What the private columns hold.
-    weights, strata, clusters, fpc : None
-        Not yet available: the design of a sample.
+    weights : str, optional
+        Public column of sampling weights, positive numbers: how many persons of the population a
+        respondent stands for. May be left out where `fpc` is given for every stage, as weights then
+        follow from it. `reports`, `joint_counts` and their kin are without weights.
+    strata, clusters : str or list of str, optional
+        Columns of the strata and sampling units of each stage, the first stage first; "" where a
+        stage has no strata. Without `clusters` respondents were sampled themselves. Labels are
+        text, whole numbers, booleans or categories; none may be missing.
+    fpc : str or list of str, optional
+        Columns of finite population corrections of each stage, in the stratum of each respondent:
+        the number of units in the population or, if all values are in (0, 1], the sampled
+        fraction of them. May have a stage more than `clusters`, at which respondents were sampled.
+        Stages after the first add to a variance only if all up to them have a correction; others
+        need not be named, and are not read.
     na : sequence of str
         Text that means an empty field of a CSV file, for example ("NA",).
     table : str, optional
@@ -84,23 +100,36 @@ class Survey:
     on_error : {"raise", "report"}
         With "report", Parquet files that are damaged or of other columns are left out, with a
         warning for each; every other file is counted exactly once.
+    nested : bool
+        Whether units in different strata are different ones, even if their labels agree. With
+        False labels must be unique in the whole table, and a unit in two strata is refused.
+    single_unit : {"fail", "certainty", "centered", "average"}
+        What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
+        strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
+        mean of the other strata.
+    replicate_weights : ReplicateWeights, optional
+        Columns of replicate weights, which stand for strata, clusters and fpc.
 
     Attributes
     ----------
     columns : tuple of str
         Names of the columns.
     questionnaire : Questionnaire
+    design : SampleDesign or None
+        The columns that describe the sample.
     lost : tuple of two int
         Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
 
     Raises
     ------
     InvalidArgument
-        If the data are no table, or the column of a question is not there.
+        If the data are no table, or the column of a question is not there; for columns of the
+        design that are missing, private or named twice, and values in them that cannot be: weights
+        that are not positive and finite, missing strata and units, units in two strata, and
+        corrections that vary within a stratum or are below the sample. On an engine values are
+        checked by the first analysis, in the query that it makes.
     MechanismMismatch
         If fingerprints in the table are of other mechanisms.
-    NotAvailable
-        For weights, strata, clusters and fpc.
 
     Examples
     --------
@@ -130,12 +159,11 @@ class Survey:
     table: Any = None
     engine: Any = None
     on_error: Any = "raise"
+    nested: Any = True
+    single_unit: Any = "fail"
+    replicate_weights: Any = None
 
     def __post_init__(self) -> None:
-        for name in _DESIGN:
-            value = getattr(self, name)
-            if value is not None:
-                raise NotAvailable(f"{name}={shorten(value)}: not yet: leave {name} out")
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = self.questionnaire
@@ -145,10 +173,28 @@ class Survey:
                 raise InvalidArgument("questionnaire", sheet, remedy)
             sheet = Questionnaire(sheet)
         rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
+        held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", held_on(rows, sheet))
+        object.__setattr__(self, "data", held)
+        if self.design is not None:
+            self.design.check(held)
+            if not isinstance(rows, Query):
+                weigh(held, self.design, [])  # for its errors
 
     # -- the table -----------------------------------------------------------------------------
+
+    @cached_property
+    def design(self) -> SampleDesign | None:
+        """The columns that describe the sample; None without any."""
+        return SampleDesign.of(
+            self.weights,
+            self.strata,
+            self.clusters,
+            self.fpc,
+            self.nested,
+            self.single_unit,
+            self.replicate_weights,
+        )
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -167,6 +213,9 @@ class Survey:
 
     def where(self, condition: str) -> Survey:
         """The respondents for whom a condition on public columns is true.
+
+        Of a survey with a design they are a domain: variances count the units and strata of the
+        whole sample.
 
         Parameters
         ----------
@@ -196,7 +245,7 @@ class Survey:
         chosen = self.data.where(tree)
         if not len(chosen):
             raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
-        return Survey(chosen, self.questionnaire)
+        return replace(self, data=chosen)
 
     def _counted(self, tree: Condition) -> str:
         """How many rows the parts of a condition select, in words."""
@@ -208,7 +257,8 @@ class Survey:
     def __getitem__(self, mask: object) -> Survey:
         """The respondents whom a mask, True or False for each row, or a slice chooses.
 
-        A mask that is a Series has the index of the table's rows, in their order.
+        A mask that is a Series has the index of the table's rows, in their order. Of a survey with
+        a design the respondents are a domain, see `where`.
         """
         if isinstance(mask, str):
             remedy = f"reports of a question are survey.reports({mask!r})"
@@ -218,7 +268,10 @@ class Survey:
         rows = masked(mask, self.data.index)
         if not rows.size:
             raise InvalidArgument("mask", mask, "chooses nobody")
-        return Survey(Selected(self.data.read(self.columns), rows), self.questionnaire)
+        chosen = Selected(self.data.read(self.columns), rows)
+        if self.design is not None:
+            whole_of(chosen)  # refuses rows of which the rest of the sample is not known
+        return replace(self, data=chosen)
 
     def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
@@ -257,6 +310,8 @@ class Survey:
             raise InvalidArgument(
                 "other", type(other).__name__, "must be a Survey, the second wave"
             )
+        for wave in (self, other):
+            wave._refuse_design("matched", "match surveys that are made without weights=")
         remedy = 'must be two different texts, such as ("_1", "_2")'
         given = [] if isinstance(suffixes, str) else listed("suffixes", suffixes, remedy)
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
@@ -276,7 +331,7 @@ class Survey:
     # -- one variable --------------------------------------------------------------------------
 
     def reports(self, name: str, id: str | None = None) -> Reports:
-        """The reports of a question, for models and tests of one's own.
+        """The reports of a question, without weights, for models and tests of one's own.
 
         Parameters
         ----------
@@ -324,7 +379,7 @@ class Survey:
         incomplete: bool = ...,
         method: Any = ...,
         **how: Any,
-    ) -> FrequencyResults: ...
+    ) -> FrequencyResults | WeightedResults: ...
     @overload
     def frequencies(
         self,
@@ -334,7 +389,7 @@ class Survey:
         incomplete: bool = ...,
         method: Any = ...,
         **how: Any,
-    ) -> GroupedResults: ...
+    ) -> GroupedResults | WeightedResults: ...
     def frequencies(
         self,
         name: str,
@@ -343,8 +398,11 @@ class Survey:
         incomplete: bool = False,
         method: Any = None,
         **how: Any,
-    ) -> FrequencyResults | GroupedResults:
+    ) -> FrequencyResults | GroupedResults | WeightedResults:
         """Frequencies of the true answers to a question, in all or in groups.
+
+        Of a survey with a design they are shares of the population, see `WeightedResults`, and
+        groups are domains of it.
 
         Parameters
         ----------
@@ -361,11 +419,12 @@ class Survey:
         incomplete : bool
             Whether other answers than the candidates are known to exist, see `FrequencyModel`.
         method, **how
-            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`.
+            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`. With a design the
+            method is "inversion" (the default) or "mle".
 
         Returns
         -------
-        FrequencyResults, or GroupedResults with `by`
+        FrequencyResults, GroupedResults with `by`, or WeightedResults with a design
 
         Raises
         ------
@@ -388,16 +447,19 @@ class Survey:
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
         self._refuse_dictionary(name, "frequencies")
-        constraints = how.get("constraints")
-        sums = sums_suffice(self._made_by(name), candidates, method, constraints)
+        remedy = "must be the name of a public column, or a list of names"
+        if isinstance(by, pd.Series | pd.Index | np.ndarray):
+            raise InvalidArgument("by", type(by).__name__, remedy)
+        columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
+        if self.design is not None:
+            refuse_unweighted(incomplete, how)
+            weighted = weighted_model(self.data, self.design, name, columns, candidates)
+            return weighted.fit(method, how.get("constraints"))
+        sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         if by is None:
             data = tally(self.data, name, sums)
             refuse_unanswered(name, [data], self.data)
             return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
-        remedy = "must be the name of a public column, or a list of names"
-        if isinstance(by, pd.Series | pd.Index | np.ndarray):
-            raise InvalidArgument("by", type(by).__name__, remedy)
-        columns = [by] if isinstance(by, str) else listed("by", by, remedy)
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)
@@ -422,6 +484,7 @@ class Survey:
         if not isinstance(pum, PUM):
             self._check_there(name)
             raise NotAvailable(f"{name!r} is no PUM question: use survey.frequencies({name!r})")
+        self._refuse_design("personalized")
         data = tally(self.data, name)
         return PersonalizedModel(data, pum, background, exact, name).fit(method)
 
@@ -446,12 +509,15 @@ class Survey:
             self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
             raise NotAvailable(words)
+        self._refuse_design("dictionary")
         return DictionaryModel(self.data.read([name]).coded(name).reports, keep).fit(**how)
 
     # -- several variables ---------------------------------------------------------------------
 
     def joint_counts(self, *names: str) -> JointCounts:
-        """The reports of the respondents who answered several questions, for models of one's own.
+        """The reports of respondents who answered several questions, for models of one's own.
+
+        They are without weights, whatever the design.
 
         Parameters
         ----------
@@ -502,6 +568,7 @@ class Survey:
         ('ill', 'region')
         """
         check_options(how, AssociationModel.fit)
+        self._refuse_design("association")
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -538,6 +605,7 @@ class Survey:
         >>> matrix.nobs.loc["ill", "sex"]
         np.int64(100)
         """
+        self._refuse_design("associations", "use survey.association(first, second) for each pair")
         asked = (
             listed("names", names, "must be a list of questions")
             if not isinstance(names, str)
@@ -569,6 +637,7 @@ class Survey:
         >>> survey.change("ill_1", "ill_2").nobs
         100
         """
+        self._refuse_design("change")
         names = self._different((first, second))
         counts = joint(self.data, names)
         if not counts.nobs:
@@ -580,6 +649,12 @@ class Survey:
         return change_between(counts.tally(), name, **how)
 
     # -- inside --------------------------------------------------------------------------------
+
+    def _refuse_design(self, what: str, instead: str = "") -> None:
+        """Refuse an analysis that would ignore the design."""
+        if self.design is not None:
+            remedy = instead or "make the survey without weights= for an unweighted one"
+            raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
 
     def _why(self, names: Sequence[str]) -> str:
         """Why nobody can have answered all of these questions, in words."""
@@ -619,7 +694,8 @@ class Survey:
     def __repr__(self) -> str:
         kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
         lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
-        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost])})"
+        design = [str(self.design)] if self.design is not None else []
+        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
 
     def _repr_html_(self) -> str:
         lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""

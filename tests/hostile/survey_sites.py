@@ -22,7 +22,8 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     design = {"weights": None, "strata": None, "clusters": None, "fpc": None, "na": ()}
     of = {"data": ("table", "frame", "path"), "questionnaire": ("mechanisms", "question")}
     places = {"table": None, "engine": None, "on_error": "raise"}
-    given = {"data": table, "questionnaire": sheet} | design | places
+    kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None}
+    given = {"data": table, "questionnaire": sheet} | design | places | kinds
     yield Site("Survey", ldp.Survey, given, of)
     counted = {"source": table, "mechanism": e.krr, "column": "job", "count": None, "cohort": None}
     counted |= {"bits": False, "missing": "count", "where": "age > 18", "na": (), "progress": False}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
 
+from ldpstats.errors import NotAvailable
+from ldpstats.inference.designs import taylor
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import design_covariance
-from ldpstats.inference.designs.totals import LinearTotals, Totals
+from ldpstats.inference.designs.totals import LinearTotals, ReplicatedTotals, Totals
 
-__all__ = ["estimated_totals"]
+__all__ = ["degrees_of_freedom", "estimated_totals", "missed_noise"]
 
 Array = npt.NDArray[Any]
+
+_MOST_REPLICATED = 5e7  # numbers, 400 MB
 
 
 def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array) -> Totals:
@@ -26,7 +30,41 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     noise : array, shape (m, m)
         Covariance that the randomisation alone has, ``sum w^2 C(r)``.
     missed : array, shape (m, m)
-        The part of it that the variance between units lacks, see `missed_noise`.
+        The part of it that the variance between units or replicates lacks, see `missed_noise`.
+
+    Raises
+    ------
+    NotAvailable
+        If the totals of all replicates are too many to be kept.
     """
-    covariance = design_covariance(sample, scores) + missed
-    return LinearTotals(scores.total(sample.w), covariance, noise)
+    estimate, replication = scores.total(sample.w), sample.replication
+    if replication is None:
+        return LinearTotals(estimate, taylor.design_covariance(sample, scores) + missed, noise)
+    scales = replication.scales(sample)
+    if len(scales) * scores.size > _MOST_REPLICATED:
+        raise NotAvailable(
+            f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
+            "categories, domains or replicates, or the survey without replicates"
+        )
+    return ReplicatedTotals(
+        estimate,
+        noise,
+        replication.totals(sample, scores),
+        scales,
+        missed + replication.rest(sample, scores),
+        replication.about_estimate,
+    )
+
+
+def missed_noise(sample: Sample) -> Array:
+    """Share of the randomisation variance of each cell that the variance estimate lacks, (c,)."""
+    if sample.replication is None:
+        return taylor.missed_noise(sample)
+    return sample.replication.missed(sample)
+
+
+def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+    """Degrees of freedom of variances in a domain, whose cells are `inside`, shape (c,)."""
+    if sample.replication is None:
+        return taylor.degrees_of_freedom(sample, inside)
+    return sample.replication.degrees_of_freedom(sample, inside)

@@ -7,6 +7,7 @@ all that is needed of them. A table in memory has a cell for each row.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -17,7 +18,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["SINGLE_UNIT", "Sample", "Scores", "Stage", "gram"]
+__all__ = ["SINGLE_UNIT", "Replication", "Sample", "Scores", "Stage", "gram"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -84,6 +85,8 @@ class Sample:
         Respondents of each cell, the sum of their weights, and of the squares of these.
     single_unit : str
         What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    replication : Replication, optional
+        What variances are estimated from in place of linearisation.
     """
 
     stages: tuple[Stage, ...]
@@ -91,6 +94,7 @@ class Sample:
     w: Array
     w2: Array
     single_unit: str = "fail"
+    replication: Replication | None = None
 
     @cached_property
     def factors(self) -> list[Array]:
@@ -133,7 +137,38 @@ class Sample:
 
     def times(self, factor: Array) -> Sample:
         """The same cells with weights multiplied by `factor`, shape (c,)."""
-        return replace(self, w=self.w * factor, w2=self.w2 * factor**2)
+        replication = None if self.replication is None else self.replication.times(factor)
+        return replace(self, w=self.w * factor, w2=self.w2 * factor**2, replication=replication)
+
+
+class Replication(ABC):
+    """Samples that might have been drawn instead, R of them, as weights of the cells."""
+
+    about_estimate: bool
+
+    @abstractmethod
+    def totals(self, sample: Sample, scores: Scores) -> Array:
+        """Weighted totals of p scores in every replicate, shape (R, p)."""
+
+    @abstractmethod
+    def scales(self, sample: Sample) -> Array:
+        """What the squared deviation of each replicate counts, shape (R,)."""
+
+    @abstractmethod
+    def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
+        """Of variances in a domain, whose cells are `inside`, shape (c,)."""
+
+    @abstractmethod
+    def missed(self, sample: Sample) -> Array:
+        """Share of the randomisation variance of each cell that is not replicated, shape (c,)."""
+
+    @abstractmethod
+    def rest(self, sample: Sample, scores: Scores) -> Array:
+        """The part of the covariance of p totals that later stages of sampling add, (p, p)."""
+
+    def times(self, factor: Array) -> Replication:
+        """The same replicates where weights are multiplied by `factor`, shape (c,)."""
+        return self
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,13 @@ import numpy.typing as npt
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.sample import Sample, Scores, Stage, gram
 
-__all__ = ["degrees_of_freedom", "design_covariance", "missed_noise"]
+__all__ = [
+    "between_units",
+    "degrees_of_freedom",
+    "design_covariance",
+    "missed_noise",
+    "scale_of_strata",
+]
 
 Array = npt.NDArray[Any]
 
@@ -34,21 +40,29 @@ def design_covariance(sample: Sample, scores: Scores) -> Array:
     """
     sample.refuse_single_units()
     found = np.zeros((scores.size, scores.size))
-    for stage, factor in zip(sample.stages, sample.factors, strict=True):
-        found += _between_units(sample, stage, factor, scores)
+    for number in range(len(sample.stages)):
+        found += between_units(sample, number, scores)
     return (found + found.T) / 2.0
 
 
-def _between_units(sample: Sample, stage: Stage, factor: Array, scores: Scores) -> Array:
-    """What one stage adds to the covariance."""
+def scale_of_strata(sample: Sample, number: int) -> Array:
+    """What the sum of squares between units counts in each stratum of a stage, shape (H,)."""
+    stage, factor = sample.stages[number], sample.factors[number]
     n = stage.sampled
     single = n < 2
     scale = factor * (1.0 - stage.fraction) * np.where(single, 1.0, n / np.maximum(n - 1.0, 1.0))
     if sample.single_unit == "average":
-        scale = _averaged(scale, stage)
-    elif sample.single_unit == "certainty":
-        scale = np.where(single, 0.0, scale)
-    centre = np.where(single, 0.0, scale / n)  # one unit alone is taken from zero
+        return _averaged(scale, stage)
+    if sample.single_unit == "certainty":
+        return np.where(single, 0.0, scale)
+    return np.asarray(scale)
+
+
+def between_units(sample: Sample, number: int, scores: Scores) -> Array:
+    """What one stage adds to the covariance, shape (p, p)."""
+    stage, scale = sample.stages[number], scale_of_strata(sample, number)
+    n = stage.sampled
+    centre = np.where(n < 2, 0.0, scale / n)  # one unit alone is taken from zero
     strata = stage.cell_strata
     if stage.unit is None:
         squares = scores.products(sample.w2 * scale[strata])

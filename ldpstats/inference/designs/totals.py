@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.errors import NotAvailable
 
 __all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
 
@@ -147,7 +148,16 @@ class ReplicatedTotals(Totals):
     _kind = "replicated"
 
     def covariance_of(self, functions: Ratios) -> Array:
-        found, J = functions.value(self.replicates), functions.jacobian(self.estimate)
+        counts = self.scales > 0.0
+        with np.errstate(divide="ignore", invalid="ignore"):  # refused below
+            found = functions.value(self.replicates[counts])
+        if not np.isfinite(found).all():
+            number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
+            raise NotAvailable(
+                f"replicate {number} has no weight in some domain: take a larger domain, or the "
+                "survey without replicates"
+            )
+        J = functions.jacobian(self.estimate)
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
-        return np.asarray((apart * self.scales[:, None]).T @ apart + J @ self.missed @ J.T)
+        return np.asarray((apart * self.scales[counts, None]).T @ apart + J @ self.missed @ J.T)

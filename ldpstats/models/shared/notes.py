@@ -35,6 +35,7 @@ _COVARIANCE = {  # what a covariance rests on, in words
     "fpe16": "fpe16 (overstates)",
     "linear": "linear estimate",
     "dual": "dual of the likelihood",
+    "sandwich": "sandwich, by the design",
 }
 
 Pair = tuple[str, str]

@@ -11,13 +11,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.errors import LDPWarning, NotAvailable
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.arguments.checks import one_of
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
+from ldpstats.estimators import ESTIMATORS
+from ldpstats.inference.designs.estimation import (
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
+)
 from ldpstats.inference.designs.intervals import Counted
+from ldpstats.inference.designs.pseudo_likelihood import maxima
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import degrees_of_freedom, missed_noise
 from ldpstats.inference.designs.totals import Totals
-from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains, SampleFacts
@@ -31,6 +37,7 @@ __all__ = ["WeightedModel"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
+_METHODS = ("inversion", "mle")
 _MOST_TOTALS = 5000  # whose covariance matrix takes 200 MB
 
 
@@ -74,7 +81,26 @@ class WeightedModel:
         return found
 
     def fit(self, method: str | None = None, constraints: Any = None) -> WeightedResults:
-        """Estimate the frequencies in every domain."""
+        """Estimate the frequencies in every domain.
+
+        Parameters
+        ----------
+        method : {None, "inversion", "mle"}
+            "inversion", the default, is the Hajek estimate of decoded reports; "mle" the maximum of
+            the weighted likelihood over the simplex, the default with `constraints`.
+        constraints : callable, optional
+            As for `FrequencyModel.fit`.
+        """
+        if method is None:
+            method = "inversion" if constraints is None else "mle"
+        if isinstance(method, str) and method in ESTIMATORS and method not in _METHODS:
+            raise NotAvailable(
+                f"method={method!r} with weights: use 'inversion', whose standard errors know the "
+                "design, or 'mle', which stays within [0, 1]"
+            )
+        method = one_of("method", method, _METHODS)
+        if constraints is not None and method != "mle":
+            raise InvalidArgument("constraints", constraints, "goes with method='mle' only")
         model = self._with_reports()
         k, g = len(self.categories), len(model.labels)
         if g * (k + 1) > _MOST_TOTALS:
@@ -82,7 +108,8 @@ class WeightedModel:
                 f"covariances of {k} categories in {g} domains at once were not computed: take "
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
-        return model._fitted(method, constraints)
+        results = model._linear()
+        return results if method == "inversion" else model._likeliest(results, constraints)
 
     def _with_reports(self) -> WeightedModel:
         """The same without domains in which nobody reported, which are named in a warning."""
@@ -149,7 +176,8 @@ class WeightedModel:
         missed = self.noise(sample.w2 * missed_noise(sample))
         return estimated_totals(sample, self.scores, self.noise(sample.w2), missed)
 
-    def _fitted(self, method: str | None, constraints: Any) -> WeightedResults:
+    def _linear(self) -> WeightedResults:
+        """The Hajek estimates."""
         totals = self.totals(self.sample)
         free = self.sample.without_corrections()
         found = WeightedResults(
@@ -165,6 +193,29 @@ class WeightedModel:
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
         return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
+        """The same with the maximum of the weighted likelihood as the estimate."""
+        found = maxima(
+            self.sample, self.reports, self.at, self.domain, self.candidates, constraints
+        )
+        solution, V = found.solution, found.covariance
+        kind = SANDWICH if V is not None else "none (constrained)"
+        if V is None and constraints is None:
+            kind = "none (singular information)"
+        fit = replace(
+            results.fit,
+            fitted=Uncertain(found.p, None if V is None else checked(V)),
+            method="mle",
+            settings="" if constraints is None else CONSTRAINED,
+            cov_type=kind,
+            llf=found.llf,
+            gap=solution.gap,
+            n_iter=solution.n_iter,
+            converged=solution.converged,
+            message=solution.message,
+        )
+        return replace(results, fit=fit)
 
     def _counted(self) -> Counted:
         """The report that each category is counted by."""

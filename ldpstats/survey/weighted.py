@@ -1,0 +1,85 @@
+"""Weighted analyses of a survey whose sample has a design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ldpstats.arguments.checks import boolean
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.estimation import degrees_of_freedom
+from ldpstats.models.weighted.model import WeightedModel
+from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.survey.design import SampleDesign
+from ldpstats.survey.grouping import grouped_rows
+from ldpstats.survey.held import Held
+from ldpstats.survey.weighing import Weighed, weigh
+
+__all__ = ["refuse_unweighted", "sample_facts", "weighted_model"]
+
+
+def weighted_model(
+    held: Held, design: SampleDesign, name: str, by: Sequence[object], candidates: Any = None
+) -> WeightedModel:
+    """One question in a complex sample, in all or in the domains that public columns make."""
+    names = [column for column in by if isinstance(column, str)]
+    for column in names:
+        if column != name:
+            held.refuse_private(column)
+    weighed = weigh(held, design, [name, *names])
+    cells, inside = weighed.cells, weighed.inside
+    domain, labels = np.where(inside, 0, -1), [()]
+    if by:
+        found, rows, _ = grouped_rows(cells, by, name)
+        domain[:] = -1
+        labels = []
+        for label, own in zip(found, rows, strict=True):
+            if inside[own].any():
+                domain[own[inside[own]]] = len(labels)
+                labels.append(label if isinstance(label, tuple) else (label,))
+    coded = cells.coded(name)
+    if not np.any(coded.present & inside):
+        raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
+    return WeightedModel(
+        weighed.sample,
+        sample_facts(weighed, design),
+        coded.reports,
+        coded.at,
+        domain,
+        tuple(names),
+        tuple(labels),
+        name,
+        candidates,
+    )
+
+
+def refuse_unweighted(incomplete: object, how: Mapping[str, Any]) -> None:
+    """Refuse what is not known of a complex sample."""
+    if boolean("incomplete", incomplete):
+        raise NotAvailable(
+            "incomplete=True with weights: chance collisions with answers that are not listed are "
+            "common to all respondents of a cohort, and the design does not show them; list all "
+            "answers, or make the survey without weights="
+        )
+    if how.get("cov_type", "default") != "default":
+        remedy = "leave it out: with weights the covariance is that of the design"
+        raise InvalidArgument("cov_type", how["cov_type"], remedy)
+
+
+def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
+    """The sample in words and numbers."""
+    sample, inside = weighed.sample, weighed.inside
+    n, w = float(sample.n[inside].sum()), float(sample.w[inside].sum())
+    first = sample.stages[0]
+    return SampleFacts(
+        design=design.in_words,
+        variance="linearisation" if sample.replication is None else str(design.replicates),
+        n_strata=len(first.sampled),
+        n_units=int(first.sampled.sum()),
+        nobs=int(n),
+        weight_sum=w,
+        spread=n * float(sample.w2[inside].sum()) / w**2,
+        df=degrees_of_freedom(sample, np.full(inside.shape, True)),
+    )

@@ -1,0 +1,218 @@
+"""Weighted likelihoods: their maximum, its linearised scores, and what they make of a design."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import ldpstats as ldp
+from ldpstats.inference.designs.pseudo_likelihood import (
+    PseudoLikelihood,
+    maxima,
+    pseudo_likelihood,
+)
+from ldpstats.inference.designs.sample import Sample, Scores, Stage
+from ldpstats.inference.designs.taylor import design_covariance
+from tests.grid import MECHANISMS, all_reports, candidates, channel, distribution
+from tests.simulate import at_least, bias, coverage, near
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_at_the_law_of_p_reports_are_unbiased_and_their_noise_is_known(name):
+    mechanism = MECHANISMS[name]
+    reports, Q = all_reports(mechanism), channel(mechanism).matrix()
+    p = distribution(len(Q))
+    made = pseudo_likelihood(reports, p @ Q, 1000.0, candidates(mechanism))
+    np.testing.assert_allclose(made.solution.p, p, atol=1e-7)
+    assert made.solution.gap < 1e-9
+    F = made.phi[made.place]
+    np.testing.assert_allclose(Q @ F, np.eye(len(Q)), atol=1e-5)
+    t = np.random.default_rng(1).normal(size=len(Q))
+    expected = (F.T * (t @ Q)) @ F - np.diag(t)
+    size = np.abs((F.T * (np.abs(t) @ Q)) @ F).max()
+    np.testing.assert_allclose(made.noise(t), expected, rtol=0, atol=1e-6 * size)
+
+
+def elements(w: np.ndarray) -> Sample:
+    """Respondents drawn one by one from a large population."""
+    n, zero = w.size, np.zeros(w.size, dtype=np.int64)
+    stage = Stage(None, zero, np.array([n]), np.array([np.inf]), np.array([0]), [""])
+    return Sample((stage,), np.ones(n), w, w**2)
+
+
+def covariance(made: PseudoLikelihood, sample: Sample) -> np.ndarray:
+    z = (made.phi - made.solution.p) / sample.w.sum()
+    return design_covariance(sample, Scores(((made.place, z),)))
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("krr-labels", "expected"),
+        ("krappor", "observed"),
+        ("urap", "observed"),
+        ("orr", "expected"),
+    ],
+)
+def test_equal_weights_give_the_maximum_and_covariance_without_a_design(name, kind):
+    mechanism, rng, n = MECHANISMS[name], np.random.default_rng(4), 4000
+    labels = mechanism.labels(candidates(mechanism))
+    reports = mechanism.privatize(rng.choice(labels, n, p=distribution(len(labels))), rng)
+    made = pseudo_likelihood(reports, np.full(n, 2.5), n, candidates(mechanism))
+    fit = ldp.FrequencyModel(reports, candidates=candidates(mechanism)).fit("mle")
+    np.testing.assert_allclose(made.solution.p, fit.params, atol=1e-7)
+    np.testing.assert_allclose(made.llf, fit.llf, rtol=1e-12)
+    assert fit.cov_type == kind
+    # with the observed information the sandwich is its inverse (statistics.md, I2); the expected
+    # one is apart from it by sampling error, here of about 1 / sqrt(n)
+    found, tolerance = (
+        covariance(made, elements(np.full(n, 2.5))),
+        1e-5 if kind == "observed" else 0.1,
+    )
+    expected = fit.cov_params().to_numpy() * n / (n - 1)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=tolerance * expected.max())
+
+
+def test_weights_are_respondents_who_answer_alike():
+    rng = np.random.default_rng(5)
+    reports = MECHANISMS["krappor"].privatize(rng.integers(0, 4, 300), rng)
+    counts = rng.integers(0, 4, 300)
+    made = pseudo_likelihood(reports, counts / 7.0, counts.sum())
+    fit = ldp.FrequencyModel(reports[np.repeat(np.arange(300), counts)]).fit("mle")
+    np.testing.assert_allclose(made.solution.p, fit.params, atol=1e-8)
+    np.testing.assert_allclose(made.llf, fit.llf, rtol=1e-12)
+    np.testing.assert_allclose(made.shares @ made.phi, made.solution.p, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["krr-20", "custom-wide", "urr", "rappor-closed"])
+def test_the_weighted_maximum_is_that_of_cvxpy(name):
+    import cvxpy
+
+    mechanism, rng = MECHANISMS[name], np.random.default_rng(6)
+    reports = mechanism.privatize(rng.choice(mechanism.categories[:3], 200), rng)
+    w = rng.exponential(size=200)
+    made = pseudo_likelihood(reports, w, 200.0)
+    p = cvxpy.Variable(mechanism.k, nonneg=True)
+    rows = made.rows.dense()
+    n = 200.0 * made.shares
+    problem = cvxpy.Problem(cvxpy.Maximize(n @ cvxpy.log(rows @ p)), [cvxpy.sum(p) == 1])
+    best = problem.solve(solver="CLARABEL") + n @ made.rows.log_scale
+    assert best <= made.llf + 200.0 * made.solution.gap + 1e-6  # the certificate holds
+    np.testing.assert_allclose(made.llf, best, atol=1e-5)
+    np.testing.assert_allclose(w @ made.phi[made.place] / w.sum(), made.solution.p, atol=1e-12)
+
+
+def test_scores_are_what_a_respondent_changes():
+    mechanism, rng = MECHANISMS["custom-wide"], np.random.default_rng(7)
+    reports = mechanism.privatize(rng.choice(mechanism.categories, 500), rng)
+    w = rng.uniform(0.5, 2.0, 500)
+    made, h = pseudo_likelihood(reports, w, 500.0), 1e-4
+    for i in (0, 1, 2):
+        more = w.copy()
+        more[i] += h
+        change = pseudo_likelihood(reports, more, 500.0).solution.p - made.solution.p
+        z = (made.phi[made.place[i]] - made.solution.p) / w.sum()
+        np.testing.assert_allclose(change / h, z, atol=1e-3 * np.abs(z).max())
+
+
+def test_constraints_hold_and_leave_no_scores():
+    rng = np.random.default_rng(8)
+    reports = MECHANISMS["krr-labels"].privatize(rng.choice(["nurse", "cook"], 300), rng)
+    w = rng.uniform(size=300)
+    made = pseudo_likelihood(reports, w, 300.0, constraints=lambda p: [p[0] == 0.25])
+    assert made.solution.p[0] == pytest.approx(0.25, abs=1e-9)
+    assert made.solution.converged and not made.has_errors and np.isnan(made.phi).all()
+
+
+def test_reports_of_no_weight_say_nothing_of_a_domain():
+    rng = np.random.default_rng(9)
+    reports = MECHANISMS["urr"].privatize(rng.choice(["nurse", "cook", "driver"], 200), rng)
+    w, inside = rng.uniform(1.0, 2.0, 200), np.arange(200) < 90
+    made = pseudo_likelihood(reports, np.where(inside, w, 0.0), 90.0)
+    alone = pseudo_likelihood(reports[inside], w[inside], 90.0)
+    np.testing.assert_allclose(made.solution.p, alone.solution.p, atol=1e-9)
+    np.testing.assert_allclose(made.phi[made.place[inside]], alone.phi[alone.place], atol=1e-6)
+
+
+def clustered(rng: np.random.Generator, n: int, fraction: float) -> Sample:
+    """Twelve units of two strata, of which a fraction of the population is drawn."""
+    w, unit = rng.uniform(1.0, 3.0, n), np.arange(n) % 12
+    sizes = np.array([6.0, 6.0])
+    population = sizes / fraction if fraction else np.full(2, np.inf)
+    stage = Stage(unit, np.arange(12) % 2, sizes, population, np.zeros(2, int), ["a", "b"])
+    return Sample((stage,), np.ones(n), w, w**2)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.5])
+def test_domains_are_fitted_on_their_own_and_vary_together(fraction):
+    mechanism, rng, n = MECHANISMS["krappor"], np.random.default_rng(10), 900
+    sample = clustered(rng, n, fraction)
+    reports = mechanism.privatize(rng.choice(4, n, p=distribution(4)), rng)
+    domain = np.append(rng.integers(0, 2, n - 5), np.full(5, -1))
+    at = np.where(np.arange(n) < 7, -1, np.arange(n))
+    both = maxima(sample, reports, at, domain)
+    inside = (domain == 1) & (at >= 0)
+    alone = maxima(sample, reports, np.where(inside, at, -1), np.where(inside, 0, -1))
+    np.testing.assert_allclose(both.p[4:], alone.p, atol=1e-12)
+    np.testing.assert_allclose(both.covariance[4:, 4:], alone.covariance, atol=1e-12)
+    assert np.abs(both.covariance[:4, 4:]).max() > 0.0  # they share units
+    np.testing.assert_allclose(both.covariance.sum(axis=1), 0.0, atol=1e-12)
+    assert both.solution.gap == max(one.solution.gap for one in both.domains)
+    z = np.where(inside[:, None], alone.domains[0].phi[alone.domains[0].place] - alone.p, 0.0)
+    z /= sample.w[inside].sum()
+    X = np.stack([(sample.w[:, None] * z)[np.arange(n) % 12 == j] for j in range(12)]).sum(axis=1)
+    expected = sum(6 / 5 * (1 - fraction) * 5 * np.cov(X[h::2].T) for h in range(2))
+    v = fraction * sample.w2[inside] / sample.w[inside].sum() ** 2
+    expected += alone.domains[0].noise(v @ alone.domains[0].phi[alone.domains[0].place][inside])
+    np.testing.assert_allclose(alone.covariance, expected, rtol=1e-9, atol=1e-15)
+
+
+@pytest.fixture(scope="module")
+def population() -> np.ndarray:
+    """The answers of ten persons in each of 4 x 50 clusters, which are unlike one another."""
+    rng = np.random.default_rng(11)
+    shares = rng.dirichlet(np.array([3.2, 2.0, 1.6, 0.8, 0.4]), 200)
+    return np.array([rng.choice(5, 10, p=p) for p in shares])
+
+
+SAMPLED = np.array([10, 16, 24, 30])  # clusters of each stratum, of 50
+
+
+def drawn(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
+    """A sample of whole clusters without replacement: the answers, and its design."""
+    units = np.concatenate(
+        [50 * h + rng.choice(50, n, replace=False) for h, n in enumerate(SAMPLED)]
+    )
+    cells = np.repeat(np.arange(SAMPLED.sum()), 10)
+    strata = np.repeat(np.arange(4), SAMPLED)
+    w = (50.0 / SAMPLED)[strata[cells]]
+    stage = Stage(cells, strata, SAMPLED * 1.0, np.full(4, 50.0), np.zeros(4, int), list("abcd"))
+    return x[np.concatenate(units)].ravel(), Sample((stage,), np.ones(cells.size), w, w**2)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "mechanism", [ldp.KRR(5, 2.0), ldp.KRAPPOR(5, 3.0), ldp.URR(5, (0, 1), 1.0)], ids=str
+)
+def test_the_sandwich_is_the_variance_over_samples_and_randomisations(
+    mechanism, population, replications
+):
+    from scipy.special import stdtrit
+
+    R, rng = replications(4000), np.random.default_rng(12)
+    truth = np.bincount(population.ravel(), minlength=5) / population.size
+    p, V, lacking = np.empty((R, 5)), np.empty((R, 5)), np.empty((R, 5))
+    for r in range(R):
+        x, sample = drawn(population, rng)
+        at = np.arange(x.size)
+        found = maxima(sample, mechanism.privatize(x, rng), at, np.zeros(x.size, dtype=int))
+        p[r], V[r] = found.p, np.diag(found.covariance)
+        lacking[r] = np.diag(covariance(found.domains[0], sample))
+    luck = np.sqrt(2.0 / R)  # relative error of a variance from R draws
+    assert np.all(np.abs(bias(p, truth)) < 5.0)
+    assert np.all(np.abs(V.mean(axis=0) / p.var(axis=0) - 1.0) < 4.0 * luck)
+    reach = stdtrit(SAMPLED.sum() - 4, 0.975) * np.sqrt(V)
+    held = coverage(np.stack([p - reach, p + reach], axis=-1), truth)
+    assert near(held.mean(), 0.945, R) and at_least(held, 0.92, R)  # rare answers are skewed
+    # the randomisation that the correction takes away matters
+    assert np.mean(lacking.mean(axis=0) / p.var(axis=0)) < 1.0 - 1.5 * luck

@@ -1,0 +1,362 @@
+"""Replicated variances: against R, against linearisation, and against all possible draws."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.estimation import (
+    degrees_of_freedom,
+    estimated_totals,
+    missed_noise,
+)
+from ldpstats.inference.designs.replication import (
+    Bootstrap,
+    GivenWeights,
+    Jackknife,
+    bootstrap,
+    jackknife,
+    scales_of,
+)
+from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
+from ldpstats.inference.designs.totals import Ratios
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
+SHARES = Ratios(np.eye(3)[:2], np.array([[0.0, 0.0, 1.0]] * 2))
+
+
+def stage(unit: Any, strata: Any, sampled: Any, population: Any = np.inf, parent: Any = 0) -> Stage:
+    """A stage whose arrays are written as lists."""
+    n = np.asarray(sampled, dtype=float)
+    return Stage(
+        unit if unit is None else np.asarray(unit),
+        np.asarray(strata),
+        n,
+        np.broadcast_to(np.asarray(population, dtype=float), n.shape).copy(),
+        np.broadcast_to(parent, n.shape).astype(np.int64),
+        [f"h{h}" for h in range(len(n))],
+    )
+
+
+def rows(stages: tuple[Stage, ...], w: Any, single_unit: str = "fail") -> Sample:
+    """A cell a respondent."""
+    w = np.asarray(w, dtype=float)
+    return Sample(stages, np.ones(len(w)), w, w**2, single_unit)
+
+
+def clustered(single_unit: str = "fail", population: Any = np.inf, **changes: Any) -> Sample:
+    """Fourteen respondents in seven units of three strata."""
+    unit = [0, 0, 0, 1, 2, 2, 3, 3, 4, 4, 4, 5, 6, 6]
+    strata = changes.get("strata", [0, 0, 1, 1, 1, 2, 2])
+    sampled = changes.get("sampled", np.bincount(strata))
+    first = stage(unit, strata, sampled, population)
+    return rows((first,), np.linspace(1.0, 2.3, 14), single_unit)
+
+
+def scores(n: int, seed: int = 1, width: int = 3) -> Scores:
+    """Two columns of numbers and one of ones."""
+    table = np.random.default_rng(seed).normal(1.0, 1.0, (n, width))
+    table[:, -1] = 1.0
+    return Scores(((np.arange(n), table),))
+
+
+def law(sample: Sample, of: Scores, replication: Replication | None) -> Any:
+    """Totals without noise."""
+    none = np.zeros((of.size, of.size))
+    return estimated_totals(replace(sample, replication=replication), of, none, none)
+
+
+# -- given weights, and the jackknife that R makes of the design -----------------------------------
+
+
+class People:
+    """The respondents of the reference, their scores, and what R makes of them."""
+
+    def __init__(self) -> None:
+        self.table = pd.read_csv(REFERENCE / "people.csv", na_values=[""], keep_default_na=False)
+        self.factors = pd.read_csv(REFERENCE / "replicates.csv")
+        self.expected = json.loads((REFERENCE / "replicates.json").read_text())
+        self.job = pd.factorize(self.table.job, sort=True)[0]
+        self.region = pd.factorize(self.table.region, sort=True)[0]
+        self.inside = ((self.table.sex == "f") & (self.table.age != "65+")).to_numpy()
+
+    def given(self, name: str) -> GivenWeights:
+        kind = name.removesuffix("_mse")
+        columns = self.factors.filter(regex=f"^{'boot' if kind == 'other' else kind}_").to_numpy()
+        of_r = self.expected[name]
+        n = columns.shape[1]
+        given: Callable[..., Any] = lambda **more: scales_of(KIND[kind], n, **more)  # noqa: E731
+        scale = {
+            "jk1": lambda: given(scale=10 / 11),
+            "jkn": lambda: given(rscales=np.array(of_r["rscales"])),
+            "fay": lambda: given(rho=0.3),
+            "boot": lambda: given(scale=1 / 20),
+            "other": lambda: given(scale=0.07, rscales=1 / np.arange(1, 21)),
+        }.get(kind, given)()
+        weights = columns * self.table.weight.to_numpy()[:, None]
+        return GivenWeights(weights, scale, name.endswith("_mse"))
+
+    def sample(self, replication: Replication | None = None) -> Sample:
+        unit = pd.factorize(self.table.unit)[0]
+        strata = pd.factorize(self.table.groupby("unit", sort=False).stratum.first())[0]
+        sample = rows((stage(unit, strata, np.bincount(strata)),), self.table.weight)
+        return replace(sample, replication=replication)
+
+    def check(self, sample: Sample, name: str) -> None:
+        """Totals, shares, shares by region and in a domain, and their degrees of freedom."""
+        expected = self.expected[name]
+        table, ones, n = np.column_stack([np.eye(4), np.ones(4)]), np.ones((4, 5)), len(self.job)
+        everyone = estimated_totals(
+            sample, Scores(((self.job, table),)), np.zeros((5, 5)), np.zeros((5, 5))
+        )
+        ones[:, :4] = 0.0
+        shares = Ratios(np.eye(5)[:4], ones)
+        same(everyone.of(shares), expected["share"])
+        if "total" in expected:
+            same(everyone.of(Ratios(np.eye(5)[:4])), expected["total"])
+            at = np.where(self.inside, self.job, -1)
+            part = estimated_totals(
+                sample, Scores(((at, table),)), np.zeros((5, 5)), np.zeros((5, 5))
+            )
+            same(part.of(shares), expected["domain"])
+            assert degrees_of_freedom(sample, self.inside) == expected["domain"]["df"]
+        assert degrees_of_freedom(sample, np.ones(n, dtype=bool)) == expected["df"]
+        cells = Scores(((self.region + 3 * self.job, np.eye(12)),))
+        none = np.zeros((12, 12))
+        below = np.tile(np.eye(3), (4, 4))
+        by = estimated_totals(sample, cells, none, none).of(Ratios(np.eye(12), below))
+        same(by, expected["by_region"])
+
+
+KIND = {
+    "jk1": "JK1",
+    "jkn": "JKn",
+    "brr": "BRR",
+    "fay": "Fay",
+    "boot": "bootstrap",
+    "sdr": "successive-difference",
+    "other": "other",
+}
+
+
+def same(found: Any, expected: Any) -> None:
+    """Equal to R's numbers, which have 16 digits."""
+    np.testing.assert_allclose(found.value, expected["value"], rtol=1e-11)
+    cov = np.array(expected["cov"])
+    np.testing.assert_allclose(found.covariance, cov, rtol=1e-9, atol=1e-11 * np.abs(cov).max())
+
+
+@pytest.fixture(scope="module")
+def people() -> People:
+    return People()
+
+
+@pytest.mark.parametrize("mse", ["", "_mse"])
+@pytest.mark.parametrize("kind", KIND)
+def test_given_weights_equal_r(people: People, kind: str, mse: str) -> None:
+    people.check(people.sample(people.given(kind + mse)), kind + mse)
+
+
+@pytest.mark.parametrize("mse", [False, True])
+def test_the_jackknife_of_a_design_equals_r(people: People, mse: bool) -> None:
+    """With strata JKn; without them JK1, where the units are groups of respondents."""
+    people.check(people.sample(Jackknife(mse)), "jkn_mse" if mse else "jkn")
+    group = np.argmin(people.factors.filter(regex="^jk1_").to_numpy(), axis=1)
+    groups = stage(group, np.zeros(11, dtype=np.int64), [11])
+    sample = replace(people.sample(Jackknife(mse)), stages=(groups,))
+    people.check(sample, "jk1_mse" if mse else "jk1")
+
+
+def test_the_scales_of_kinds() -> None:
+    assert scales_of("BRR", 8)[0] == 1 / 8
+    assert scales_of("Fay", 8, rho=0.5)[0] == 1 / 2
+    assert scales_of("JK1", 8)[0] == 7 / 8
+    assert scales_of("bootstrap", 8)[0] == 1 / 7
+    assert scales_of("ACS", 8)[0] == scales_of("successive-difference", 8)[0] == 1 / 2
+    np.testing.assert_array_equal(scales_of("JKn", 2, rscales=np.array([0.5, 0.8])), [0.5, 0.8])
+    np.testing.assert_array_equal(scales_of("JK2", 2), [1.0, 1.0])
+
+
+def test_given_weights_move_with_a_factor() -> None:
+    sample, rng = clustered(), np.random.default_rng(5)
+    given = GivenWeights(rng.gamma(2.0, size=(14, 6)), scales_of("bootstrap", 6))
+    factor, of = rng.gamma(3.0, size=14), scores(14)
+    moved = replace(sample, replication=given).times(factor)
+    at, table = of.parts[0]
+    expected = np.einsum("cr,c,cp->rp", given.weights, factor, table[at])
+    assert moved.replication is not None
+    np.testing.assert_allclose(moved.replication.totals(moved, of), expected)
+
+
+def test_a_replicate_without_a_domain_is_refused() -> None:
+    sample, weights = clustered(), np.ones((14, 3))
+    weights[:3, 1] = 0.0
+    at = np.where(np.arange(14) < 3, 0, -1)
+    of = Scores(((at, np.array([[1.0, 2.0, 1.0]])),))
+    found = law(sample, of, GivenWeights(weights, scales_of("BRR", 3)))
+    with pytest.raises(NotAvailable, match="replicate 2 has no weight in some domain"):
+        found.of(SHARES)
+
+
+def test_the_rank_of_replicate_weights() -> None:
+    rng = np.random.default_rng(2)
+    W = rng.gamma(2.0, size=(50, 4)) @ rng.gamma(2.0, size=(4, 9))
+    W[:, 3] = 0.0
+    given = GivenWeights(W, scales_of("BRR", 9))
+    sample, everyone = rows((stage(None, np.zeros(50, int), [50]),), np.ones(50)), np.full(50, True)
+    assert given.degrees_of_freedom(sample, everyone) == 3
+    assert given.degrees_of_freedom(sample, np.arange(50) < 2) == 1
+    assert replace(given, df=7.0).degrees_of_freedom(sample, everyone) == 7.0
+    assert not given.missed(sample).any()
+
+
+# -- the jackknife against linearisation -----------------------------------------------------------
+
+
+def test_the_jackknife_of_totals_equals_linearisation() -> None:
+    """Also with corrections, with strata of one unit, and with units outside of a domain."""
+    one = {"strata": [0, 0, 1, 1, 1, 1, 2]}
+    samples = [
+        clustered(),
+        clustered(population=[4, 9, 2]),
+        clustered(sampled=[3, 3, 4], population=[5, 9, 12]),
+        *(clustered(rule, [4, 9, 3], **one) for rule in ("certainty", "centered", "average")),
+        clustered("centered", [4, 4, 1], **one),
+    ]
+    for sample in samples:
+        linear, jackknifed = (law(sample, scores(14), how) for how in (None, jackknife(sample)))
+        np.testing.assert_allclose(
+            jackknifed.of(Ratios(np.eye(3))).covariance, linear.covariance, rtol=1e-10, atol=1e-12
+        )
+        same_share = missed_noise(replace(sample, replication=Jackknife()))
+        np.testing.assert_array_equal(same_share, missed_noise(sample))
+
+
+def test_later_stages_are_linearised() -> None:
+    first = stage([0, 0, 1, 1, 2, 2], [0, 0, 0], [3], [5])
+    second = stage(None, [0, 0, 1, 1, 2, 2], [2, 2, 2], [9, 4, 6], [0, 1, 2])
+    sample = rows((first, second), [1.0, 1.2, 1.4, 1.6, 1.8, 2.0])
+    of = scores(6)
+    linear, jackknifed = (law(sample, of, how) for how in (None, Jackknife()))
+    found = jackknifed.of(Ratios(np.eye(3))).covariance
+    np.testing.assert_allclose(found, linear.covariance, rtol=1e-10)
+
+
+def test_the_jackknife_of_respondents_in_cells() -> None:
+    """Respondents alike, counted, or one by one; those of several weights cannot be told apart."""
+    n, w = np.array([1, 3, 2, 4]), np.array([2.0, 1.5, 1.0, 3.0])
+    strata, table = np.array([0, 0, 1, 1]), np.random.default_rng(3).normal(size=(4, 3))
+    table[:, 2] = 1.0
+    counted = Sample((stage(None, strata, [4, 8], [9, 20]),), n, n * w, n * w**2)
+    each = np.repeat(np.arange(4), n)
+    one_by_one = rows((stage(None, strata[each], [4, 8], [9, 20]),), w[each])
+    found = law(counted, Scores(((np.arange(4), table),)), Jackknife()).of(SHARES)
+    expected = law(one_by_one, Scores(((each, table),)), Jackknife()).of(SHARES)
+    np.testing.assert_allclose(found.covariance, expected.covariance, rtol=1e-10)
+    with pytest.raises(NotAvailable, match="several weights are summed"):
+        law(replace(counted, w2=2.0 * counted.w2), scores(4), Jackknife())
+
+
+def test_the_jackknife_of_ratios_is_near_linearisation() -> None:
+    """The difference is of the order of one over the number of units."""
+    apart = []
+    for n in (20, 80, 320):
+        sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.linspace(1, 2, n))
+        linear, jackknifed = (law(sample, scores(n, n), how) for how in (None, Jackknife()))
+        variances = [np.diagonal(law.of(SHARES).covariance) for law in (jackknifed, linear)]
+        apart.append(np.abs(variances[0] / variances[1] - 1.0).max())
+        assert degrees_of_freedom(sample, np.full(n, True)) == n - 1
+    assert np.all(np.array(apart) * [20, 80, 320] < 5.0)
+
+
+def test_too_many_units_are_refused() -> None:
+    n = 20_001
+    sample = rows((stage(None, np.zeros(n, dtype=np.int64), [n]),), np.ones(n))
+    with pytest.raises(NotAvailable, match=r"20001 units takes as many replicates.*'bootstrap'"):
+        law(sample, Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 1))),)), Jackknife())
+    rng = np.random.default_rng(1)
+    with pytest.raises(NotAvailable, match="take 49997 replicates, or name the clusters"):
+        bootstrap(sample, 100_000, rng)
+    draws = Bootstrap(np.zeros((n, 60_000 // 20), dtype=np.uint8))
+    wide = Scores(((np.zeros(n, dtype=np.int64), np.ones((1, 20_000))),))
+    with pytest.raises(NotAvailable, match="20000 totals in 3000 replicates"):
+        estimated_totals(replace(sample, replication=draws), wide, np.zeros(0), np.zeros(0))
+
+
+def test_single_units_are_refused() -> None:
+    strata, rng = [0, 0, 1, 1, 1, 1, 2], np.random.default_rng(1)
+    sample = clustered(strata=strata)
+    with pytest.raises(InvalidArgument, match="one unit only"):
+        law(sample, scores(14), Jackknife())
+    with pytest.raises(InvalidArgument, match="one unit only"):
+        bootstrap(sample, 10, rng)
+    with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
+        bootstrap(clustered("average", strata=strata), 10, rng)
+
+
+# -- the bootstrap against all draws ---------------------------------------------------------------
+
+
+def every_draw(sample: Sample) -> Bootstrap:
+    """All equally likely draws of n - 1 of n units in each stratum, once each."""
+    strata = sample.stages[0].strata
+    by_stratum = [np.flatnonzero(strata == h) for h in range(len(sample.stages[0].sampled))]
+    choices = [product(units, repeat=len(units) - 1) for units in by_stratum]
+    drawn = [np.bincount(sum(picks, ()), minlength=len(strata)) for picks in product(*choices)]
+    return Bootstrap(np.array(drawn).T.astype(np.uint8))
+
+
+@pytest.mark.parametrize("population", [np.inf, [4, 9, 2]])
+def test_all_draws_of_the_bootstrap_give_the_variance(population: Any) -> None:
+    """Its mean and variance over the draws are the estimate and what linearisation gives."""
+    sample = clustered(population=population)
+    draws = every_draw(sample)
+    found = draws.totals(sample, scores(14))
+    linear = law(sample, scores(14), None)
+    np.testing.assert_allclose(found.mean(axis=0), linear.estimate, rtol=1e-12)
+    np.testing.assert_allclose(
+        np.cov(found.T, bias=True), linear.covariance, rtol=1e-10, atol=1e-12
+    )
+
+
+def test_certain_units_stay_in_all_draws() -> None:
+    sample = clustered("certainty", strata=[0, 0, 1, 1, 1, 1, 2])
+    made = bootstrap(sample, 50, np.random.default_rng(4))
+    last = Scores(((np.where(np.arange(14) > 11, 0, -1), np.ones((1, 1))),))
+    np.testing.assert_allclose(made.totals(sample, last), last.total(sample.w)[0], rtol=1e-12)
+    assert missed_noise(replace(sample, replication=made)).tolist() == [0.0] * 12 + [1.0, 1.0]
+
+
+def test_drawn_replicates_have_the_law_of_all_draws() -> None:
+    """Variances within four Monte Carlo standard errors, ``sqrt(2 / R)`` of them and some tails."""
+    n = 4_000
+    sample, rng = clustered(population=[4, 9, 8]), np.random.default_rng(11)
+    made = bootstrap(sample, n, rng)
+    assert made.draws.dtype == np.uint8
+    np.testing.assert_array_equal(made.draws[:2].sum(axis=0), 1)
+    np.testing.assert_array_equal(made.draws[2:5].sum(axis=0), 2)
+    linear, drawn = (law(sample, scores(14), how) for how in (None, made))
+    found = np.diagonal(drawn.of(Ratios(np.eye(3))).covariance)
+    np.testing.assert_allclose(found, np.diagonal(linear.covariance), rtol=4 * np.sqrt(2 / n))
+    again = bootstrap(sample, n, np.random.default_rng(11))
+    np.testing.assert_array_equal(again.draws, made.draws)
+
+
+def test_units_outside_of_a_domain_are_drawn_too() -> None:
+    """Cells stand for several respondents, and some sampled units have no cell."""
+    n = np.array([5, 2, 3])
+    sample = Sample((stage(None, [0, 0, 1], [9, 6], [12, 50]),), n, 1.5 * n, 2.25 * n)
+    made = bootstrap(sample, 20_000, np.random.default_rng(3))
+    linear, drawn = (law(sample, scores(3), how) for how in (None, made))
+    found = drawn.of(Ratios(np.eye(3))).covariance
+    np.testing.assert_allclose(np.diagonal(found), np.diagonal(linear.covariance), rtol=0.05)
+    assert degrees_of_freedom(replace(sample, replication=made), np.full(3, True)) == 8.0
