@@ -22,15 +22,18 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
-from complex_population import DESIGNS, REGIONS, Design, Drawn, Population, WithReplacement, population
+from complex_population import AGES, DESIGNS, REGIONS, SHARES, Design, Drawn, Population, population
 
 import ldpstats as ldp
-from ldpstats.inference.designs.taylor import missed_noise
-from ldpstats.inference.designs.totals import LinearTotals
+from ldpstats.inference.designs.calibrated import Step, calibrated_sample
+from ldpstats.inference.designs.calibration import Margins, calibrate
+from ldpstats.inference.designs.distances import Raking
+from ldpstats.inference.designs.estimation import missed_noise
+from ldpstats.inference.designs.intervals import score_bounds, t_bounds
+from ldpstats.inference.designs.taylor import design_covariance
+from ldpstats.inference.designs.totals import LinearTotals, Ratios
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.reports.single import Reports
 
 Array = npt.NDArray[Any]
@@ -43,6 +46,25 @@ MECHANISMS: dict[str, Callable[[int, float], ldp.Mechanism]] = {
     "URR": lambda k, epsilon: ldp.URR(k, range(k - 2, k), epsilon),
 }
 EPSILONS = (0.5, 1.0, 3.0)
+
+
+FACTS = SampleFacts("", "", 1, 1, 1, 1.0, 1.0, 1.0)  # are not looked at
+K, D = SHARES.size, REGIONS.size
+
+
+def functions() -> Ratios:
+    """Shares in all, in each domain, and their differences, of the totals of the domains."""
+    cells, persons = np.kron(np.eye(D), np.eye(K, K + 1)), np.kron(np.eye(D), np.eye(1, K + 1, K))
+    every = np.kron(np.ones((1, D)), np.eye(K, K + 1))
+    A = np.vstack([every, cells])
+    B = np.vstack([persons.sum(axis=0, keepdims=True).repeat(K, axis=0), persons.repeat(K, axis=0)])
+    apart = np.kron(np.array([[1.0, -1.0, 0.0], [1.0, 0.0, -1.0]]), np.eye(K))
+    return Ratios(A, B, np.vstack([np.eye(K + D * K), np.hstack([np.zeros((2 * K, K)), apart])]))
+
+
+FUNCTIONS = functions()
+ONE = Ratios(np.eye(K, K + 1), np.eye(1, K + 1, K).repeat(K, axis=0))  # shares of one domain
+PARTS = {"shares": slice(0, K), "domains": slice(K, 4 * K), "differences": slice(4 * K, 6 * K)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,71 +98,75 @@ class Question:
         """The model of reports y in domains of a sample."""
         l = len(self.reports)  # noqa: E741
         sample, codes = drawn.cells(domain * l + y, n_domains * l)
-        U, H = drawn.strata.size, drawn.sampled.size
-        total, squares = drawn.weight.sum(), (drawn.weight**2).sum()
-        n, df = drawn.person.size, float(U - H)
-        facts = SampleFacts("", "", H, U, n, total, n * squares / total**2, df)
         labels = tuple((d,) for d in range(n_domains))
-        return WeightedModel(
-            sample, facts, self.reports, codes % l, codes // l, ("region",), labels
-        )
+        return WeightedModel(sample, FACTS, self.reports, codes % l, codes // l, ("d",), labels)
 
 
 # ---- one sample
 
 
 def intervals(design: Design, question: Question, drawn: Drawn, rng: np.random.Generator) -> Said:
-    """Ends of intervals in one sample, (q, 2), and its variances by their parts."""
+    """Estimates of one sample, (30,), and their variances, right and wrong."""
     people = design.people
     y = question.ask(people.answer[drawn.person], rng)
-    every = np.zeros(y.size, dtype=np.int64)
-    whole = question.model(drawn, y, every, 1)
-    regions = question.model(drawn, y, people.region[drawn.person], REGIONS.size)
-    fitted, by = whole.fit(), regions.fit()
-    said = {"differences": ends(by.differences())}
-    for name, results, model in (("shares", fitted, whole), ("domains", by, regions)):
-        said[name] = ends(results.conf_int(clip=False))
-        said[f"{name}, t"] = ends(results.conf_int(method="wald", clip=False))
-        said[f"{name}, naive"] = ends(naive(model, results).conf_int(method="wald", clip=False))
-    said["unweighted"] = ends(question.model(even(drawn), y, every, 1).fit().conf_int(clip=False))
-    return said | effects(fitted) | clean(drawn, people)
-
-
-def ends(table: pd.DataFrame) -> Array:
-    """Limits of intervals, (q, 2)."""
-    return table[["lower", "upper"]].to_numpy()
-
-
-def naive(model: WeightedModel, results: WeightedResults) -> WeightedResults:
-    """The same where the correction shrinks the randomisation too: a control that must fail."""
-    totals = results.totals_law
-    assert isinstance(totals, LinearTotals)
-    missed = model.noise(model.sample.w2 * missed_noise(model.sample))
-    shrunk = replace(totals, covariance=totals.covariance - missed)
-    found = shrunk.of(results.shares)
-    return replace(results, fit=model._fit(found.value, found.covariance), totals_law=shrunk)
-
-
-def even(drawn: Drawn) -> Drawn:
-    """The same persons as if all had been drawn alike: a control that must fail."""
-    ones, endless = np.ones(drawn.weight.size), np.full(drawn.sampled.size, np.inf)
-    return replace(drawn, weight=ones, existing=endless, inside=None)
-
-
-def effects(fitted: WeightedResults) -> Said:
-    """Variances of the shares, (k,): in all, of the randomisation, of a simple random sample."""
-    found = fitted.totals_law.of(fitted.shares)
-    p = found.value
+    model = question.model(drawn, y, people.region[drawn.person], D)
+    right, wrong = totals(model)
+    found, naive = right.of(FUNCTIONS), wrong.of(FUNCTIONS)
+    w = drawn.weight
     return {
-        "estimate": p,
+        "estimate": found.value,
         "V": np.diagonal(found.covariance),
-        "V_R": np.diagonal(found.noise),
-        "V_srs": p * (1.0 - p) / (fitted.nobs - 1.0),
-        "deff": fitted.deff()[["deff_design", "deff_privacy"]].to_numpy().T,
+        "V_R": np.diagonal(found.noise)[:K],
+        "naive": np.diagonal(naive.covariance),
+        "df": np.array(drawn.strata.size - drawn.sampled.size),
+        "n": np.array(drawn.person.size),
+        "spread": np.array(y.size * (w**2).sum() / w.sum() ** 2),
+        "clean": clean(drawn, people),
+        "unweighted": unweighted(question, drawn, y),
+        "calibrated": calibrated(people, question, drawn, y),
     }
 
 
-def clean(drawn: Drawn, people: Population) -> Said:
-    """The estimate from the answers themselves, and the number of respondents."""
-    totals = np.bincount(people.answer[drawn.person], drawn.weight)
-    return {"clean": totals / totals.sum(), "n": np.array(drawn.person.size)}
+def totals(model: WeightedModel) -> tuple[LinearTotals, LinearTotals]:
+    """Totals with their covariance, and with one whose correction shrinks the noise too."""
+    sample, scores = model.sample, model.scores
+    estimate, noise = scores.total(sample.w), model.noise(sample.w2)
+    between = design_covariance(sample, sample.residuals(scores))
+    missed = model.noise(sample.w2 * missed_noise(sample))
+    return (
+        LinearTotals(estimate, between + missed, noise),
+        LinearTotals(estimate, between, noise),
+    )
+
+
+def calibrated(people: Population, question: Question, drawn: Drawn, y: Array) -> Array:
+    """Shares and variances after raking to the totals of sex and of age, (2, k)."""
+    band = people.sex * AGES.size + people.age
+    model = question.model(drawn, y, band[drawn.person], 2 * AGES.size)
+    at = model.domain
+    margins = Margins(
+        np.indices((2, AGES.size)).reshape(2, -1).T,
+        (np.bincount(people.sex).astype(float), np.bincount(people.age).astype(float)),
+        ("sex", "age"),
+        (("f", "m"), tuple(map(str, range(AGES.size)))),
+    )
+    step = Step(margins, Raking(), calibrate(np.bincount(at, model.sample.w), margins, Raking()))
+    model = replace(model, sample=calibrated_sample(model.sample, at, [step]), domain=0 * at)
+    right, _ = totals(replace(model, labels=((0,),)))
+    found = right.of(ONE)
+    return np.array([found.value, np.diagonal(found.covariance)])
+
+
+def unweighted(question: Question, drawn: Drawn, y: Array) -> Array:
+    """Shares and variances as if all persons had been drawn alike, with replacement, (2, k)."""
+    ones, endless = np.ones(y.size), np.full(drawn.sampled.size, np.inf)
+    even = replace(drawn, weight=ones, existing=endless, inside=None)
+    right, _ = totals(question.model(even, y, np.zeros(y.size, dtype=np.int64), 1))
+    found = right.of(ONE)
+    return np.array([found.value, np.diagonal(found.covariance)])
+
+
+def clean(drawn: Drawn, people: Population) -> Array:
+    """Estimated shares of the answers themselves, (k,)."""
+    found = np.bincount(people.answer[drawn.person], drawn.weight)
+    return np.asarray(found / found.sum())
