@@ -12,7 +12,7 @@ from ldpstats.inference.designs import taylor
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import LinearTotals, ReplicatedTotals, Totals
 
-__all__ = ["degrees_of_freedom", "estimated_totals", "missed_noise"]
+__all__ = ["degrees_in_domains", "degrees_of_freedom", "estimated_totals", "missed_noise"]
 
 Array = npt.NDArray[Any]
 
@@ -68,3 +68,10 @@ def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     if sample.replication is None:
         return taylor.degrees_of_freedom(sample, inside)
     return sample.replication.degrees_of_freedom(sample, inside)
+
+
+def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
+    if sample.replication is None:
+        return taylor.degrees_in_domains(sample, domain, g)
+    return np.array([degrees_of_freedom(sample, domain == i) for i in range(g)])
