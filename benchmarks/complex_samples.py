@@ -29,11 +29,12 @@ from ldpstats.inference.designs.calibrated import Step, calibrated_sample
 from ldpstats.inference.designs.calibration import Margins, calibrate
 from ldpstats.inference.designs.distances import Raking
 from ldpstats.inference.designs.estimation import missed_noise
-from ldpstats.inference.designs.intervals import score_bounds, t_bounds
+from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
 from ldpstats.inference.designs.taylor import design_covariance
 from ldpstats.inference.designs.totals import LinearTotals, Ratios
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.problems.decoding import LinearDecoding, decode
 from ldpstats.reports.single import Reports
 
 Array = npt.NDArray[Any]
@@ -46,6 +47,7 @@ MECHANISMS: dict[str, Callable[[int, float], ldp.Mechanism]] = {
     "URR": lambda k, epsilon: ldp.URR(k, range(k - 2, k), epsilon),
 }
 EPSILONS = (0.5, 1.0, 3.0)
+ALPHA = 0.05
 
 
 FACTS = SampleFacts("", "", 1, 1, 1, 1.0, 1.0, 1.0)  # are not looked at
@@ -87,6 +89,14 @@ class Question:
             return Reports(np.arange(self.mechanism.n_outputs), self.mechanism)
         patterns = (np.arange(2**bits)[:, None] >> np.arange(bits)) & 1
         return Reports(np.packbits(patterns, axis=1, bitorder="little"), self.mechanism)
+
+    @cached_property
+    def counted(self) -> Counted:
+        """The report that each category is counted by."""
+        decoding = decode(self.reports)
+        assert isinstance(decoding, LinearDecoding)
+        form = decoding.equations.exact_form()
+        return Counted(form.offset, form.scale)
 
     def ask(self, answer: Array, rng: np.random.Generator) -> Array:
         """Reports of answers, (n,)."""
@@ -170,3 +180,89 @@ def clean(drawn: Drawn, people: Population) -> Array:
     """Estimated shares of the answers themselves, (k,)."""
     found = np.bincount(people.answer[drawn.person], drawn.weight)
     return np.asarray(found / found.sum())
+
+
+# ---- many samples
+
+
+def simulate(design: Design, question: Question, samples: int, seed: int) -> Said:
+    """What many samples say, a row for each."""
+    rng = np.random.default_rng([seed, list(DESIGNS).index(design.name), len(str(question))])
+    said = [intervals(design, question, design.draw(rng), rng) for _ in range(samples)]
+    return {name: np.array([one[name] for one in said]) for name in said[0]}
+
+
+def coverage(said: Said, people: Population, question: Question) -> Said:
+    """Share of the samples whose intervals hold the truth, by kind of estimate and cell."""
+    truth = truths(people)
+    shares = truth[:K]
+    cells = np.append(np.ones(K), REGIONS.repeat(K))  # of the respondents, in each domain
+    n = (said["n"] / said["spread"])[:, None] * cells
+    held: Said = {}
+    for name, V in (("", said["V"]), (", naive", said["naive"])):
+        plain = holds(t_ends(said["estimate"], V, said["df"]), truth)
+        held |= {f"{part}{name}, t": plain[own] for part, own in PARTS.items()}
+    ends = score_ends(question, said["estimate"][:, : 4 * K], said["V"][:, : 4 * K], said["df"], n)
+    scored = holds(ends, truth[: 4 * K])
+    held |= {part: scored[PARTS[part]] for part in ("shares", "domains")}
+    for name in ("calibrated", "unweighted"):
+        estimate, V = np.moveaxis(said[name], 1, 0)
+        held[name] = holds(score_ends(question, estimate, V, said["df"], n[:, :K]), shares)
+    return held
+
+
+def truths(people: Population) -> Array:
+    """What `FUNCTIONS` are in the population, (30,)."""
+    regions = [people.shares(people.region == d) for d in range(D)]
+    apart = [regions[0] - other for other in regions[1:]]
+    return np.concatenate([people.shares(), *regions, *apart])
+
+
+def t_ends(estimate: Array, V: Array, df: Array) -> Array:
+    """Limits of t intervals of all samples, (R, q, 2)."""
+    found = t_bounds(estimate.ravel(), np.sqrt(V).ravel(), df.repeat(estimate.shape[1]), ALPHA)
+    return found.reshape(*estimate.shape, 2)
+
+
+def score_ends(question: Question, estimate: Array, V: Array, df: Array, n: Array) -> Array:
+    """Limits of score intervals of all samples, (R, q, 2)."""
+    of = np.arange(estimate.size) % K
+    counted = Counted(question.counted.offset[of], question.counted.scale[of])
+    df = df.repeat(estimate.shape[1])
+    found = score_bounds(estimate.ravel(), np.sqrt(V).ravel(), df, ALPHA, counted, n.ravel())
+    return found.reshape(*estimate.shape, 2)
+
+
+def holds(ends: Array, truth: Array) -> Array:
+    """Share of the samples whose interval holds the truth, (q,)."""
+    return np.mean((ends[..., 0] <= truth) & (truth <= ends[..., 1]), axis=0)
+
+
+def effects(said: Said, people: Population) -> Said:
+    """Design effects, estimated and simulated, and how many standard errors they are apart.
+
+    Estimated are ratios of means over the samples: of a single sample, the variance of the answers
+    may be less than chance makes of the noise. Simulated are ratios of variances of the estimates
+    from reports, from the answers, and of the share among as many persons drawn at random.
+    """
+    p, estimate, V = people.shares(), said["estimate"][:, :K], said["V"][:, :K]
+    without = V - said["V_R"]
+    simple = np.broadcast_to(p * (1.0 - p) / said["n"].mean(), V.shape)
+    noisy, clean = (np.square(one - one.mean(axis=0)) for one in (estimate, said["clean"]))
+    found: Said = {}
+    for name, parts in {
+        "deff_design": ((without, simple), (clean, simple)),
+        "deff_privacy": ((without, V), (clean, noisy)),  # inverted: its error is well-behaved
+    }.items():
+        (mine, own), (theirs, other) = (_ratio(*each) for each in parts)
+        apart = (mine - theirs) / (own - other).std(axis=0) * np.sqrt(len(V))
+        power = 1.0 if name == "deff_design" else -1.0
+        found[name] = np.array([mine**power, theirs**power, apart])
+    return found
+
+
+def _ratio(above: Array, below: Array) -> tuple[Array, Array]:
+    """Ratio of the means of samples, (q,), and how each sample moves it, (R, q)."""
+    mean = below.mean(axis=0)
+    ratio = above.mean(axis=0) / mean
+    return ratio, (above - ratio * below) / mean
