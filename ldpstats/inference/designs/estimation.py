@@ -46,14 +46,12 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
             f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
             "categories, domains or replicates, or the survey without replicates"
         )
-    return ReplicatedTotals(
-        estimate,
-        noise,
-        replication.totals(sample, scores),
-        scales,
-        missed + replication.rest(sample, scores),
-        replication.about_estimate,
-    )
+    rest = missed + replication.rest(sample, scores)
+    if not len(scales):  # all units of the first stage are in the sample
+        return LinearTotals(estimate, rest, noise)
+    replicates = replication.totals(sample, scores)
+    about = replication.about_estimate
+    return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
 
 
 def missed_noise(sample: Sample) -> Array:

@@ -145,7 +145,10 @@ class Sample:
 class Replication(ABC):
     """Samples that might have been drawn instead, R of them, as weights of the cells."""
 
-    about_estimate: bool
+    @property
+    @abstractmethod
+    def about_estimate(self) -> bool:
+        """Whether deviations are from the estimate, not from the mean of the replicates."""
 
     @abstractmethod
     def totals(self, sample: Sample, scores: Scores) -> Array:
