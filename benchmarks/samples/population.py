@@ -100,7 +100,10 @@ def _dealt(answer: Array, rank: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A sample: n persons of U units; `inside` are persons sampled and there in each unit, (2, U)."""
+    """A sample: n persons of U units.
+
+    `inside` are the persons sampled and existing in each unit, (2, U), where they were sampled.
+    """
 
     person: Array
     unit: Array
