@@ -48,7 +48,7 @@ def weighted_model(
         weighed.sample,
         sample_facts(weighed, design),
         coded.reports,
-        coded.at,
+        np.where(inside, coded.at, -1),
         domain,
         tuple(names),
         tuple(labels),
@@ -93,13 +93,14 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
     sample, inside = weighed.sample, weighed.inside
     n, w = float(sample.n[inside].sum()), float(sample.w[inside].sum())
     first = sample.stages[0]
+    variance = "linearisation" if sample.replication is None else str(design.replicates)
     return SampleFacts(
         design=design.in_words,
-        variance="linearisation" if sample.replication is None else str(design.replicates),
+        variance=variance + ", calibrated" * (sample.calibration is not None),
         n_strata=len(first.sampled),
         n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom(sample, np.full(inside.shape, True)),
+        df=degrees_of_freedom(sample, inside),
     )

@@ -249,7 +249,7 @@ class WeightedModel:
         inside, n = self._inside, self.sample.n
         sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
         df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
-        ungrouped = int(n[self.domain < 0].sum())
+        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
         whole = np.rint(sizes).astype(np.int64)
         return Domains(self.by, self.labels, whole, df, np.zeros(0), ungrouped)
 
