@@ -31,7 +31,7 @@ SIZE = (200_000, 40, 2_000)  # persons, strata, clusters
 CONFIRMED = 20  # one sample in so many is confirmed
 
 
-def confirm(design: Design, question: Question, samples: int, seed: int) -> None:
+def confirm(design: Design, question: Question, samples: int, seed: list[int]) -> None:
     """Refuse samples of which `ldpstats.Survey` says something else."""
     rng, people = np.random.default_rng(seed), design.people
     margins = {name: dict(enumerate(np.bincount(getattr(people, name)))) for name in ("sex", "age")}
@@ -74,7 +74,7 @@ def surveyed(design: Design, question: Question, drawn: Drawn, y: np.ndarray) ->
     )
 
 
-def report(design: Design, question: Question, samples: int, seed: int) -> Iterator[str]:
+def report(design: Design, question: Question, samples: int, seed: list[int]) -> Iterator[str]:
     """Lines on one setting."""
     said = coverage.simulate(design, question, samples, seed)
     for name, held in coverage.coverage(said, design.people, question).items():
@@ -101,14 +101,16 @@ def main() -> None:
     parser.add_argument("--epsilon", nargs="*", type=float, default=list(EPSILONS))
     asked = parser.parse_args()
     people = population(*SIZE)
-    for place, name in enumerate(asked.design):
+    for name in asked.design:
+        design = DESIGNS[name](people)
         for kind in asked.mechanism:
             for epsilon in asked.epsilon:
-                design, question = DESIGNS[name](people), Question(MECHANISMS[kind](K, epsilon))
+                question = Question(MECHANISMS[kind](K, epsilon))
+                seed = [*map(ord, name + kind), round(100 * epsilon)]
                 start = time.process_time()
-                confirm(design, question, asked.samples // CONFIRMED, place)
                 print(f"{name}, {kind}, epsilon {epsilon:g}, {asked.samples} samples")
-                for line in report(design, question, asked.samples, place):
+                confirm(design, question, asked.samples // CONFIRMED, seed)
+                for line in report(design, question, asked.samples, seed):
                     print("   ", line, flush=True)
                 print(f"    {time.process_time() - start:.0f} CPU s", flush=True)
 

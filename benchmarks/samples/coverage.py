@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import Margins, calibrate
-from ldpstats.inference.designs.distances import Raking
 
 from benchmarks.samples.asking import ALPHA, D, K, Question, totals
 from benchmarks.samples.population import AGES, REGIONS, Design, Drawn, Population
+from ldpstats.inference.designs.calibrated import Step, calibrated_sample
+from ldpstats.inference.designs.calibration import Margins, calibrate
+from ldpstats.inference.designs.distances import Raking
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
 from ldpstats.inference.designs.totals import Ratios
 
@@ -98,7 +98,7 @@ def clean(drawn: Drawn, people: Population) -> Array:
 # ---- many samples
 
 
-def simulate(design: Design, question: Question, samples: int, seed: int) -> Said:
+def simulate(design: Design, question: Question, samples: int, seed: list[int]) -> Said:
     """What many samples say, a row for each."""
     rng = np.random.default_rng(seed)
     said = [intervals(design, question, design.draw(rng), rng) for _ in range(samples)]

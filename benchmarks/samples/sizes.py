@@ -26,7 +26,7 @@ _BETWEEN = 0.5  # standard deviation between units, of what varies by 1 within
 
 
 def rejections(
-    design: Design, questions: tuple[Question, Question], samples: int, seed: int
+    design: Design, questions: tuple[Question, Question], samples: int, seed: list[int]
 ) -> dict[str, Array]:
     """Share of the samples in which `TESTS` reject hypotheses that hold.
 
