@@ -60,7 +60,7 @@ def test_intervals_cover(
 
 @pytest.mark.slow
 def test_rao_scott_tests_keep_their_size(people: Population, replications: Replications) -> None:
-    R = replications(2000)
+    R = replications(2000, least=400)
     design = WithReplacement(people, draws=3, persons=20)
     second = Question(ldp.KRR(GROUPS.size, 1.0))
     found = rejections(design, (question("URR", 1.0), second), R, [3])
