@@ -27,7 +27,7 @@ from ldpstats.survey.held import Held
 from ldpstats.survey.margins import Margin, given_margins, margin_cells, matched_margin
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["Reweighting", "calibrated", "poststratified", "report_of", "trimmed"]
+__all__ = ["Reweighting", "calibrated", "check_changes", "poststratified", "report_of", "trimmed"]
 
 _NAMES = {"Raking": "raking", "Linear": "linear", "Logit": "logit"}
 
@@ -40,6 +40,13 @@ class Reweighting:
     step: WeightStep
     nobs: int
     categories: pd.DataFrame | None = None
+
+
+def check_changes(changes: object) -> None:
+    """Refuse changes that the methods of a survey did not make."""
+    if not (isinstance(changes, tuple) and all(isinstance(one, Reweighting) for one in changes)):
+        remedy = "is set by calibrate, poststratify and trim: leave it out"
+        raise InvalidArgument("changes", changes, remedy)
 
 
 def report_of(done: Sequence[Reweighting]) -> CalibrationReport:

@@ -45,7 +45,13 @@ from ldpstats.survey.options import check_options
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
 from ldpstats.survey.replicates import MadeReplicates, ReplicateWeights
-from ldpstats.survey.reweighting import calibrated, poststratified, report_of, trimmed
+from ldpstats.survey.reweighting import (
+    calibrated,
+    check_changes,
+    poststratified,
+    report_of,
+    trimmed,
+)
 from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tallying import (
     grouped,
@@ -57,9 +63,16 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
-from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weighted_model
+from ldpstats.survey.weighted import (
+    refuse_uncrossed,
+    refuse_unweighted,
+    weighted_crossing,
+    weighted_model,
+)
 
 __all__ = ["Survey"]
+
+_QUESTIONS = "must be the name of a question, or a list of names"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,6 +127,8 @@ class Survey:
         mean of the other strata.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
+    changes : tuple
+        Set by `calibrate`, `poststratify` and `trim`.
 
     Attributes
     ----------
@@ -122,6 +137,8 @@ class Survey:
     questionnaire : Questionnaire
     design : SampleDesign or None
         The columns that describe the sample.
+    calibration : CalibrationReport or None
+        How far `calibrate`, `poststratify` and `trim` moved weights.
     lost : tuple of two int
         Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
 
@@ -170,6 +187,7 @@ class Survey:
     changes: Any = ()
 
     def __post_init__(self) -> None:
+        check_changes(self.changes)
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = self.questionnaire
@@ -458,6 +476,49 @@ class Survey:
         waves = matched(self.data, other.data, _text("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
 
+    def to_svy(self, names: str | Sequence[str]) -> Any:
+        """The rows with their design as a `svy.Sample`, for what the package svy estimates.
+
+        For each category of the questions it has a column, such as "job_nurse": an unbiased
+        estimate of whether it is the true answer, which for a privatised question is below zero or
+        above one. By svy's `mean`, `total` and `ratio` of them follow the estimates and standard
+        errors that `frequencies` has, for the spread of reports holds the randomisation (but for
+        totals with single units "centered", which svy takes from the mean of all units, not from
+        zero). Other columns are those without noise: public ones, and answers to `Observed`
+        questions. Given replicate weights are columns "replicate_1" and so on: pass svy
+        ``method="replication"``, and ``variance_center="estimate"`` where `mse` is true.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            The questions. A missing report is a missing value: pass ``drop_nulls=True`` to svy.
+
+        Returns
+        -------
+        svy.Sample
+
+        Raises
+        ------
+        InvalidArgument
+            If the table has a column of such a name.
+        NotAvailable
+            If svy is not installed, which the extra "svy" brings; for a survey without a design, of
+            some rows, of rows that an engine holds, with corrections for finite populations or
+            strata of a certain unit (svy would shrink the variance of the randomisation, too), with
+            replicates that were made here; for hashed reports.
+
+        References
+        ----------
+        https://svylab.com/docs/svy
+        """
+        from ldpstats.survey.exporting import svy_sample
+
+        questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
+        asked = [_text("names", name) for name in questions]
+        for name in asked:
+            self._refuse_dictionary(name, "to_svy")
+        return svy_sample(self.data, self.design, asked)
+
     def __contains__(self, name: object) -> bool:
         """Whether the table has a column of this name."""
         return name in self.columns
@@ -590,8 +651,9 @@ class Survey:
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
         if self.design is not None:
-            refuse_unweighted(incomplete, how)
-            weighted = weighted_model(self.data, self.design, name, columns, candidates)
+            refuse_unweighted(how)
+            asked = name, columns, candidates, incomplete
+            weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
         sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         if by is None:
@@ -700,8 +762,10 @@ class Survey:
         ------
         InvalidArgument
             If nobody answered all questions, or a public column holds numbers.
+            With a design also for estimators without a weighted form, and for candidates that are
+            some of the categories without ``other=True``.
         NotAvailable
-            With a design for what has no weighted form: other estimators, `other`, shared cohorts.
+            With a design for variables that share cohorts, and for tables that are too large.
 
         Examples
         --------
@@ -713,7 +777,8 @@ class Survey:
         """
         check_options(how, AssociationModel.fit)
         if self.design is not None:
-            return self._crossed(names, candidates, {"other": other, "method": method} | how)
+            refuse_uncrossed({"method": method} | how)
+            return self._crossed(names, candidates, other)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -837,8 +902,10 @@ class Survey:
         """
         made = MadeReplicates.of(kind, rng, n)
         if self.design is None:
-            remedy = "the survey has no design: name weights= and what else describes the sample"
-            raise NotAvailable(f"replicates of {self}: {remedy}")
+            raise NotAvailable(
+                "replicates of a survey without a design: make the survey with weights=, and with "
+                "the strata= and clusters= of the sample"
+            )
         if self.design.has_columns_of_replicates:
             raise NotAvailable("replicates: the survey has columns of replicate weights already")
         found = replace(self, replicate_weights=made)
@@ -852,18 +919,13 @@ class Survey:
         """Refuse an analysis that would ignore the design."""
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
-            raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
+            raise NotAvailable(f"{what} has no weighted form, and this is {self}: {remedy}")
 
-    def _crossed(
-        self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]
-    ) -> WeightedTable:
+    def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
         """The weighted table of two questions."""
-        for option, value in how.items():
-            if value not in (None, False, "inversion", "linear"):
-                words = f"{option}={value!r} of a survey with {self.design}"
-                raise NotAvailable(f"{words}: weighted tables are estimated by 'inversion' only")
         assert self.design is not None
-        model = weighted_crossing(self.data, self.design, self._different(names), candidates)
+        asked = self._different(names)
+        model = weighted_crossing(self.data, self.design, asked, candidates, other)
         if not model.nobs:
             remedy = f"nobody of {len(self)} answered both{self._why(names)}"
             raise InvalidArgument("names", names, remedy)

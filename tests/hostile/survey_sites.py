@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -22,9 +23,13 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     design = {"weights": None, "strata": None, "clusters": None, "fpc": None, "na": ()}
     of = {"data": ("table", "frame", "path"), "questionnaire": ("mechanisms", "question")}
     places = {"table": None, "engine": None, "on_error": "raise"}
-    kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None}
+    kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None, "changes": ()}
     given = {"data": table, "questionnaire": sheet} | design | places | kinds
     yield Site("Survey", ldp.Survey, given, of)
+    drawn = {"weights": "weight", "strata": ["region"], "clusters": ["town"], "fpc": "towns"}
+    sample = table.assign(weight=1.5, town=np.arange(60) % 20, towns=200)
+    designed = {"data": sample, "questionnaire": sheet} | drawn | kinds
+    yield Site("Survey of a sample", ldp.Survey, designed, of | {"data": (*of["data"], *drawn)})
     counted = {"source": table, "mechanism": e.krr, "column": "job", "count": None, "cohort": None}
     counted |= {"bits": False, "missing": "count", "where": "age > 18", "na": (), "progress": False}
     by_name = {"source": ("table", "frame", "path"), "where": COLUMN, "column": COLUMN}
@@ -38,6 +43,14 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     sampled = ldp.Survey(table.assign(w=1.5), sheet, weights="w", clusters="who")
     drawn = {"kind": "bootstrap", "rng": np.random.default_rng(3), "n": 20}
     yield Site("Survey.replicates", sampled.replicates, drawn)
+    totals = {"region": {"n": 40.0, "s": 60.0}, ("urban",): {True: 45.0, False: 55.0}}
+    calibration = {"margins": totals, "method": "logit", "bounds": (0.2, 5.0), "total": None}
+    yield Site("Survey.calibrate", sampled.calibrate, calibration)
+    yield Site(
+        "Survey.poststratify", sampled.poststratify, {"totals": {"region": totals["region"]}}
+    )
+    trimming = {"lower": None, "upper": 4.0, "strict": True}
+    yield Site("Survey.trim", sampled.trim, trimming)
     yield Site("Survey mapping", ldp.Survey, {"data": table, "questionnaire": mapping}, of)
     condition = {"condition": "18 <= age < 65 and (region in ['n', 's'] or not urban)"}
     yield Site("where", survey.where, condition, {"condition": COLUMN})
@@ -65,6 +78,9 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     yield Site("Survey.change", again.change, two | {"method": "mle"}, {
         "first": COLUMN, "second": COLUMN,
     })  # fmt: skip
+    if find_spec("svy"):
+        weighted = ldp.Survey(table, sheet, weights="age")
+        yield Site("to_svy", weighted.to_svy, {"names": ["job", "late"]}, {"names": COLUMN})
     waves = {"other": survey, "id": "who", "suffixes": ("_1", "_2")}
     yield Site("matched", survey.matched, waves, {"id": COLUMN})
 

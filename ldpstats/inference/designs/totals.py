@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,10 @@ class Totals(ABC):
     def _spread(self) -> Array:
         """About the standard errors of the totals, (m,)."""
 
+    @abstractmethod
+    def some(self, at: slice) -> Totals:
+        """Some of the totals."""
+
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
@@ -129,6 +133,9 @@ class LinearTotals(Totals):
         J = functions.jacobian(self.estimate)
         return _sandwich(J, self.covariance)
 
+    def some(self, at: slice) -> LinearTotals:
+        return LinearTotals(self.estimate[at], self.covariance[at, at], self.noise[at, at])
+
     @property
     def _spread(self) -> Array:
         return np.asarray(np.sqrt(np.abs(np.diagonal(self.covariance))))
@@ -167,13 +174,22 @@ class ReplicatedTotals(Totals):
         if not np.isfinite(found).all():
             number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
             raise NotAvailable(
-                f"replicate {number} has no weight in some domain: take a larger domain, or the "
-                "survey without replicates"
+                f"replicate {number} has no weight in some domain, which lies in the units that it "
+                "leaves out: take larger domains, or the survey without replicates"
             )
         J = functions.jacobian(self.estimate)
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
+
+    def some(self, at: slice) -> ReplicatedTotals:
+        return replace(
+            self,
+            estimate=self.estimate[at],
+            noise=self.noise[at, at],
+            replicates=self.replicates[:, at],
+            missed=self.missed[at, at],
+        )
 
     @property
     def _spread(self) -> Array:

@@ -130,8 +130,8 @@ class WeightedCrossing:
         a, b = self.shape
         if a * b > _MOST_CELLS:
             raise NotAvailable(
-                f"the covariance of {a} x {b} cells was not computed: join categories or list "
-                f"fewer candidates, so that there are {_MOST_CELLS} at most"
+                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
+                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
             )
         self._refuse_shared_cohorts()
         totals, free = self.totals(self.sample), self.sample.without_corrections()
@@ -177,7 +177,7 @@ class WeightedCrossing:
         if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
             raise NotAvailable(
                 f"{len(pairs)} different pairs of reports times {first.k} x {second.k} cells are "
-                "too many for a weighted table: list fewer candidates, or join categories"
+                "too many for a weighted table: pass candidates= with fewer categories"
             )
         at = np.full(self.there.shape, -1, dtype=np.int64)
         at[self.there] = place

@@ -14,6 +14,8 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
+from ldpstats.inference.designs.collisions import collision_covariance
+from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
     estimated_totals,
@@ -21,15 +23,18 @@ from ldpstats.inference.designs.estimation import (
 )
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
+from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
+from ldpstats.models.weighted.others import warn_of_others
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.problems.decoding import Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
 
 __all__ = ["WeightedModel"]
@@ -62,6 +67,9 @@ class WeightedModel:
         Name of the variable.
     candidates : sequence of str, optional
         For mechanisms with an open alphabet.
+    incomplete : bool
+        Whether answers are known that are not among the candidates. Variances allow for such
+        answers in any case.
     """
 
     sample: Sample
@@ -73,6 +81,7 @@ class WeightedModel:
     labels: tuple[Label, ...] = ((),)
     name: str = ""
     candidates: Any = None
+    incomplete: bool = False
 
     @cached_property
     def categories(self) -> pd.Index[Any]:
@@ -109,6 +118,8 @@ class WeightedModel:
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
         results = model._linear()
+        if results.mechanism.is_open:
+            warn_of_others(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
     def _with_reports(self) -> WeightedModel:
@@ -173,26 +184,64 @@ class WeightedModel:
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
-        missed = self.noise(sample.w2 * missed_noise(sample))
-        return estimated_totals(sample, self.scores, self.noise(sample.w2), missed)
+        collided = self._collided(sample)
+        missed = self.noise(sample.w2 * missed_noise(sample)) + collided
+        return estimated_totals(sample, self.scores, self.noise(sample.w2) + collided, missed)
+
+    def _collided(self, sample: Sample) -> Array:
+        """Covariance of the totals by chance collisions of hashes, which no design shows.
+
+        As if other answers were held in one domain each; then differences are rather covered.
+        """
+        k, g = len(self.categories), len(self.labels)
+        found = np.zeros((g * (k + 1), g * (k + 1)))
+        for i, one in enumerate(self.decoded):
+            if isinstance(one, CohortDecoding):
+                own, inside = slice(i * (k + 1), i * (k + 1) + k), self._inside & (self.domain == i)
+                persons = float(sample.w[inside].sum())
+                at = np.where(inside, self.at, -1)
+                found[own, own] = persons**2 * collision_covariance(sample, at, one)
+        return found
 
     def _linear(self) -> WeightedResults:
         """The Hajek estimates."""
         totals = self.totals(self.sample)
         free = self.sample.without_corrections()
+        superpopulation = totals if free is self.sample else self.totals(free)
+        equal, untested = self._equal(superpopulation)
         found = WeightedResults(
             fit=self._fit(np.zeros(0), np.zeros((0, 0))),
             totals_law=totals,
             sample=self.facts,
             domains=self._domains(),
             categories=self.categories,
-            superpopulation=totals if free is self.sample else self.totals(free),
+            mechanism=self.reports.mechanism,
+            superpopulation=superpopulation,
             counted=self._counted(),
+            equal=equal,
+            untested=untested,
         )
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
         return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
+        """Departures from one distribution in all domains, or why there are none."""
+        g, k, everyone = len(self.labels), len(self.categories), self._inside
+        if g < 2:
+            return None, "there is one domain only"
+        decoding = self.decoded[0]
+        if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
+            decoding = self._decoded(everyone)
+        sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
+        S = report_covariance(decoding, sums[:k] / sums[k])
+        n = float(self.sample.n[everyone].sum())
+        nu = float(degrees_in_domains(self.sample, np.where(everyone, 0, -1), 1)[0])
+        try:
+            return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
+        except NotAvailable as error:
+            return None, str(error)
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
         """The same with the maximum of the weighted likelihood as the estimate."""
