@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
+from ldpstats.cli.designs import add_design, design_of, refuse_unweighted
 from ldpstats.cli.surveys import (
     add_where,
     check_fingerprint_column,
@@ -61,7 +63,9 @@ others, and --id names the column that matches their rows, in any order.
 INPUT, and each table of --with, may be a folder or a pattern in quotes, whose files are one table.
 
 With --questionnaire, each --column names one of its questions, or a public column of text, and the
-table may be cut by --where. Respondents without all of the answers are left out and counted.
+table may be cut by --where. Respondents without all of the answers are left out and counted. If
+--weights, --strata, --clusters or --fpc name columns of a complex sample, the table is that of its
+population, of two variables.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")
@@ -112,20 +116,16 @@ def add_associate(commands: Any) -> None:
     add_engine(add)
     what = "reports, and respondents who are not in every table"
     add_reading(add, what, words, missing=None)
+    add_design(command)
 
 
 def _associate(given: argparse.Namespace) -> int:
     how = _test_options(given)
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
-    read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
+    design = design_of(given)
+    fit = _weighted(given, design) if design else _unweighted(given, how)
     with output_files(given) as write, running(given):
-        counts, candidates, names = read()
-        if not counts.nobs:
-            remedy = "holds no respondent with a report on every variable: nothing can be estimated"
-            raise InvalidArgument("input", given.input, remedy)
-        model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
-        results = model.fit(given.method)
-        test = _test(model, results, given.test, how)
+        results, test = fit()
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
         text = json.dumps(document, allow_nan=False)
         table = _table(results, test, given)
@@ -133,6 +133,40 @@ def _associate(given: argparse.Namespace) -> int:
         write(text, lambda: results.plot(kind, **how))
     print(text if given.json == "-" else table)
     return 0
+
+
+Fit = Callable[[], tuple[Any, ldp.TestResult | None]]  # results, and the test of independence
+
+
+def _unweighted(given: argparse.Namespace, how: Mapping[str, Any]) -> Fit:
+    """What fits a table of respondents who count the same; its options are checked first."""
+    read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
+
+    def fit() -> tuple[Any, ldp.TestResult | None]:
+        counts, candidates, names = read()
+        if not counts.nobs:
+            remedy = "holds no respondent with a report on every variable: nothing can be estimated"
+            raise InvalidArgument("input", given.input, remedy)
+        model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
+        results = model.fit(given.method)
+        return results, _test(model, results, given.test, how)
+
+    return fit
+
+
+def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Fit:
+    """What fits the table of a complex sample; its options are checked first."""
+    refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
+    asked = _Asked.of(given)
+
+    def fit() -> tuple[Any, ldp.TestResult | None]:
+        survey = opened(given, asked.sheet, design)
+        with watching(survey.data if on_a_terminal() else None):
+            results = survey.association(*asked.columns, candidates=asked.candidates)
+        refuse_missing(given, results.n_missing)
+        return results, None
+
+    return fit
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -176,28 +210,49 @@ def _is_queried(
     return on_engine(given, files[0])
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """Columns of a table of a questionnaire, each with what made it and its candidates."""
+
+    sheet: ldp.Questionnaire
+    columns: list[str]
+    made: list[Any]
+    candidates: list[Any]
+    files: list[Path]
+
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> _Asked:
+        """Those that options name, which are checked."""
+        remedy = "does not go with --questionnaire, which says what the columns hold"
+        refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
+        sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
+        if len(columns) < 2:
+            remedy = (
+                f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
+            )
+            raise InvalidArgument("--column", columns, remedy)
+        listed = _each(given, "candidates", len(columns))
+        files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+        made = [sheet[column] if column in sheet else None for column in columns]
+        candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
+        return cls(sheet, columns, made, candidates, files[0])
+
+
 def _from_survey(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads columns of a questionnaire; its options are checked first."""
-    remedy = "does not go with --questionnaire, which says what the columns hold"
-    refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
-    sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
-    if len(columns) < 2:
-        remedy = f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
-        raise InvalidArgument("--column", columns, remedy)
-    listed = _each(given, "candidates", len(columns))
-    files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
-    made = [sheet[column] if column in sheet else None for column in columns]
-    candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
-    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
-    there = on_engine(given, files[0])
+    asked = _Asked.of(given)
+    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in asked.made)
+    there = on_engine(given, asked.files)
 
     def read() -> Read:
         if there or not private:
-            return _queried(given, sheet, columns), candidates, columns
-        for file in files[0]:
-            check_fingerprint_column(file, sheet)
-        counts = _counted(given, files, made, columns, [None] * len(made))
-        return counts, candidates, columns
+            counts = _queried(given, asked.sheet, asked.columns)
+        else:
+            for file in asked.files:
+                check_fingerprint_column(file, asked.sheet)
+            files, d = [asked.files] * len(asked.columns), len(asked.columns)
+            counts = _counted(given, files, asked.made, asked.columns, [None] * d)
+        return counts, asked.candidates, asked.columns
 
     return read
 
@@ -206,7 +261,7 @@ def _queried(
     given: argparse.Namespace, sheet: ldp.Questionnaire, columns: Sequence[str]
 ) -> ldp.JointCounts:
     """Counts of combinations of reports and public columns of a survey."""
-    survey = opened(given, sheet)
+    survey = opened(given, sheet, {})
     with watching(survey.data if on_a_terminal() else None):
         counts = survey.joint_counts(*columns)
     refuse_missing(given, counts.n_missing)
