@@ -93,8 +93,6 @@ print(f"weights from {sample['weight'].min():.1f} to {sample['weight'].max():.1f
 # simulated.
 
 # %%
-sheet = ldp.Questionnaire(
-    {"use": ldp.KRR(answers, epsilon=2.0), "skips": ldp.Warner(epsilon=1.5, labels=("no", "yes"))}
-)
+sheet = ldp.Questionnaire({"use": ldp.KRR(answers, epsilon=2.0), "skips": ldp.Warner(epsilon=1.5)})
 collected = sheet.privatize(sample, rng)
 print(sheet)

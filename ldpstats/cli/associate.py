@@ -227,10 +227,8 @@ class _Asked:
         refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
         sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
         if len(columns) < 2:
-            remedy = (
-                f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
-            )
-            raise InvalidArgument("--column", columns, remedy)
+            choice = f"questions, {', '.join(sheet)}, or public columns"
+            raise InvalidArgument("--column", columns, f"must be given twice or more: {choice}")
         listed = _each(given, "candidates", len(columns))
         files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
         made = [sheet[column] if column in sheet else None for column in columns]
