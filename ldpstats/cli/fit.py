@@ -209,9 +209,7 @@ def _from_survey(
 
 def _surveyed(
     given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any, design: dict[str, Any]
-) -> Any:
-    """The fit of a question in all rows or in some, perhaps by groups or of a complex sample."""
-    survey = opened(given, sheet, design)
+) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
     several = [one for one in given.by if "," in one and one not in survey.columns]
     if several:
         remedy = "no such column: give --by again for each column"

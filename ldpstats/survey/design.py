@@ -132,6 +132,17 @@ class SampleDesign:
         """The argument that names a column."""
         return next(argument for argument, column in self._columns() if column == name)
 
+    @property
+    def in_words(self) -> str:
+        """What was sampled, for a summary: "strata region; clusters school, pupil; fpc"."""
+        strata = [name for name in self.strata if name]
+        parts = [f"strata {', '.join(strata)}"] * bool(strata)
+        parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
+        if self.replicates is not None:
+            parts.append(f"{len(self.replicates.columns)} replicates")
+        parts += ["fpc"] * bool(self.fpc)
+        return "; ".join(parts) or "weights"
+
     def check(self, held: Held) -> None:
         """Refuse columns that a table does not have, or that hold reports."""
         public = {*held.public_columns}

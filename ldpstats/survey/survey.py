@@ -30,6 +30,7 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
@@ -51,6 +52,7 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
+from ldpstats.survey.weighted import refuse_unweighted, weighted_model
 
 __all__ = ["Survey"]
 
@@ -377,7 +379,7 @@ class Survey:
         incomplete: bool = ...,
         method: Any = ...,
         **how: Any,
-    ) -> FrequencyResults: ...
+    ) -> FrequencyResults | WeightedResults: ...
     @overload
     def frequencies(
         self,
@@ -387,7 +389,7 @@ class Survey:
         incomplete: bool = ...,
         method: Any = ...,
         **how: Any,
-    ) -> GroupedResults: ...
+    ) -> GroupedResults | WeightedResults: ...
     def frequencies(
         self,
         name: str,
@@ -396,8 +398,11 @@ class Survey:
         incomplete: bool = False,
         method: Any = None,
         **how: Any,
-    ) -> FrequencyResults | GroupedResults:
+    ) -> FrequencyResults | GroupedResults | WeightedResults:
         """Frequencies of the true answers to a question, in all or in groups.
+
+        Of a survey with a design they are shares of the population, see `WeightedResults`, and
+        groups are domains of it.
 
         Parameters
         ----------
@@ -414,11 +419,12 @@ class Survey:
         incomplete : bool
             Whether other answers than the candidates are known to exist, see `FrequencyModel`.
         method, **how
-            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`.
+            As for `FrequencyModel.fit`: `method`, `constraints`, `cov_type`. With a design the
+            method is "inversion" (the default) or "mle".
 
         Returns
         -------
-        FrequencyResults, or GroupedResults with `by`
+        FrequencyResults, GroupedResults with `by`, or WeightedResults with a design
 
         Raises
         ------
@@ -441,17 +447,19 @@ class Survey:
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
         self._refuse_dictionary(name, "frequencies")
-        self._refuse_design("frequencies")
-        constraints = how.get("constraints")
-        sums = sums_suffice(self._made_by(name), candidates, method, constraints)
+        remedy = "must be the name of a public column, or a list of names"
+        if isinstance(by, pd.Series | pd.Index | np.ndarray):
+            raise InvalidArgument("by", type(by).__name__, remedy)
+        columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
+        if self.design is not None:
+            refuse_unweighted(incomplete, how)
+            weighted = weighted_model(self.data, self.design, name, columns, candidates)
+            return weighted.fit(method, how.get("constraints"))
+        sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         if by is None:
             data = tally(self.data, name, sums)
             refuse_unanswered(name, [data], self.data)
             return FrequencyModel(data, candidates, incomplete, name).fit(method, **how)
-        remedy = "must be the name of a public column, or a list of names"
-        if isinstance(by, pd.Series | pd.Index | np.ndarray):
-            raise InvalidArgument("by", type(by).__name__, remedy)
-        columns = [by] if isinstance(by, str) else listed("by", by, remedy)
         groups, ungrouped = grouped(self.data, name, columns, sums)
         refuse_unanswered(name, groups.values(), self.data)
         several = GroupedModel(groups, columns, candidates, incomplete, name, ungrouped)

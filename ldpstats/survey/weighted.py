@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ldpstats.errors import InvalidArgument
+from ldpstats.arguments.checks import boolean
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.survey.design import SampleDesign
@@ -15,7 +17,7 @@ from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["sample_facts", "weighted_model"]
+__all__ = ["refuse_unweighted", "sample_facts", "weighted_model"]
 
 
 def weighted_model(
@@ -53,10 +55,21 @@ def weighted_model(
     )
 
 
+def refuse_unweighted(incomplete: object, how: Mapping[str, Any]) -> None:
+    """Refuse what is not known of a complex sample."""
+    if boolean("incomplete", incomplete):
+        raise NotAvailable(
+            "incomplete=True with weights: chance collisions with answers that are not listed are "
+            "common to all respondents of a cohort, and the design does not show them; list all "
+            "answers, or make the survey without weights="
+        )
+    if how.get("cov_type", "default") != "default":
+        remedy = "leave it out: with weights the covariance is that of the design"
+        raise InvalidArgument("cov_type", how["cov_type"], remedy)
+
+
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
     """The sample in words and numbers."""
-    from ldpstats.inference.designs.estimation import degrees_of_freedom
-
     sample, inside = weighed.sample, weighed.inside
     n, w = float(sample.n[inside].sum()), float(sample.w[inside].sum())
     first = sample.stages[0]

@@ -11,9 +11,10 @@ import numpy as np
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.problem import nats_to_gain
 
-__all__ = ["CONSTRAINED", "WITHOUT_ERRORS", "Fit", "Part", "is_partial"]
+__all__ = ["CONSTRAINED", "SANDWICH", "WITHOUT_ERRORS", "Fit", "Part", "is_partial"]
 
 CONSTRAINED = "constrained"  # settings of an estimate under constraints of the caller
+SANDWICH = "sandwich"  # covariance of an estimate by a weighted likelihood
 _ROUNDING = 1e-9  # of frequencies
 
 T = TypeVar("T")
@@ -78,7 +79,8 @@ class Fit:
 
     def _criterion(self, each: float) -> float:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
-        if not self.is_maximum or not self.converged or self.settings == CONSTRAINED:
+        known = self.is_maximum and self.converged and self.settings != CONSTRAINED
+        if not known or self.cov_type == SANDWICH:  # of a weighted likelihood, which is none
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
 

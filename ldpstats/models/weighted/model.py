@@ -23,7 +23,7 @@ from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
-from ldpstats.models.shared.fit import CONSTRAINED, Fit
+from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains, SampleFacts
@@ -200,7 +200,7 @@ class WeightedModel:
             self.sample, self.reports, self.at, self.domain, self.candidates, constraints
         )
         solution, V = found.solution, found.covariance
-        kind = "sandwich" if V is not None else "none (constrained)"
+        kind = SANDWICH if V is not None else "none (constrained)"
         if V is None and constraints is None:
             kind = "none (singular information)"
         fit = replace(
