@@ -138,7 +138,7 @@ def _associate(given: argparse.Namespace) -> int:
 Fit = Callable[[], tuple[Any, ldp.TestResult | None]]  # results, and the test of independence
 
 
-def _unweighted(given: argparse.Namespace, how: Mapping[str, Any]) -> Fit:
+def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Fit:
     """What fits a table of respondents who count the same; its options are checked first."""
     read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
 

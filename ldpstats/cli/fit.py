@@ -210,6 +210,8 @@ def _from_survey(
 def _surveyed(
     given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any, design: dict[str, Any]
 ) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
+    """The fit of a question in all rows or in some, perhaps by groups."""
+    survey = opened(given, sheet, design)
     several = [one for one in given.by if "," in one and one not in survey.columns]
     if several:
         remedy = "no such column: give --by again for each column"
