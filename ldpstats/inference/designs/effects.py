@@ -41,7 +41,7 @@ def design_effects(p: Array, variance: Array, noise: Array, n: Array) -> Effects
     """
     simple = p * (1.0 - p) / np.maximum(n - 1.0, 1.0)
     simple = np.where((simple > 0.0) & (n > 1), simple, np.nan)
-    sampled = np.where(variance > noise, variance - noise, np.nan)
+    sampled = np.where(variance > np.maximum(noise, 0.0), variance - noise, np.nan)
     return Effects(
         sampled / simple, np.where(simple > 0.0, variance / sampled, np.nan), variance / simple
     )

@@ -16,6 +16,8 @@ __all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
 
 Array = npt.NDArray[Any]
 
+_ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
+
 
 @dataclass(frozen=True, eq=False)
 class Ratios:
@@ -76,12 +78,18 @@ class Totals(ABC):
     def covariance_of(self, functions: Ratios) -> Array:
         """Covariance of functions of the totals, design and randomisation together, (q, q)."""
 
+    @property
+    @abstractmethod
+    def _spread(self) -> Array:
+        """About the standard errors of the totals, (m,)."""
+
     def of(self, functions: Ratios) -> Estimated:
-        """Functions of the totals, with covariances."""
+        """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
-        return Estimated(
-            functions.value(self.estimate), self.covariance_of(functions), J @ self.noise @ J.T
-        )
+        covariance = self.covariance_of(functions)
+        nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
+        covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
+        return Estimated(functions.value(self.estimate), covariance, J @ self.noise @ J.T)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -119,6 +127,10 @@ class LinearTotals(Totals):
     def covariance_of(self, functions: Ratios) -> Array:
         J = functions.jacobian(self.estimate)
         return np.asarray(J @ self.covariance @ J.T)
+
+    @property
+    def _spread(self) -> Array:
+        return np.asarray(np.sqrt(np.abs(np.diagonal(self.covariance))))
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,3 +173,7 @@ class ReplicatedTotals(Totals):
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + J @ self.missed @ J.T)
+
+    @property
+    def _spread(self) -> Array:
+        return np.asarray(np.sqrt(self.scales @ (self.replicates - self.estimate) ** 2))

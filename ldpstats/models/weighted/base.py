@@ -248,7 +248,7 @@ class DesignResults(FittedResults):
             "deff_design": found.design,
             "deff_privacy": found.privacy,
             "deff": found.whole,
-            "effective_n": n / found.whole,
+            "effective_n": n / np.where(found.whole > 0.0, found.whole, np.nan),
             "channel": self.domains.channel,
         }
         return pd.DataFrame(columns, index=self.index)
@@ -286,11 +286,11 @@ def standard_errors(covariance: Array) -> Array:
 def checked(covariance: Array) -> Covariance:
     """A covariance whose variances are not negative; else an error that says why."""
     v = np.diagonal(covariance)
-    if np.any(v < -1e-12 * np.abs(v).max(initial=0.0)):
+    if np.any(v < 0.0):
         raise NotAvailable(
             f"the variance of {int((v < 0.0).sum())} of {v.size} estimates is estimated to be "
             "negative: the randomisation variance that the correction for a finite population "
             "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
             "leave fpc= out, or join domains"
         )
-    return Covariance.dense(np.asarray(covariance))
+    return Covariance.dense(covariance)

@@ -165,7 +165,12 @@ class WeightedResults(DesignResults):
         {'no': 750.0, 'yes': 250.0}
         """
         functions = Ratios(self._sums(np.eye(len(self.categories))))
-        return self._table(functions, self.df.to_numpy(), level(alpha), self.index)
+        table = self._table(functions, self.df.to_numpy(), level(alpha), self.index)
+        # who was not seen may be there: what the interval of the share says, in persons
+        persons = (self.shares.B @ self.totals_law.estimate)[:, None]
+        unseen = (table["se"] == 0.0).to_numpy()[:, None]
+        ends = np.where(unseen, self.conf_int(alpha) * persons, table[["lower", "upper"]])
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
 
     @names_alpha
     def mean(self, scores: Any = None, alpha: float = 0.05) -> Any:

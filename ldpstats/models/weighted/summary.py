@@ -133,9 +133,9 @@ def sample_notes(
 ) -> list[str]:
     """What intervals are, and what the design effects say."""
     df = results.df.to_numpy()
-    range_ = f"{df.min():g}" if df.min() == df.max() else f"{df.min():g} to {df.max():g}"
     cut = ", cut to [0, 1]" if touch_ends(frame) else ""
-    notes = [f"Intervals: {100 * (1 - alpha):.4g}%, t quantiles with {range_} df{cut}{source}."]
+    kind = f"{100 * (1 - alpha):.4g}%, t quantiles with {_range(df.min(), df.max())} df"
+    notes = [f"Intervals: {kind}{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
         "variance over that without noise."
@@ -144,13 +144,22 @@ def sample_notes(
     if len(known):
         low, high = known.min(), known.max()
         notes.append(
-            f"These reports tell as much as {low:.0f} to {high:.0f} true answers of a simple "
-            "random sample would."
+            f"These reports tell as much as {_range(low, high)} true answers of a simple random "
+            "sample would."
         )
     notes += _noise_notes(frame)
     if np.any(df < 1.0):
-        notes.append("WARNING: a domain lies in one unit a stratum: intervals have one df.")
+        notes.append(
+            "WARNING: a domain lies in a single unit of each stratum, which shows little or "
+            "nothing of its variance: its intervals are for one df."
+        )
     return notes
+
+
+def _range(low: float, high: float) -> str:
+    """Two numbers without decimals, or one if they are alike."""
+    ends = dict.fromkeys(f"{end:,.0f}" for end in (low, high))
+    return " to ".join(ends)
 
 
 def _noise_notes(frame: pd.DataFrame) -> list[str]:
@@ -162,7 +171,10 @@ def _noise_notes(frame: pd.DataFrame) -> list[str]:
     doubtful = share < 2.0 * frame["linear_se"] ** 2 * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
     notes = []
     if frame["deff_design"].isna().any():
-        notes.append("NOTE: -: not estimable, as the noise leaves no variance for the design.")
+        notes.append(
+            "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
+            "estimate is not between 0 and 1."
+        )
     if doubtful.any():
         notes.append(
             f"NOTE: the noise has most of the variance: the two factors of {int(doubtful.sum())} "

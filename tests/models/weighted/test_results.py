@@ -1,0 +1,184 @@
+"""Weighted frequencies: functions of totals, t and F tests, effects, storage, print."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+import ldpstats as ldp
+
+JOBS = ("cook", "driver", "nurse")
+
+
+@pytest.fixture(scope="module")
+def table() -> pd.DataFrame:
+    rng = np.random.default_rng(11)
+    n = 1200
+    people = pd.DataFrame({"school": rng.integers(0, 40, n), "w": rng.uniform(1.0, 4.0, n)})
+    people["stratum"] = people.school % 4
+    people["N"] = 30
+    people["region"] = rng.choice(["n", "s", None], n, p=[0.5, 0.3, 0.2])
+    people["job"] = rng.choice(JOBS, n, p=[0.5, 0.3, 0.2])
+    people.loc[::50, "job"] = None
+    return people
+
+
+@pytest.fixture(scope="module")
+def survey(table: pd.DataFrame) -> ldp.Survey:
+    sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0)})
+    reports = sheet.privatize(table, np.random.default_rng(5))
+    return ldp.Survey(reports, sheet, weights="w", strata="stratum", clusters="school", fpc="N")
+
+
+@pytest.fixture(scope="module")
+def whole(survey: ldp.Survey) -> Any:
+    return survey.frequencies("job")
+
+
+@pytest.fixture(scope="module")
+def domains(survey: ldp.Survey) -> Any:
+    return survey.frequencies("job", by="region")
+
+
+def test_shares_are_ratios_of_weighted_totals_of_decoded_reports(
+    survey: ldp.Survey, whole: Any
+) -> None:
+    reports, w = survey.reports("job"), survey.data.public("w")
+    weights = w.values[w.codes].astype(float)[np.arange(1200) % 50 > 0]
+    Q = ldp.KRR(JOBS, epsilon=2.0).channel().matrix()
+    phi = np.linalg.inv(Q)[reports.y]
+    np.testing.assert_allclose(whole.totals()["estimate"], weights @ phi, rtol=1e-12)
+    np.testing.assert_allclose(whole.params, weights @ phi / weights.sum(), rtol=1e-12)
+    assert (whole.nobs, whole.n_missing) == (1176, 24)
+
+
+def test_a_domain_by_where_is_that_of_by(survey: ldp.Survey, domains: Any) -> None:
+    alone = survey.where("region == 'n'").frequencies("job")
+    np.testing.assert_allclose(alone.params, domains.params["n"], rtol=1e-12)
+    np.testing.assert_allclose(alone.bse, domains.bse["n"], rtol=1e-12)
+    np.testing.assert_allclose(alone.conf_int(), domains.conf_int().loc["n"], rtol=1e-12)
+    masked = survey[(np.array(survey.data.public("region").codes) == 0)].frequencies("job")
+    np.testing.assert_allclose(masked.cov_params(), alone.cov_params(), rtol=1e-12)
+    assert domains.domains.n_ungrouped == 1200 - (domains.nobs + domains.n_missing)
+
+
+def test_functions_of_totals_have_delta_variances(domains: Any) -> None:
+    T, V = domains.totals_law.estimate, domains.totals_law.covariance
+
+    def variance(value: Any) -> float:
+        steps = 1e-4 * np.eye(T.size) * np.abs(T)
+        J = np.array([value(T + h) - value(T - h) for h in steps]) / (2e-4 * np.abs(T))
+        return float(J @ V @ J)
+
+    ratio = domains.ratio("cook", ["driver", "nurse"])
+    assert ratio.loc["n", "estimate"] == pytest.approx(T[0] / (T[1] + T[2]), rel=1e-12)
+    by_hand = variance(lambda t: t[0] / (t[1] + t[2]))
+    assert ratio.loc["n", "se"] == pytest.approx(np.sqrt(by_hand), rel=1e-6)
+    mean = domains.mean([1, 2, 5])
+    by_hand = variance(lambda t: (t[4] + 2 * t[5] + 5 * t[6]) / t[7])
+    assert mean.loc["s", "se"] == pytest.approx(np.sqrt(by_hand), rel=1e-6)
+    apart = domains.differences()
+    by_hand = variance(lambda t: t[5] / t[7] - t[1] / t[3])
+    assert apart.loc[("s", "driver"), "se"] == pytest.approx(np.sqrt(by_hand), rel=1e-6)
+    contrast = domains.t_test("s:driver - n:driver = 0")
+    assert contrast.sd.item() == pytest.approx(apart.loc[("s", "driver"), "se"], rel=1e-9)
+    assert contrast.pvalue.item() == pytest.approx(apart.loc[("s", "driver"), "pvalue"], rel=1e-9)
+
+
+def test_intervals_and_tests_use_the_degrees_of_freedom_of_the_design(whole: Any) -> None:
+    assert set(whole.df) == {36.0}
+    reach = stats.t.ppf(0.95, 36) * whole.linear_bse
+    bounds = whole.conf_int(0.1, method="wald", clip=False)
+    np.testing.assert_allclose(bounds["upper"] - whole.linear_params, reach, rtol=1e-12)
+    W = whole.linear_params.to_numpy()[:2] - [0.5, 0.3]
+    W = W @ np.linalg.solve(whole.linear_cov.to_numpy()[:2, :2], W)
+    test = whole.wald_test("cook = 0.5, driver = 0.3")
+    assert test.df == (2.0, 35.0)
+    assert test.statistic == pytest.approx(W * 35 / 72, rel=1e-9)
+    assert test.pvalue == pytest.approx(stats.f.sf(W * 35 / 72, 2, 35), rel=1e-9)
+
+
+def test_the_score_interval_of_answers_without_noise_is_wilsons() -> None:
+    table = pd.DataFrame({"job": ["cook"] * 3 + ["nurse"] * 97, "w": [2.0] * 100})
+    jobs = ldp.Observed(["cook", "nurse", "driver"])
+    found = ldp.Survey(table, {"job": jobs}, weights="w").frequencies("job").conf_int()
+    t2, m = stats.t.ppf(0.975, 99) ** 2, 99.0  # s^2 / n has n - 1
+    centre, c = (0.03 + t2 / m / 2) / (1 + t2 / m), t2 / m
+    reach = np.sqrt(c * 0.03 * 0.97 + c**2 / 4) / (1 + c)
+    np.testing.assert_allclose(found.loc["cook"], [centre - reach, centre + reach], rtol=1e-9)
+    assert found.loc["driver", "lower"] == 0.0
+    assert found.loc["driver", "upper"] == pytest.approx(t2 / (100 + t2), rel=1e-9)
+
+
+def test_design_effects_multiply_and_know_the_noise(whole: Any) -> None:
+    deff = whole.deff()
+    np.testing.assert_allclose(deff.deff_design * deff.deff_privacy, deff.deff, rtol=1e-9)
+    p, n = whole.linear_params, whole.nobs
+    np.testing.assert_allclose(deff.deff, whole.linear_bse**2 / (p * (1 - p) / (n - 1)), rtol=1e-9)
+    np.testing.assert_allclose(whole.effective_n, n / deff.deff, rtol=1e-12)
+    Q = ldp.KRR(JOBS, epsilon=2.0).channel().matrix()
+    G = np.linalg.inv(Q)
+    C = p.to_numpy() @ (Q @ G**2) - p.to_numpy()  # noise of each decoded indicator
+    np.testing.assert_allclose(deff.channel, 1 + C / (p * (1 - p)), rtol=1e-9)
+
+
+def test_degrees_of_freedom_of_a_contrast_of_domains_follow_the_smaller() -> None:
+    rng = np.random.default_rng(1)
+    n = 600
+    table = pd.DataFrame({"job": rng.choice(JOBS, n), "w": 1.0, "unit": np.repeat(range(60), 10)})
+    table["d"] = np.where(table.unit < 4, "small", "large")
+    survey = ldp.Survey(table, {"job": ldp.Observed(JOBS)}, weights="w", clusters="unit")
+    results = survey.frequencies("job", by="d")
+    assert results.domains.df.tolist() == [55.0, 3.0]
+    df = results.t_test("large:cook = small:cook").df_denom
+    v = results.linear_bse.to_numpy()[[0, 3]] ** 2
+    assert df == pytest.approx(v.sum() ** 2 / (v[0] ** 2 / 55 + v[1] ** 2 / 3), rel=1e-9)
+
+
+def test_results_are_stored_and_printed(whole: Any, domains: Any) -> None:
+    for results in (whole, domains):
+        again = ldp.WeightedResults.from_json(results.to_json())
+        assert again.to_json() == results.to_json()
+        assert str(again.summary()) == str(results.summary())
+    text = str(domains.summary())
+    assert "n (n = " in text and "deff design" in text and "by region" in text
+    assert "Intervals: 95%, t quantiles with" in text
+    assert whole.glance()["n_units"].item() == 40
+
+
+def test_the_likelihood_and_the_linear_estimate_agree_inside_the_simplex(
+    survey: ldp.Survey, whole: Any
+) -> None:
+    likeliest = survey.frequencies("job", method="mle")
+    np.testing.assert_allclose(likeliest.params, whole.params, atol=1e-9)
+    np.testing.assert_allclose(likeliest.bse, whole.bse, rtol=1e-6)
+    assert likeliest.gap_nats < 1e-3 and np.isnan(likeliest.aic)
+
+
+def test_bad_arguments_name_what_is_wrong(survey: ldp.Survey, whole: Any, domains: Any) -> None:
+    with pytest.raises(ldp.NotAvailable, match="'projected' with weights"):
+        survey.frequencies("job", method="projected")
+    with pytest.raises(ldp.InvalidArgument, match="method='mle' only"):
+        survey.frequencies("job", method="inversion", constraints=lambda p: [p[0] == 0.3])
+    with pytest.raises(ldp.InvalidArgument, match="cov_type"):
+        survey.frequencies("job", cov_type="linear")
+    with pytest.raises(ldp.InvalidArgument, match="must be a domain: 'n', 's'"):
+        domains.differences("west")
+    with pytest.raises(ldp.NotAvailable, match="two domains"):
+        whole.differences()
+    with pytest.raises(ldp.InvalidArgument, match="denominator"):
+        whole.ratio("cook", "pilot")
+    with pytest.raises(ldp.InvalidArgument, match="no sampling variance"):
+        whole.t_test(np.ones((1, 3)))
+
+
+def test_domains_without_a_report_are_named(table: pd.DataFrame) -> None:
+    lost = table.assign(job=table.job.where(table.region != "s"))
+    survey = ldp.Survey(lost, {"job": ldp.Observed(JOBS)}, weights="w", clusters="school")
+    with pytest.warns(ldp.LDPWarning, match="no report in the domain region='s'"):
+        results = survey.frequencies("job", by="region")
+    assert results.groups.tolist() == ["n"]

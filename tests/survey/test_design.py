@@ -1,0 +1,212 @@
+"""The columns of a design, and what they cannot be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from shared.engines import PLACES
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
+from ldpstats.survey.weighing import weigh
+
+SHEET = ldp.Questionnaire({"ill": ldp.Warner(1.0), "sex": ldp.Observed(("f", "m"))})
+TABLE = pd.DataFrame(
+    {
+        "ill": ["no", "yes", "no", "yes", "no", "yes"],
+        "sex": list("fmfmfm"),
+        "w": [1.0, 2.0, 3.0, 4.0, 5.0, 6.0],
+        "region": list("aaabbb"),
+        "school": [1, 1, 2, 1, 1, 2],
+        "room": [1, 2, 3, 4, 4, 5],
+        "N": [10, 10, 10, 20, 20, 20],
+        "M": [5.0, 5.0, 5.0, 6.0, 6.0, 6.0],
+    }
+)
+DESIGN: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "school", "fpc": "N"}
+
+
+def built(change: dict[str, Any], data: dict[str, Any] | None = None) -> Any:
+    """What an analysis gets of the survey of a design, of which arguments are changed."""
+    held = {"data": TABLE} if data is None else data
+    survey = ldp.Survey(**held, questionnaire=SHEET, **(DESIGN | change))
+    return weigh(survey.data, survey.design, ["ill"])
+
+
+ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
+    "a number": ({"weights": 3}, "weights=3: must be text"),
+    "no column": ({"weights": "W"}, "weights='W': no such column; .*did you mean 'w'"),
+    "private weights": ({"weights": "ill"}, "weights='ill': holds what a question reported"),
+    "weights of a question": ({"weights": "sex"}, "weights='sex': holds what a question"),
+    "private strata": ({"strata": "ill"}, "strata='ill': .*needs a public column"),
+    "strata of a set": ({"strata": {"region"}}, "strata=.*a list of names, one for each stage"),
+    "twice": ({"strata": "school"}, "clusters='school': is the column that strata= names"),
+    "no unit": ({"clusters": ["", "school"]}, "every stage needs a column of units"),
+    "a stage without fpc": ({"fpc": ["", "N"]}, "has none for stage 1, .*without effect"),
+    "too many fpc": ({"fpc": ["N", "M", "room"]}, "has 3 stages, but clusters= has 1"),
+    "too many strata": ({"strata": ["region", "sex"]}, "has 2 stages, but units were sampled in 1"),
+    "no weights": (
+        {"weights": None, "fpc": None},
+        "weights=None: name the column of weights, of ones .*give fpc= for every stage",
+    ),
+    "nested": ({"nested": "yes"}, "nested='yes': must be True or False"),
+    "single_unit": ({"single_unit": "center"}, "did you mean 'centered'"),
+    "replicates": ({"replicate_weights": 3}, "replicate_weights=3"),
+}
+
+
+@pytest.mark.parametrize("kind", ARGUMENTS)
+def test_arguments(kind: str) -> None:
+    change, words = ARGUMENTS[kind]
+    with pytest.raises(LDPError, match=words):
+        built(change)
+
+
+# columns that are changed; the error in memory; how many rows an engine counts
+NO, HALF = None, 0.5
+VALUES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
+    "negative": (
+        {"w": [1, -2.0, 3, 4, -5, 6]}, {},
+        r"weights 'w', row 2=-2.0: must be a positive number.*\(2 such rows\): correct it",
+        r"weights 'w'=-[25].0: must be a positive number.*\(in 2 rows\)",
+    ),
+    "zero": (
+        {"w": [1, 2, 0, 4, 5, 6]}, {}, r"weights 'w', row 3=0.0: must be.*where\(...\), which",
+        r"weights 'w'=0(\.0)?: must be a positive number \(in 1 row\): a domain is selected by",
+    ),
+    "missing": (
+        {"w": [1, None, 3, 4, 5, 6]}, {}, "weights 'w', row 2=None", r"'w'=None.*\(in 1 row\)"
+    ),
+    "infinite": (
+        {"w": [1, np.inf, 3, 4, 5, 6]}, {}, "weights 'w', row 2=inf", r"'w'=inf.*\(in 1 row\)"
+    ),
+    "overflowing": ({"w": [1e200] * 6}, {}, "at most", r"at most \(in 6 rows\)"),
+    "text": ({"w": list("123456")}, {}, "weights='w': holds values that are not numbers", "String"),
+    "truth": ({"w": [True] * 6}, {}, "weights='w': holds values that are not numbers", "Boolean"),
+    "no stratum": (
+        {"region": [" ", *"aabbb"]}, {}, "strata 'region', row 1=None: is missing",
+        r"strata 'region'=None: is missing \(in 1 row\)",
+    ),
+    "no cluster": (
+        {"school": [1, 1, 2, NO, NO, 2]}, {},
+        r"clusters 'school', row 4=None: is missing \(2 such rows\): every",
+        r"clusters 'school'=None: is missing \(in 2 rows\)",
+    ),
+    "decimals": (
+        {"school": [HALF] * 6}, {}, "clusters='school': holds numbers with decimals: units", "units"
+    ),
+    "two strata": (
+        {}, {"nested": False},
+        r"clusters='school': unit 1 is in 'a' and in 'b' \(2 such units\).*nested=True", "unit 1",
+    ),
+    "two schools": (
+        {"school": [1, 1, 2, 3, 3, 4], "room": [1, 2, 3, 4, 4, 3]},
+        {"nested": False, "clusters": ["school", "room"], "fpc": ["N", "M"]},
+        "unit 3 is in 'a / 2' and in 'b / 4'", "unit 3 is in",
+    ),
+    "varying fpc": (
+        {"N": [10, 11, 10, 20, 20, 20]}, {},
+        "fpc='N': holds 1[01] and 1[01] in stratum 'a' of stage 1: it must be one", "holds 1",
+    ),
+    "varying fpc of stage 2": (
+        {"M": [5, 7, 5, 6, 6, 6]}, {"fpc": ["N", "M"]}, "in stratum 'a / 1' of stage 2", "stage 2"
+    ),
+    "too few units": (
+        {"N": [10, 10, 10, 1.5, 1.5, 1.5]}, {},
+        "fpc='N': stratum 'b' of stage 1 has 1.5 units in the population, but 2 in the sample",
+        "but 2 in the sample",
+    ),
+    "too few of stage 2": (
+        {"M": [2, 2, 2, 1, 1, 3.0]}, {"fpc": ["N", "M"]},
+        "stratum 'b / 1' of stage 2 has 1 units in the population, but 2", "but 2 in the sample",
+    ),
+    "no fpc": (
+        {"N": [10, NO, 10, 20, 20, 20]}, {}, "fpc 'N', row 2=None: is missing", r"\(in 1 row\)"
+    ),
+    "negative fpc": (
+        {"N": [-10] * 3 + [20] * 3}, {}, r"fpc 'N', row 1=-10.0: must be the number.*\(3 such rows",
+        r"fpc 'N'=-10.0: must be.*\(in 3 rows\)",
+    ),
+    "mixed fpc": (
+        {"N": [HALF] * 3 + [20] * 3}, {}, "fpc 'N', row 1=0.5: is a fraction, but other rows",
+        r"is a fraction.*\(in 3 rows\)",
+    ),
+    "text as fpc": ({"N": list("abcdef")}, {}, "fpc='N': holds values that are not", "fpc='N'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_values_in_memory(kind: str) -> None:
+    columns, change, words, _ = VALUES[kind]
+    with pytest.raises(InvalidArgument, match=words):
+        ldp.Survey(TABLE.assign(**columns), SHEET, **(DESIGN | change))
+
+
+def on_engine(kind: str, place: str, folder: Path) -> None:
+    columns, change, _, words = VALUES[kind]
+    made = pa.Table.from_pandas(TABLE.assign(**columns), preserve_index=False)
+    with pytest.raises(InvalidArgument, match=words):
+        built(change, PLACES[place](made, folder))
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_values_on_polars(kind: str, tmp_path: Path) -> None:
+    on_engine(kind, "polars", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [k if k in ("negative", "no cluster") else pytest.param(k, marks=pytest.mark.slow)
+     for k in VALUES],
+)  # fmt: skip
+def test_values_on_duckdb(kind: str, tmp_path: Path) -> None:
+    on_engine(kind, "files", tmp_path)
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("kind", ["negative", "zero", "missing", "infinite", "no stratum"])
+def test_values_on_spark(kind: str, spark: Any, tmp_path: Path) -> None:
+    on_engine(kind, "spark", tmp_path)
+
+
+def test_a_design_describes_itself() -> None:
+    survey = ldp.Survey(TABLE, SHEET, **DESIGN)
+    assert str(survey.design) == (
+        "SampleDesign(weights: w; strata: region; clusters: school; fpc: N)"
+    )
+    assert "clusters: school; fpc: N" in repr(survey)
+    stages = {"clusters": ["school", "room"], "strata": ["", "region", ""], "fpc": None}
+    two = ldp.Survey(TABLE, SHEET, **(DESIGN | stages)).design
+    assert two is not None and two.strata == (None, "region")
+    assert str(two) == "SampleDesign(weights: w; strata: none, region; clusters: school, room)"
+    from_fpc = {"weights": None, "clusters": None}
+    assert "weights: from fpc" in str(ldp.Survey(TABLE, SHEET, **(DESIGN | from_fpc)).design)
+    assert ldp.Survey(TABLE, SHEET).design is None
+    assert ldp.Survey(TABLE, SHEET, nested=False).where("sex == 'f'").design is None
+
+
+def test_a_fraction_of_one_is_everybody() -> None:
+    stage = built({"fpc": "one"}, {"data": TABLE.assign(one=[1.0] * 3 + [0.5] * 3)}).sample.stages[
+        0
+    ]
+    np.testing.assert_array_equal(stage.population, [2.0, 4.0])
+
+
+def test_analyses_that_would_ignore_the_design() -> None:
+    survey = ldp.Survey(TABLE, SHEET, **DESIGN)
+    plain = ldp.Survey(TABLE.assign(who=range(6)), SHEET)
+    for call in (
+        lambda: survey.associations(["ill", "sex", "region"]),
+        lambda: survey.change("ill", "sex"),
+        lambda: survey.matched(plain, id="w"),
+        lambda: plain.matched(survey, id="w"),
+    ):
+        with pytest.raises(NotAvailable, match=r"survey with SampleDesign\(weights: w"):
+            call()
+    assert survey.reports("ill").tally().vector().tolist() == [3, 3]
+    assert survey.joint_counts("ill", "sex").nobs == 6
