@@ -58,6 +58,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
     from ldpstats.models.weighted.results import WeightedResults
+    from ldpstats.models.weighted.tables import WeightedTable
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.replicates import ReplicateWeights
@@ -71,6 +72,7 @@ _MODULES = {  # and the modules of these
     "ReplicateWeights": "ldpstats.survey.replicates",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
+    "WeightedTable": "ldpstats.models.weighted.tables",
     "count": "ldpstats.survey.counting",
 }
 
@@ -115,6 +117,7 @@ __all__ = [
     "TwoSampleResult",
     "UnknownCategory",
     "WeightedResults",
+    "WeightedTable",
     "associations",
     "change",
     "channels",

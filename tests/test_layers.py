@@ -47,6 +47,7 @@ FLOORS: Mapping[str, tuple[str, ...]] = {
         "equations hashed",
         "pooled",
         "joint",
+        "decoding",
     ),
     "ldpstats.problems.rows": ("base kronecker two_bits",),
     "ldpstats.estimators": ("base constraints solvers", "inversion mle"),

@@ -61,6 +61,11 @@ class Decoding(ABC):
         """Whether `phi` is the same in every domain, as it does not depend on the weights."""
         return True
 
+    @property
+    def is_open(self) -> bool:
+        """Whether other answers than the listed ones are possible."""
+        return False
+
     @abstractmethod
     def noise_at(self, q: Array) -> Array:
         """``sum_x q_x C_x``, (k, k), for shares q >= 0 of the categories, shape (k,).
@@ -123,6 +128,10 @@ class CohortDecoding(Decoding):
     @property
     def is_fixed(self) -> bool:
         return False
+
+    @property
+    def is_open(self) -> bool:
+        return self.moments.is_open
 
     def noise_at(self, q: Array) -> Array:
         source, p, W = self.moments.sources[0], self.p, self.moments.sources[0].reports

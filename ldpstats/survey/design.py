@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ldpstats.arguments.checks import boolean, listed, one_of
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, NotAvailable, shorten
+from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.sample import SINGLE_UNIT
 from ldpstats.survey.held import Held
+from ldpstats.survey.replicates import Replicates
 
 __all__ = ["SampleDesign", "StageColumns"]
 
@@ -45,7 +45,8 @@ class SampleDesign:
         Whether labels of units are unique within strata only.
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single unit adds to a variance.
-    replicates : ReplicateWeights or None
+    replicates : ReplicateWeights, MadeReplicates or None
+        Given in columns, or made from the design.
 
     Examples
     --------
@@ -61,7 +62,7 @@ class SampleDesign:
     fpc: tuple[str, ...] = ()
     nested: bool = True
     single_unit: str = "fail"
-    replicates: Any = None
+    replicates: Replicates | None = None
 
     @classmethod
     def of(
@@ -72,13 +73,14 @@ class SampleDesign:
         fpc: object,
         nested: object,
         single_unit: object,
-        replicates: Any,
+        replicates: object,
     ) -> SampleDesign | None:
         """Check the arguments of a survey; None if they describe no design."""
         if weights is not None and not (isinstance(weights, str) and weights):
             raise InvalidArgument("weights", weights, "must be text, the name of a column")
-        if replicates is not None:
-            raise NotAvailable(f"replicate_weights={shorten(replicates)}: not yet: leave it out")
+        if not isinstance(replicates, Replicates | None):
+            remedy = 'must be ldp.ReplicateWeights, for example ReplicateWeights("rep_*", "BRR")'
+            raise InvalidArgument("replicate_weights", replicates, remedy)
         units = _by_stage("clusters", clusters)
         if None in units:
             raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
@@ -120,8 +122,12 @@ class SampleDesign:
     @property
     def summed(self) -> list[str]:
         """The columns that are added up: the weights, then those of replicates."""
-        more = () if self.replicates is None else self.replicates.columns
-        return [name for name in (self.weights, *more) if name is not None]
+        return [name for name in (self.weights, *self._replicate_columns) if name is not None]
+
+    @property
+    def has_columns_of_replicates(self) -> bool:
+        """Whether replicates are given, in place of strata and units."""
+        return bool(self._replicate_columns)
 
     @property
     def factors(self) -> bool:
@@ -138,8 +144,6 @@ class SampleDesign:
         strata = [name for name in self.strata if name]
         parts = [f"strata {', '.join(strata)}"] * bool(strata)
         parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
-        if self.replicates is not None:
-            parts.append(f"{len(self.replicates.columns)} replicates")
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
 
@@ -159,15 +163,18 @@ class SampleDesign:
 
     # -- parts ---------------------------------------------------------------------------------
 
+    @property
+    def _replicate_columns(self) -> tuple[str, ...]:
+        return () if self.replicates is None else tuple(self.replicates.columns)
+
     def _columns(self) -> Iterator[tuple[str, str]]:
         """All columns, each with the argument that names it."""
-        more = () if self.replicates is None else self.replicates.columns
         given = {
             "weights": (self.weights,),
             "strata": self.strata,
             "clusters": self.clusters,
             "fpc": self.fpc,
-            "replicate_weights": more,
+            "replicate_weights": self._replicate_columns,
         }
         for argument, names in given.items():
             yield from ((argument, name) for name in names if name is not None)
@@ -183,15 +190,16 @@ class SampleDesign:
             remedy = f"has {len(self.strata)} stages, but units were sampled in {units}: name "
             remedy += "their columns in clusters="
             raise InvalidArgument("strata", list(self.strata), remedy)
-        if self.replicates is not None and (self.strata or self.clusters or self.fpc):
+        if self.has_columns_of_replicates and (self.strata or self.clusters or self.fpc):
             remedy = "hold the design already: leave strata=, clusters= and fpc= out"
             raise InvalidArgument("replicate_weights", self.replicates, remedy)
 
     def _check_weights(self) -> None:
-        every = len(self.fpc) >= max(1, len(self.clusters)) and self.replicates is None
+        given = self.has_columns_of_replicates
+        every = len(self.fpc) >= max(1, len(self.clusters)) and not given
         if self.weights is None and not every:
             remedy = "name the column of weights, of ones if all respondents count the same"
-            if self.replicates is None:
+            if not given:
                 remedy += "; or give fpc= for every stage, from which weights follow"
             raise InvalidArgument("weights", None, remedy)
 
@@ -211,7 +219,7 @@ class SampleDesign:
             if names
         ]
         if self.replicates is not None:
-            parts.append(f"replicates: {len(self.replicates.columns)}")
+            parts.append(str(self.replicates))
         return f"SampleDesign({'; '.join(parts)})"
 
 

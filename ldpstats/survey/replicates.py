@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,6 @@ from ldpstats.arguments.checks import (
     positive_integer,
     real_number,
 )
-from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.replication import (
     KINDS,
@@ -28,7 +27,7 @@ from ldpstats.inference.designs.replication import (
 )
 from ldpstats.inference.designs.sample import Replication, Sample
 
-__all__ = ["MadeReplicates", "ReplicateWeights"]
+__all__ = ["MadeReplicates", "ReplicateWeights", "Replicates"]
 
 Array = npt.NDArray[Any]
 
@@ -70,7 +69,8 @@ class ReplicateWeights:
     combined : bool
         Whether the columns hold weights; if not, factors by which the weights are multiplied.
     df : float, optional
-        Degrees of freedom; by default the rank of the replicate weights of a domain less one.
+        Degrees of freedom; by default the rank of the replicate weights of a domain less one. Of a
+        table on an engine they must be given.
 
     Raises
     ------
@@ -126,38 +126,40 @@ class ReplicateWeights:
             remedy = f"must be {n} numbers, one for each replicate, not {len(self.rscales)}"
             raise InvalidArgument("rscales", self.rscales, remedy)
 
-    def on(self, columns: Sequence[str]) -> ReplicateWeights:
+    def on(self, columns: Sequence[str], summed: bool = False) -> ReplicateWeights:
         """The same, with the names of columns of a table in place of a pattern.
 
         Raises
         ------
         InvalidArgument
-            If a name or pattern finds no column, or `rscales` are of another number.
+            If fewer than two columns match it, or `rscales` are of another number; without `df` if
+            rows are `summed` by an engine, as sums do not have the rank of the columns.
         """
-        names = self.columns
-        if isinstance(names, str):
-            start, end = names.split("*")
-            found = tuple(
-                name
-                for name in columns
-                if name.startswith(start)
-                and name.endswith(end)
-                and len(name) >= len(start) + len(end)
-            )
-            if not found:
-                raise InvalidArgument("columns", names, "no column of the table is named so")
-            return replace(self, columns=found)
-        for name in names:
-            if name not in columns:
-                remedy = f"the table has no column {name!r}{did_you_mean(name, columns)}"
-                raise InvalidArgument("columns", names, remedy)
-        return self
+        if summed and self.df is None:
+            remedy = "must be given for a table on an engine, which sums the columns: in most "
+            remedy += "surveys the number of sampling units less that of strata"
+            raise InvalidArgument("df", None, remedy)
+        if not isinstance(self.columns, str):
+            return self
+        start, end = self.columns.split("*")
+        found = [
+            name
+            for name in columns
+            if name.startswith(start) and name.endswith(end) and len(name) >= len(start + end)
+        ]
+        if not found:
+            raise InvalidArgument("columns", self.columns, "no column of the table is named so")
+        return replace(self, columns=found)
 
-    def replication(self, sums: Array) -> GivenWeights:
+    def replication(self, sample: Sample, sums: Array | None) -> Replication:
         """What variances follow from sums of the replicate weights by cell, shape (c, R)."""
+        assert sums is not None
         rscales = None if self.rscales is None else np.array(self.rscales)
         scales = scales_of(self.kind, len(self.columns), self.rho, self.scale, rscales)
         return GivenWeights(sums, scales, self.mse, self.df)
+
+    def __str__(self) -> str:
+        return f"{len(self.columns)} replicate weights ({self.kind})"
 
     def __repr__(self) -> str:
         of = [f"columns={_shown(self.columns)}", f"kind={self.kind!r}"]
@@ -183,6 +185,9 @@ class MadeReplicates:
     n: int = 0
     seed: int = 0
 
+    columns: ClassVar[tuple[str, ...]] = ()
+    combined: ClassVar[bool] = True
+
     @classmethod
     def of(cls, kind: object, rng: object, n: object) -> MadeReplicates:
         """Check the arguments of `Survey.replicates`."""
@@ -200,14 +205,19 @@ class MadeReplicates:
             raise InvalidArgument("n", n, f"must be at most {_MOST_MADE} replicates")
         return cls(name, number, int(rng.integers(2**63)))
 
-    def replication(self, sample: Sample) -> Replication:
-        """Those of a sample."""
-        if self.kind == "jackknife":
-            return jackknife(sample)
-        return bootstrap(sample, self.n, np.random.default_rng(self.seed))
+    def replication(self, sample: Sample, sums: Array | None) -> Replication:
+        """Those of a sample, of which strata of a single unit and too many units are refused."""
+        if self.kind == "bootstrap":
+            return bootstrap(sample, self.n, np.random.default_rng(self.seed))
+        made = jackknife(sample)
+        made.scales(sample)
+        return made
 
     def __str__(self) -> str:
         return self.kind if self.kind == "jackknife" else f"{self.kind} of {self.n} replicates"
+
+
+Replicates = ReplicateWeights | MadeReplicates
 
 
 def _named(columns: object) -> str | tuple[str, ...]:

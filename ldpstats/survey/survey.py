@@ -31,6 +31,7 @@ from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.conditions import And, Condition, parse, words
@@ -41,6 +42,8 @@ from ldpstats.survey.masks import masked
 from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.options import check_options
 from ldpstats.survey.questionnaire import Questionnaire
+from ldpstats.survey.remote import Remote
+from ldpstats.survey.replicates import MadeReplicates, ReplicateWeights
 from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tallying import (
     grouped,
@@ -52,7 +55,7 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
-from ldpstats.survey.weighted import refuse_unweighted, weighted_model
+from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weighted_model
 
 __all__ = ["Survey"]
 
@@ -108,7 +111,7 @@ class Survey:
         strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
         mean of the other strata.
     replicate_weights : ReplicateWeights, optional
-        Columns of replicate weights, which stand for strata, clusters and fpc.
+        Columns of replicate weights, in place of strata, clusters and fpc.
 
     Attributes
     ----------
@@ -176,6 +179,9 @@ class Survey:
         held = held_on(rows, sheet)
         object.__setattr__(self, "questionnaire", sheet)
         object.__setattr__(self, "data", held)
+        if isinstance(self.replicate_weights, ReplicateWeights):
+            found = self.replicate_weights.on(held.columns, isinstance(rows, Query))
+            object.__setattr__(self, "replicate_weights", found)
         if self.design is not None:
             self.design.check(held)
             if not isinstance(rows, Query):
@@ -539,7 +545,7 @@ class Survey:
         other: Any = False,
         method: Any = None,
         **how: Any,
-    ) -> AssociationResults:
+    ) -> AssociationResults | WeightedTable:
         """Joint distribution of the true answers to two or more questions.
 
         Respondents who lack one of the answers are left out; `n_missing` counts them, and the
@@ -552,12 +558,18 @@ class Survey:
         candidates, other
             As for `AssociationModel`.
         method, **how
-            As for `AssociationModel.fit`: `method`, `cov_type`.
+            As for `AssociationModel.fit`: `method`, `cov_type`. With a design only "inversion".
+
+        Returns
+        -------
+        AssociationResults; of a survey with a design WeightedTable, of two questions
 
         Raises
         ------
         InvalidArgument
             If nobody answered all questions, or a public column holds numbers.
+        NotAvailable
+            With a design for what has no weighted form: other estimators, `other`, shared cohorts.
 
         Examples
         --------
@@ -568,7 +580,8 @@ class Survey:
         ('ill', 'region')
         """
         check_options(how, AssociationModel.fit)
-        self._refuse_design("association")
+        if self.design is not None:
+            return self._crossed(names, candidates, {"other": other, "method": method} | how)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -648,6 +661,59 @@ class Survey:
             name = origins.pop()
         return change_between(counts.tally(), name, **how)
 
+    def replicates(self, kind: str, rng: Any = None, n: Any = None) -> Survey:
+        """The same survey, whose variances are estimated from replicates of the sample.
+
+        Replicates are made from the units of the first stage; what later stages with corrections
+        for finite populations add is linearised. Estimates stay what they are.
+
+        Parameters
+        ----------
+        kind : {"jackknife", "bootstrap"}
+            "jackknife": each unit is left out once and the others of its stratum share its weight,
+            at most 20,000. "bootstrap": of n units of each stratum n - 1 are drawn with replacement
+            and weights rescaled, also for finite populations (Rao and Wu 1988).
+        rng : numpy.random.Generator, optional
+            Of the bootstrap: one number is drawn of it, by which every analysis draws the same.
+        n : int, optional
+            Replicates of the bootstrap, 500 by default. They are also the most degrees of freedom,
+            and variances have a relative standard error of sqrt(2 / n) from the draws.
+
+        Raises
+        ------
+        InvalidArgument
+            For arguments that do not go with the kind, and strata of a single unit.
+        NotAvailable
+            If the survey has no design, or columns of replicate weights, or too many units.
+
+        References
+        ----------
+        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data.
+        Journal of the American Statistical Association 83, 231-241.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> rng = np.random.default_rng(3)
+        >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": 1.5,
+        ...                       "school": np.arange(400) // 20})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
+        >>> survey.replicates("jackknife").frequencies("ill").bse.round(3)
+        no     0.031
+        yes    0.031
+        Name: bse, dtype: float64
+        """
+        made = MadeReplicates.of(kind, rng, n)
+        if self.design is None:
+            remedy = "the survey has no design: name weights= and what else describes the sample"
+            raise NotAvailable(f"replicates of {self}: {remedy}")
+        if self.design.has_columns_of_replicates:
+            raise NotAvailable("replicates: the survey has columns of replicate weights already")
+        found = replace(self, replicate_weights=made)
+        if found.design is not None and not isinstance(whole_of(self.data), Remote):
+            weigh(self.data, found.design, [])  # for its errors
+        return found
+
     # -- inside --------------------------------------------------------------------------------
 
     def _refuse_design(self, what: str, instead: str = "") -> None:
@@ -655,6 +721,21 @@ class Survey:
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
+
+    def _crossed(
+        self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]
+    ) -> WeightedTable:
+        """The weighted table of two questions."""
+        for option, value in how.items():
+            if value not in (None, False, "inversion", "linear"):
+                words = f"{option}={value!r} of a survey with {self.design}"
+                raise NotAvailable(f"{words}: weighted tables are estimated by 'inversion' only")
+        assert self.design is not None
+        model = weighted_crossing(self.data, self.design, self._different(names), candidates)
+        if not model.nobs:
+            remedy = f"nobody of {len(self)} answered both{self._why(names)}"
+            raise InvalidArgument("names", names, remedy)
+        return model.fit()
 
     def _why(self, names: Sequence[str]) -> str:
         """Why nobody can have answered all of these questions, in words."""

@@ -48,14 +48,14 @@ class Weighed:
     inside : array of bool, shape (c,)
         Which cells are of the domain. All are, but for calibrated weights, for which cells are
         those of the whole sample.
-    replicates : array, shape (c, R), or None
-        Sums of the columns of replicate weights.
+    sums : array, shape (c, R), or None
+        Those of the columns of replicate weights.
     """
 
     cells: Held
     sample: Sample
     inside: Mask
-    replicates: Array | None = None
+    sums: Array | None = None
 
 
 def weigh(
@@ -90,7 +90,7 @@ def weigh(
         found = _rows(whole, data, design, needed)
     stages = stages_of(found.cells, found.n, design)
     made = found.weighed(stages, design.single_unit)
-    return made if margins else _within(made)
+    return _replicated(made if margins else _within(made), design)
 
 
 def whole_of(data: Held) -> Held:
@@ -210,5 +210,13 @@ def _within(made: Weighed) -> Weighed:
         made.cells.some(at),
         replace(sample, stages=stages, n=sample.n[at], w=sample.w[at], w2=sample.w2[at]),
         made.inside[at],
-        None if made.replicates is None else made.replicates[at],
+        None if made.sums is None else made.sums[at],
     )
+
+
+def _replicated(made: Weighed, design: SampleDesign) -> Weighed:
+    """The same with replicates, if the design has some."""
+    if design.replicates is None:
+        return made
+    replication = design.replicates.replication(made.sample, made.sums)
+    return replace(made, sample=replace(made.sample, replication=replication))

@@ -10,6 +10,8 @@ import numpy as np
 from ldpstats.arguments.checks import boolean
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.estimation import degrees_of_freedom
+from ldpstats.models.association.variables import per_variable
+from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.survey.design import SampleDesign
@@ -17,7 +19,7 @@ from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["refuse_unweighted", "sample_facts", "weighted_model"]
+__all__ = ["refuse_unweighted", "sample_facts", "weighted_crossing", "weighted_model"]
 
 
 def weighted_model(
@@ -55,6 +57,24 @@ def weighted_model(
     )
 
 
+def weighted_crossing(
+    held: Held, design: SampleDesign, names: Sequence[str], candidates: Any = None
+) -> WeightedCrossing:
+    """Two questions in a complex sample."""
+    if len(names) != 2:
+        remedy = "must be two questions: with weights there are tables of two variables only"
+        raise InvalidArgument("names", tuple(names), remedy)
+    weighed = weigh(held, design, names)
+    listed = per_variable("candidates", candidates, names)
+    coded = [weighed.cells.coded(name) for name in names]
+    first, second = (
+        CrossedVariable(name, one.reports, one.at, own)
+        for name, one, own in zip(names, coded, listed, strict=True)
+    )
+    facts = sample_facts(weighed, design)
+    return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
+
+
 def refuse_unweighted(incomplete: object, how: Mapping[str, Any]) -> None:
     """Refuse what is not known of a complex sample."""
     if boolean("incomplete", incomplete):
@@ -77,7 +97,7 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         design=design.in_words,
         variance="linearisation" if sample.replication is None else str(design.replicates),
         n_strata=len(first.sampled),
-        n_units=int(first.sampled.sum()),
+        n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,

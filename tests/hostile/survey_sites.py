@@ -32,6 +32,12 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     file = {"source": e.report_file, "mechanism": e.krr, "column": "report", "cohort": None}
     yield Site("count in files", ldp.count, file, by_name)
     mapping = {"job": e.krr, "late": e.warner}
+    weights = {"columns": "rep_*", "kind": "Fay", "rho": 0.3, "scale": None, "rscales": None}
+    weights |= {"mse": False, "combined": True, "df": 8.0}
+    yield Site("ReplicateWeights", ldp.ReplicateWeights, weights, {"columns": COLUMN})
+    sampled = ldp.Survey(table.assign(w=1.5), sheet, weights="w", clusters="who")
+    drawn = {"kind": "bootstrap", "rng": np.random.default_rng(3), "n": 20}
+    yield Site("Survey.replicates", sampled.replicates, drawn)
     yield Site("Survey mapping", ldp.Survey, {"data": table, "questionnaire": mapping}, of)
     condition = {"condition": "18 <= age < 65 and (region in ['n', 's'] or not urban)"}
     yield Site("where", survey.where, condition, {"condition": COLUMN})

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -192,15 +191,15 @@ def test_columns_of_replicates_are_added_up(combined: bool, tmp_path: Path) -> N
     frame = table(7)
     rng = np.random.default_rng(7)
     frame["r1"], frame["r2"] = rng.choice([0.0, 2.0], (2, len(frame)))
-    columns: Any = SimpleNamespace(columns=("r1", "r2"), combined=combined)
+    columns = ldp.ReplicateWeights(("r1", "r2"), "BRR", combined=combined)
     design = SampleDesign("w", replicates=columns)
     held = PLACES["relation"](pa.Table.from_pandas(frame, preserve_index=False), tmp_path)
     factor = 1.0 if combined else frame["w"]
     for data in ({"data": frame}, held):
         survey = ldp.Survey(**data, questionnaire=SHEET).where("age < 50")
         made = weigh(survey.data, design, ["ill"])
-        assert made.replicates is not None
+        assert made.sums is not None
         inside = frame["age"] < 50
         for r, name in enumerate(("r1", "r2")):
             total = (frame[name] * factor)[inside].sum()
-            np.testing.assert_allclose(made.replicates[:, r].sum(), total, rtol=1e-12)
+            np.testing.assert_allclose(made.sums[:, r].sum(), total, rtol=1e-12)

@@ -12,7 +12,7 @@ from ldpstats.inference.designs import taylor
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import LinearTotals, ReplicatedTotals, Totals
 
-__all__ = ["degrees_of_freedom", "estimated_totals", "missed_noise"]
+__all__ = ["degrees_in_domains", "degrees_of_freedom", "estimated_totals", "missed_noise"]
 
 Array = npt.NDArray[Any]
 
@@ -46,14 +46,12 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
             f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
             "categories, domains or replicates, or the survey without replicates"
         )
-    return ReplicatedTotals(
-        estimate,
-        noise,
-        replication.totals(sample, scores),
-        scales,
-        missed + replication.rest(sample, scores),
-        replication.about_estimate,
-    )
+    rest = missed + replication.rest(sample, scores)
+    if not len(scales):  # all units of the first stage are in the sample
+        return LinearTotals(estimate, rest, noise)
+    replicates = replication.totals(sample, scores)
+    about = replication.about_estimate
+    return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
 
 
 def missed_noise(sample: Sample) -> Array:
@@ -68,3 +66,10 @@ def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     if sample.replication is None:
         return taylor.degrees_of_freedom(sample, inside)
     return sample.replication.degrees_of_freedom(sample, inside)
+
+
+def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
+    if sample.replication is None:
+        return taylor.degrees_in_domains(sample, domain, g)
+    return np.array([degrees_of_freedom(sample, domain == i) for i in range(g)])

@@ -24,6 +24,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
+_FULL = 0.05  # share of entries from which on dense products are faster
 _SHOWN = 10  # strata of a single unit that an error names
 
 
@@ -144,7 +145,10 @@ class Sample:
 class Replication(ABC):
     """Samples that might have been drawn instead, R of them, as weights of the cells."""
 
-    about_estimate: bool
+    @property
+    @abstractmethod
+    def about_estimate(self) -> bool:
+        """Whether deviations are from the estimate, not from the mean of the replicates."""
 
     @abstractmethod
     def totals(self, sample: Sample, scores: Scores) -> Array:
@@ -238,5 +242,7 @@ def dense(matrix: Any) -> Array:
 
 def gram(X: Any, weights: Array) -> Array:
     """``X' diag(weights) X`` of a dense or sparse X, shape (p, p)."""
+    if not isinstance(X, np.ndarray) and X.nnz > _FULL * np.prod(X.shape):
+        X = X.toarray()
     scaled = X * weights[:, None] if isinstance(X, np.ndarray) else X.multiply(weights[:, None])
     return dense(X.T @ scaled)

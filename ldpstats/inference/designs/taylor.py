@@ -101,9 +101,21 @@ def missed_noise(sample: Sample) -> Array:
 
 def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     """Units of the first stage with respondents `inside`, (c,), less strata that hold them."""
+    return float(degrees_in_domains(sample, np.where(inside, 0, -1), 1)[0])
+
+
+def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
     stage = sample.stages[0]
-    there = inside & (sample.n > 0)
-    strata = np.unique(stage.cell_strata[there]).size
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own = domain[there]
+    strata = _different(own, stage.cell_strata[there], len(stage.sampled), g)
     if stage.unit is None:
-        return float(sample.n[there].sum() - strata)
-    return float(np.unique(stage.unit[there]).size - strata)
+        return np.asarray(np.bincount(own, sample.n[there], g) - strata)
+    return _different(own, stage.unit[there], len(stage.strata), g) - strata
+
+
+def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
+    """How many different codes below n each of g domains has, (g,)."""
+    pairs = np.unique(own * n + codes)
+    return np.bincount(pairs // n, minlength=g).astype(float)

@@ -16,6 +16,7 @@ __all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
 
 Array = npt.NDArray[Any]
 
+_LARGE = 1 << 16  # entries from which on zeros are looked for
 _ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
 
 
@@ -54,7 +55,7 @@ class Ratios:
         if self.B is not None:
             below = self.B @ T
             J = (self.A - ((self.A @ T) / below)[:, None] * self.B) / below[:, None]
-        return np.asarray(J if self.R is None else self.R @ J)
+        return np.asarray(J if self.R is None else _thin(self.R) @ J)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +90,7 @@ class Totals(ABC):
         covariance = self.covariance_of(functions)
         nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
         covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
-        return Estimated(functions.value(self.estimate), covariance, J @ self.noise @ J.T)
+        return Estimated(functions.value(self.estimate), covariance, _sandwich(J, self.noise))
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -126,7 +127,7 @@ class LinearTotals(Totals):
 
     def covariance_of(self, functions: Ratios) -> Array:
         J = functions.jacobian(self.estimate)
-        return np.asarray(J @ self.covariance @ J.T)
+        return _sandwich(J, self.covariance)
 
     @property
     def _spread(self) -> Array:
@@ -172,8 +173,21 @@ class ReplicatedTotals(Totals):
         J = functions.jacobian(self.estimate)
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
-        return np.asarray((apart * self.scales[counts, None]).T @ apart + J @ self.missed @ J.T)
+        return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
 
     @property
     def _spread(self) -> Array:
         return np.asarray(np.sqrt(self.scales @ (self.replicates - self.estimate) ** 2))
+
+
+def _sandwich(J: Array, V: Array) -> Array:
+    """``J V J'``."""
+    left = _thin(J)
+    return np.asarray(left @ (left @ V).T).T
+
+
+def _thin(matrix: Array) -> Any:
+    """A matrix for products; of many domains most entries are zero."""
+    from scipy.sparse import csr_array
+
+    return csr_array(matrix) if matrix.size > _LARGE else matrix

@@ -37,7 +37,7 @@ from ldpstats.models.shared.tables import (
     touch_ends,
 )
 
-__all__ = ["association_summary"]
+__all__ = ["association_summary", "cell_stubs", "listed"]
 
 _FEW = 10.0  # reports that a cell rests on below which normal laws are doubtful
 _ROOM = 60  # characters of the labels of a cell together
@@ -63,10 +63,10 @@ def association_summary(
     names, shown = variables.names, largest(frame, max_rows)
     digits, both = decimals(shown), second_shown(frame, details)
     return SummaryTable(
-        title=f"Joint distribution of {_listed(names)}",
+        title=f"Joint distribution of {listed(names)}",
         header=_header(fit, variables, cells, details),
         columns=estimate_columns(alpha, both),
-        stubs=_stubs(shown.index),
+        stubs=cell_stubs(shown.index),
         body=estimate_cells(shown, digits, both),
         notes=[
             *missing_notes(fit.nobs, fit.n_missing, names, variables.lacking),
@@ -85,7 +85,7 @@ def association_summary(
     )
 
 
-def _stubs(cells: pd.Index[Any]) -> list[str]:
+def cell_stubs(cells: pd.Index[Any]) -> list[str]:
     """Names of the cells, of which no two are alike."""
     levels = [list(dict.fromkeys(cells.get_level_values(v))) for v in range(cells.nlevels)]
     longest = [max(len(str(label)) for label in labels) for labels in levels]
@@ -97,7 +97,7 @@ def _stubs(cells: pd.Index[Any]) -> list[str]:
     return [" : ".join(map(dict.__getitem__, columns, cell)) for cell in cells]
 
 
-def _listed(names: Sequence[str]) -> str:
+def listed(names: Sequence[str]) -> str:
     """Names in a sentence: "a, b and c"."""
     *first, last = (one_line(name, LONGEST_LABEL) for name in names)
     return f"{', '.join(first)} and {last}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,14 +18,15 @@ from ldpstats.inference.designs.effects import Effects, design_effects
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.tests import TestResult
+from ldpstats.inference.multiplicity import adjust
+from ldpstats.inference.tests import TestResult, standardised
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "standard_errors"]
+__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
@@ -79,17 +81,17 @@ class DesignResults(FittedResults):
 
         At most those of the whole sample, whose units the domains share.
         """
-        parts = []
+        parts, V = [], self.linear.known().matrix()
         for g in range(len(self.domains.df)):
-            own = np.where(self._domain_of == g, R, 0.0)
-            parts.append(np.maximum(self._variances(own), 0.0))
+            at = np.flatnonzero(self._domain_of == g)
+            parts.append(_forms(R[:, at], V[np.ix_(at, at)]))
         v = np.array(parts)
         with np.errstate(divide="ignore", invalid="ignore"):
             df = v.sum(axis=0) ** 2 / (v**2 / self.domains.df[:, None]).sum(axis=0)
         return np.where(np.isnan(df), self.sample.df, np.minimum(df, self.sample.df))
 
     def _variances(self, R: Array) -> Array:
-        return np.asarray(np.einsum("ij,jk,ik->i", R, self.linear.known().matrix(), R))
+        return _forms(R, self.linear.known().matrix())
 
     # -- intervals and tests -----------------------------------------------------------------
 
@@ -223,6 +225,7 @@ class DesignResults(FittedResults):
         columns = {"estimate": found.value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
+    @cached_property
     def _effects(self) -> Effects:
         found = self.totals_law.of(self.shares)
         n = self.domains.sizes[self._domain_of]
@@ -242,7 +245,7 @@ class DesignResults(FittedResults):
             sample, which planning uses. nan where not estimable, as where less variance is left
             than the randomisation has.
         """
-        found = self._effects()
+        found = self._effects
         n = self.domains.sizes[self._domain_of]
         columns = {
             "deff_design": found.design,
@@ -278,6 +281,11 @@ class DesignResults(FittedResults):
         return super()._facts() | asdict(self.sample) | {"nobs": self.nobs}
 
 
+def _forms(R: Array, V: Array) -> Array:
+    """The variances ``r' V r`` of rows r, (r,)."""
+    return np.asarray(np.maximum(((R @ V) * R).sum(axis=1), 0.0))
+
+
 def standard_errors(covariance: Array) -> Array:
     """Roots of the variances; refused where one is negative."""
     return np.sqrt(checked(covariance).variances())
@@ -294,3 +302,12 @@ def checked(covariance: Array) -> Covariance:
             "leave fpc= out, or join domains"
         )
     return Covariance.dense(covariance)
+
+
+def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
+    """A table of differences with the p-values of their t tests on df degrees of freedom, (q,)."""
+    from scipy.special import stdtr
+
+    t = standardised(table["estimate"].to_numpy(), table["se"].to_numpy())
+    pvalues = 2.0 * stdtr(df, -np.abs(t))
+    return table.assign(pvalue=pvalues, pvalue_holm=adjust(pvalues, "holm"))

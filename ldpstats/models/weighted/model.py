@@ -15,7 +15,7 @@ from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.estimation import (
-    degrees_of_freedom,
+    degrees_in_domains,
     estimated_totals,
     missed_noise,
 )
@@ -248,13 +248,10 @@ class WeightedModel:
     def _domains(self) -> Domains:
         inside, n = self._inside, self.sample.n
         sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
-        df = [
-            degrees_of_freedom(self.sample, inside & (self.domain == g))
-            for g in range(len(self.labels))
-        ]
+        df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
         ungrouped = int(n[self.domain < 0].sum())
         whole = np.rint(sizes).astype(np.int64)
-        return Domains(self.by, self.labels, whole, np.array(df), np.zeros(0), ungrouped)
+        return Domains(self.by, self.labels, whole, df, np.zeros(0), ungrouped)
 
     def _channel(self, shares: Array) -> Array:
         """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""

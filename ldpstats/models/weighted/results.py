@@ -15,13 +15,12 @@ from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.totals import Ratios, Totals
-from ldpstats.inference.multiplicity import adjust
-from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.ordered import checked_scores
 from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
-from ldpstats.models.weighted.base import DesignResults
+from ldpstats.models.weighted.base import DesignResults, compared
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 
 if TYPE_CHECKING:
@@ -243,8 +242,6 @@ class WeightedResults(DesignResults):
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
         """
-        from scipy.special import stdtr
-
         alpha, at, labels = level(alpha), 0, self.domains.labels
         if len(labels) < 2:
             raise NotAvailable("differences need two domains, by=: there is one only")
@@ -261,10 +258,7 @@ class WeightedResults(DesignResults):
         R = np.kron(between, np.eye(k))
         df = self._contrast_df(R)
         table = self._table(self.shares.combined(R), df, alpha, self._compared(pairs, all_pairs))
-        t = standardised(table["estimate"].to_numpy(), table["se"].to_numpy())
-        table["pvalue"] = 2.0 * stdtr(df, -np.abs(t))
-        table["pvalue_holm"] = adjust(table["pvalue"].to_numpy(), "holm")
-        return table
+        return compared(table, df)
 
     def _compared(self, pairs: list[tuple[int, int]], all_pairs: bool) -> pd.MultiIndex:
         """Labels of the rows of `differences`."""

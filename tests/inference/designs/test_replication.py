@@ -19,6 +19,7 @@ from ldpstats.inference.designs.estimation import (
     estimated_totals,
     missed_noise,
 )
+from ldpstats.inference.designs.recalibrated import Recalibrated
 from ldpstats.inference.designs.replication import (
     Bootstrap,
     GivenWeights,
@@ -360,3 +361,35 @@ def test_units_outside_of_a_domain_are_drawn_too() -> None:
     found = drawn.of(Ratios(np.eye(3))).covariance
     np.testing.assert_allclose(np.diagonal(found), np.diagonal(linear.covariance), rtol=0.05)
     assert degrees_of_freedom(replace(sample, replication=made), np.full(3, True)) == 8.0
+
+
+# -- calibrated weights ----------------------------------------------------------------------------
+
+
+def test_replicates_are_calibrated_anew() -> None:
+    """Post-stratified: weights of each margin cell sum to its total, in every replicate."""
+    sample, rng = clustered(), np.random.default_rng(8)
+    at, table = np.arange(14) % 3, rng.normal(size=(14, 2))
+    target, of = np.array([10.0, 7.0, 9.0]), Scores(((np.arange(14), table),))
+    trim = rng.uniform(0.5, 1.0, 14)
+
+    def anew(sums: Any) -> Any:
+        return target[:, None] / sums
+
+    kinds: list[Replication] = [
+        GivenWeights(rng.gamma(2.0, size=(14, 6)), scales_of("bootstrap", 6)),
+        Jackknife(),
+        bootstrap(sample, 6, rng),
+    ]
+    for base in kinds:
+        # replicate weights of the cells are the totals of their indicators
+        weights = base.totals(sample, Scores(((np.arange(14), np.eye(14)),)))
+        sums = np.stack([weights[:, at == m].sum(axis=1) for m in range(3)], axis=1)
+        expected = (weights * (target / sums)[:, at]) @ table
+        found = Recalibrated(base, sample, at, 3, anew)
+        np.testing.assert_allclose(found.totals(sample, of), expected, rtol=1e-10, atol=1e-12)
+        trimmed = (weights * (target / sums)[:, at] * trim) @ table
+        later = found.times(trim).totals(sample, of)
+        np.testing.assert_allclose(later, trimmed, rtol=1e-10, atol=1e-12)
+        np.testing.assert_array_equal(found.scales(sample), base.scales(sample))
+        assert found.about_estimate is base.about_estimate

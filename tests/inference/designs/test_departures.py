@@ -1,0 +1,251 @@
+"""Rao-Scott tests: against R's survey, Pearson's statistic, and all samples and randomisations."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from itertools import combinations, product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2, chi2_contingency
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.departures import fit_to, homogeneity
+from ldpstats.inference.designs.rao_scott import RaoScott, metric
+from ldpstats.inference.designs.sample import Sample, Stage
+from ldpstats.inference.designs.totals import LinearTotals
+from ldpstats.inference.outcome import TestResult
+from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.problems.pairs import report_covariance
+from ldpstats.reports.single import Reports
+from ldpstats.survey.weighted import weighted_crossing
+
+REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
+DESIGNS = {
+    "weights": {},
+    "elements_fpc": {"strata": "stratum", "fpc": "residents"},
+    "clusters": {"strata": "stratum", "clusters": "psu"},
+    "two_stages_fpc": {
+        "strata": "stratum",
+        "clusters": ["psu", "ssu"],
+        "fpc": ["fpc1", "fpc2"],
+    },
+}
+
+
+@cache
+def people():
+    return pd.read_csv(REFERENCE / "people.csv", na_values=[""], keep_default_na=False)
+
+
+@cache
+def reference():
+    return json.loads((REFERENCE / "designs.json").read_text())
+
+
+def crossing(design, first="job", second="region"):
+    sheet = {"job": ldp.Observed(("cook", "driver", "nurse", "teacher"))}
+    survey = ldp.Survey(people(), sheet, weights="weight", **DESIGNS[design])
+    return weighted_crossing(survey.data, survey.design, [first, second])
+
+
+def sampled(w, unit=None, strata=None, population=np.inf):
+    """A cell a respondent; units in strata, respondents in one stratum by default."""
+    w = np.asarray(w, dtype=float)
+    one = np.zeros(len(w) if unit is None else int(np.max(unit)) + 1, dtype=np.int64)
+    strata = one if strata is None else np.asarray(strata)
+    n = np.bincount(strata).astype(float)
+    every = np.broadcast_to(np.asarray(population, dtype=float), n.shape)
+    stage = Stage(unit, strata, n, every, np.zeros(len(n), dtype=np.int64), list(range(len(n))))
+    return Sample((stage,), np.ones(len(w)), w, w**2)
+
+
+def crossed(sample, *variables):
+    """Two variables, each a mechanism and the codes of its reports."""
+    facts = SampleFacts("", "", 1, 1, 1, 1.0, 1.0, 1.0)
+    made = [
+        CrossedVariable(name, Reports(np.asarray(y), mechanism), np.arange(len(y)))
+        for name, (mechanism, y) in zip("xy", variables, strict=True)
+    ]
+    return WeightedCrossing(sample, facts, tuple(made), np.full(len(sample.w), True))
+
+
+# -- R ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_with_effects_as_observed_the_tests_are_those_of_r(design):
+    model, given = crossing(design), reference()[design]
+    found = model.dependence(model.totals(model.sample)).observed  # R keeps the corrections
+    for name, method in (("chisq_F", "second"), ("wald", "wald"), ("adj_wald", "wald-adjusted")):
+        test = found.test("H0", method)
+        assert test.statistic == pytest.approx(given[name]["statistic"], rel=1e-10)
+        assert test.df == pytest.approx(given[name]["df"], rel=1e-10)
+        assert test.pvalue == pytest.approx(given[name]["pvalue"], rel=1e-8)
+    assert found.test("H0", "first-chi2").pvalue == pytest.approx(given["chisq"]["pvalue"], 1e-8)
+    assert found.pearson == pytest.approx(given["chisq"]["statistic"], rel=1e-10)
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_the_fit_to_a_distribution_is_that_of_r(design):
+    model, given, p0 = crossing(design), reference()[design]["fit"], np.array([0.4, 0.3, 0.2, 0.1])
+    totals = model.totals(model.sample)
+    at = [*range(12, 16), -1]  # of the first variable
+    own = LinearTotals(totals.estimate[at], totals.covariance[np.ix_(at, at)], np.zeros((5, 5)))
+    found = fit_to(own, p0, metric(np.diag(p0) - np.outer(p0, p0), True), 185.0, 9.0)
+    assert found.pearson * own.estimate[-1] / 185.0 == pytest.approx(given["statistic"], rel=1e-10)
+    test = found.test("H0", "second-chi2")
+    assert test.df == pytest.approx(given["df"][1], rel=1e-10)
+    assert test.pvalue == pytest.approx(given["pvalue"], rel=1e-8)
+
+
+def test_empty_cells_are_those_of_r():
+    # R: svychisq(~x + y, svydesign(~u, weights = ~w, data = ...), statistic = ...) of these
+    x = np.array([0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0])
+    y = np.array([0, 1, 2, 0, 1, 2, 1, 0, 0, 1, 2, 1])
+    w, unit = np.arange(1.0, 13.0), np.arange(12) // 2
+    variables = (ldp.Observed(2), x), (ldp.Observed(4), y)  # a column is empty too: R drops it
+    model = crossed(sampled(w, unit), *variables)
+    found = model.dependence(model.totals(model.sample)).observed
+    expected = {
+        "second": (1.37466428313098, 1.54428602004184, 7.72143010020919, 0.29814955548931),
+        "wald": (5.82711082461868, 2, 5, 0.0493871721838713),
+        "wald-adjusted": (4.66168865969495, 2, 4, 0.0901345568801181),
+    }
+    for method, numbers in expected.items():
+        test = found.test("H0", method)
+        assert (test.statistic, *test.df, test.pvalue) == pytest.approx(numbers, rel=1e-8)
+    assert found.test("H0", "first-chi2").pvalue == pytest.approx(0.252924492572056, rel=1e-8)
+
+
+# -- Pearson's statistic -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+def test_of_labels_it_is_pearsons_statistic_of_the_weighted_table(epsilon):
+    rng = np.random.default_rng(1)
+    krr, urr = ldp.KRR(3, epsilon), ldp.URR(4, (1, 2), epsilon)
+    x, y, w = rng.integers(0, 3, 80), rng.integers(0, 4, 80), rng.uniform(1, 4, 80)
+    table = np.zeros((3, 4))
+    np.add.at(table, (x, y), w)
+    expected = chi2_contingency(table * 80 / w.sum(), correction=False)
+    found = crossed(sampled(w), (krr, x), (urr, y)).fit().dependence.null
+    assert found.pearson == pytest.approx(expected.statistic, rel=1e-9)
+    assert found.d == 6
+
+
+@pytest.mark.parametrize("mechanism", [ldp.Observed(3), ldp.KRR(3, 1.0)])
+def test_effects_of_a_simple_random_sample_are_one(mechanism):
+    x, y = (np.repeat(np.arange(3), 20), np.tile(np.repeat([0, 1], [8, 12]), 3))  # independent
+    model = crossed(sampled(np.ones(60)), (mechanism, x), (ldp.Warner(0.5), y))
+    found = model.dependence(model.totals(model.sample))
+    for one in (found.null, found.observed):
+        # variances are divided by n - 1
+        assert one.trace == pytest.approx(2 * 60 / 59)
+        assert one.trace2 == pytest.approx(2 * (60 / 59) ** 2)
+        assert one.pearson == pytest.approx(0.0, abs=1e-12)
+
+
+def test_domains_that_are_alike_are_independent_of_the_answer():
+    rng = np.random.default_rng(4)
+    x, y, w = rng.integers(0, 3, 90), rng.integers(0, 4, 90), rng.uniform(1, 4, 90)
+    krr = ldp.KRR(4, 1.0)
+    model = crossed(sampled(w, np.arange(90) // 6), (ldp.Observed(3), x), (krr, y))
+    totals = model.totals(model.sample)
+    # by domain: its 4 cells, and its persons
+    at = np.concatenate([np.append(np.arange(4 * g, 4 * g + 4), 12 + g) for g in range(3)])
+    own = LinearTotals(totals.estimate[at], totals.covariance[np.ix_(at, at)], np.zeros((15, 15)))
+    decoding, _ = model.variables[1].decoded(w)
+    S = report_covariance(decoding, totals.estimate[15:19] / totals.estimate[-1])
+    found, expected = homogeneity(own, 3, S, True, 90.0, 14.0), model.fit().dependence.null
+    for name in ("pearson", "d", "trace", "trace2", "wald", "nu"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name), rel=1e-9)
+
+
+# -- the metric -------------------------------------------------------------------------------
+
+
+def test_departures_of_bits_sum_to_zero_by_least_squares():
+    rng = np.random.default_rng(0)
+    A = rng.normal(size=(4, 9))
+    S = A @ A.T
+    L = metric(S, True)
+    np.testing.assert_allclose(L.T @ S @ L, np.eye(3), atol=1e-12)
+    basis = np.eye(4)[:, :3] - np.eye(4)[:, 3:]
+    W = np.linalg.inv(S)
+    expected = W @ basis @ np.linalg.inv(basis.T @ W @ basis) @ basis.T @ W
+    np.testing.assert_allclose(L @ L.T, expected, atol=1e-12)
+    np.testing.assert_allclose(metric(S, False) @ metric(S, False).T, W, atol=1e-10)
+
+
+def test_categories_that_do_not_occur_are_no_directions():
+    p = np.array([0.5, 0.0, 0.3, 0.2])
+    L = metric(np.diag(p) - np.outer(p, p), True)
+    assert L.shape == (4, 2)
+    np.testing.assert_allclose(L[1], 0.0, atol=1e-12)
+    with pytest.raises(NotAvailable, match="so far outside"):
+        metric(np.diag([1.0, -0.5]), True)
+
+
+# -- laws -------------------------------------------------------------------------------------
+
+
+def test_each_law_is_the_one_named():
+    found = RaoScott(12.0, 4, 6.0, 12.0, 10.0, 20.0)
+    assert found.test("H0").df == (4.0, 80.0)
+    assert found.test("H0", "second").df == (3.0, 60.0)
+    assert found.test("H0", "first-chi2").pvalue == pytest.approx(chi2.sf(8.0, 4))
+    assert found.test("H0", "second-chi2").pvalue == pytest.approx(chi2.sf(6.0, 3))
+    assert found.test("H0", "wald-adjusted").df == (4.0, 17.0)
+    assert RaoScott.from_dict(json.loads(json.dumps(found.to_dict()))) == found
+    test = found.test("H0")
+    assert TestResult.from_dict(json.loads(json.dumps(test.to_dict()))) == test
+
+
+@pytest.mark.parametrize(
+    ("changes", "method", "words"),
+    [
+        ({"nu": 0.0}, "first", "no degrees of freedom"),
+        ({"nu": 3.0}, "wald-adjusted", "4 degrees of freedom"),
+        ({"wald": np.nan}, "wald", "singular"),
+        ({"trace": 0.0}, "second", "no variance"),
+    ],
+)
+def test_what_cannot_be_tested_says_why(changes, method, words):
+    given = {"pearson": 12.0, "d": 4, "trace": 6.0, "trace2": 12.0, "wald": 10.0, "nu": 20.0}
+    with pytest.raises(NotAvailable, match=words):
+        RaoScott(**given | changes).test("H0", method)
+    with pytest.raises(InvalidArgument, match="method"):
+        RaoScott(**given).test("H0", "pearson")
+
+
+# -- all samples and all randomisations --------------------------------------------------------
+
+
+def test_the_covariance_of_totals_is_unbiased():
+    # two of three persons are drawn; both answers of each are randomised
+    first, second = ldp.Warner(1.5), ldp.Warner(0.8)
+    truth = [(0, 1), (0, 0), (1, 1)]
+    Q, R = first.channel().matrix(), second.channel().matrix()
+    cells = list(product(range(2), repeat=2))
+    values, covariances, weights = [], [], []
+    for drawn in combinations(range(3), 2):
+        for reports in product(cells, repeat=2):
+            persons = zip(drawn, reports, strict=True)
+            chance = np.prod([Q[truth[i][0], x] * R[truth[i][1], y] for i, (x, y) in persons])
+            x, y = np.array(reports).T
+            model = crossed(sampled([1.5, 1.5], population=3.0), (first, x), (second, y))
+            totals = model.totals(model.sample)
+            values.append(totals.estimate)
+            covariances.append(totals.covariance)
+            weights.append(chance / 3.0)
+    p, T = np.array(weights), np.array(values)
+    mean = p @ T
+    np.testing.assert_allclose(mean[:4].reshape(2, 2), [[1, 1], [0, 1]], atol=1e-12)
+    exact = (T.T * p) @ T - np.outer(mean, mean)
+    np.testing.assert_allclose(np.einsum("i,ijk->jk", p, covariances), exact, atol=1e-10)

@@ -1,0 +1,246 @@
+"""Weighted tables: against frequencies in domains, their own parts, and simulated tests."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2, norm
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.sample import Sample, Stage
+from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.models.weighted.tables import WeightedTable
+
+JOBS = ("cook", "driver", "nurse")
+KINDS = {
+    "labels": (ldp.KRR(JOBS, 2.0), ldp.Warner(1.5)),
+    "bits": (ldp.KRAPPOR(JOBS, 2.0), ldp.Warner(1.5)),
+    "observed": (ldp.KRR(JOBS, 2.0), ldp.Observed(("no", "yes"))),
+}
+
+
+def survey(kind="labels", seed=7, **design):
+    """Six hundred persons in thirty units of three strata; some lack an answer."""
+    rng, n = np.random.default_rng(seed), 600
+    job, unit = rng.choice(JOBS, n, p=[0.5, 0.3, 0.2]), np.arange(n) // 20
+    ill = np.where(rng.random(n) < 0.3 + 0.3 * (job == "cook"), "yes", "no")
+    people = {"w": rng.uniform(1, 4, n), "unit": unit, "stratum": unit // 10, "N": 40}
+    sheet = ldp.Questionnaire(dict(zip(("job", "ill"), KINDS[kind], strict=True)))
+    table = sheet.privatize(pd.DataFrame({"job": job, "ill": ill, **people}), rng)
+    table.loc[5:14, "job"], table.loc[10:29, "ill"] = None, None
+    given = {"weights": "w", "strata": "stratum", "clusters": "unit"} | design
+    return ldp.Survey(table, sheet, **given)
+
+
+@pytest.fixture(scope="module")
+def results():
+    return survey().association("job", "ill")
+
+
+def test_who_lacks_an_answer_is_outside(results):
+    assert (results.nobs, results.n_missing, results.lacking) == (575, 25, (10, 20))
+    assert results.domains.df.tolist() == [27.0]
+    assert results.epsilon == pytest.approx(3.5)
+    text = " ".join(results.summary().as_text().split())
+    assert "10 lacked job, 20 lacked ill" in text
+
+
+def test_given_an_observed_answer_shares_are_those_of_the_domain():
+    made = survey("observed", fpc="N")
+    found = made.association("job", "ill").conditional("ill")
+    expected = made.frequencies("job", by="ill")
+    np.testing.assert_allclose(found["estimate"], expected.params, rtol=1e-10)
+    np.testing.assert_allclose(found["se"], expected.bse, rtol=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_parts_of_a_table_agree(kind):
+    results = survey(kind).association("job", "ill")
+    totals, T = results.totals()["estimate"], results.totals_law.estimate
+    np.testing.assert_allclose(totals / T[-1], results.params, rtol=1e-12)
+    given = results.conditional("job")["estimate"]
+    margin = results.margins()["job"]["estimate"]
+    np.testing.assert_allclose(given * np.repeat(margin, 2).to_numpy(), results.params, rtol=1e-10)
+    differ = results.differences("job", reference="nurse")
+    assert differ.index.names == ["job", "ill"]
+    assert differ.loc[("cook", "yes"), "estimate"] == pytest.approx(
+        given["cook", "yes"] - given["nurse", "yes"]
+    )
+    ratio = results.ratio(("cook", "yes"), [("cook", "no"), ("nurse", "no")])
+    p = results.params
+    assert ratio["estimate"] == pytest.approx(
+        p["cook", "yes"] / (p["cook", "no"] + p["nurse", "no"])
+    )
+    if kind != "bits":
+        np.testing.assert_allclose(p.groupby("job").sum(), margin, rtol=1e-10)
+
+
+def test_all_pairs_are_compared(results):
+    every = results.differences("job", all_pairs=True)
+    assert every.index.names == ["job", "job (reference)", "ill"]
+    assert len(every) == 6
+    one = results.differences("job").loc[("nurse", "yes")]
+    both = every.loc[("nurse", "cook", "yes")]
+    assert both[["estimate", "se", "pvalue"]].equals(one[["estimate", "se", "pvalue"]])
+
+
+def test_the_wald_test_of_no_difference_is_the_t_test(results):
+    t = results.t_test("cook:no = nurse:yes")
+    F = results.wald_test("cook:no = nurse:yes")
+    assert F.statistic == pytest.approx(float(t.tvalue.item()) ** 2)
+    assert F.pvalue == pytest.approx(float(t.pvalue))
+
+
+def test_effects_have_t_quantiles(results):
+    odds = results.odds_ratio(("cook", "nurse"), ("yes", "no"))
+    p = results.table
+    expected = p.loc["cook", "yes"] * p.loc["nurse", "no"] / p.loc["cook", "no"]
+    assert odds.estimate == pytest.approx(expected / p.loc["nurse", "yes"])
+    assert (odds.alpha, results.cramers_v().alpha) == (0.05, 0.05)
+    wide = results.cramers_v(alpha=2 * norm.sf(1.0))
+    assert wide.lower >= results.cramers_v().lower
+
+
+def test_a_correction_does_not_change_tests_of_a_superpopulation():
+    with_fpc, without = (survey(**more).association("job", "ill") for more in ({"fpc": "N"}, {}))
+    assert with_fpc.bse.max() < without.bse.max()
+    assert with_fpc.test_independence() == without.test_independence()
+    assert with_fpc.test_independence("wald") == without.test_independence("wald")
+
+
+def test_tests_say_what_they_are(results):
+    test = results.test_independence()
+    assert test.null == "job and ill are independent"
+    assert test.df == (2.0, 54.0)
+    assert test.pvalue < 0.01
+    assert results.test_independence(effects="observed").statistic != test.statistic
+    bits = survey("bits").association("job", "ill")
+    assert bits.test_independence("second").df[0] < 2.0
+    with pytest.raises(NotAvailable, match="not labels"):
+        bits.test_independence(effects="observed")
+    with pytest.raises(InvalidArgument, match="method"):
+        results.test_independence("pearson")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_json_gives_the_same_results(kind):
+    results = survey(kind).association("job", "ill")
+    again = WeightedTable.from_json(results.to_json())
+    assert again.to_json() == results.to_json()
+    assert again.test_independence() == results.test_independence()
+    assert again.summary().as_text() == results.summary().as_text()
+    pd.testing.assert_frame_equal(again.conditional(), results.conditional())
+
+
+def test_tables_and_plots(results):
+    text = results.summary(details=True).as_text()
+    assert "Weighted joint distribution of job and ill" in text
+    assert "Rao and" in text
+    assert list(results.to_frame().columns[:3]) == ["job", "ill", "estimate"]
+    assert results.glance().loc[0, "nobs"] == 575
+    assert results.plot().get_title() == "job and ill, n = 575"
+    assert results.plot("departures", title="").get_title() == ""
+
+
+@pytest.mark.parametrize(
+    ("names", "options", "words"),
+    [
+        (("job", "ill", "stratum"), {}, "two questions"),
+        (("job",), {}, "two different questions"),
+        (("job", "ill"), {"method": "mle"}, "inversion"),
+        (("job", "ill"), {"other": True}, "inversion"),
+    ],
+)
+def test_what_has_no_weighted_table_says_why(names, options, words):
+    with pytest.raises((InvalidArgument, NotAvailable), match=words):
+        survey().association(*names, **options)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda t: t.conditional("sex"), "on="),
+        (lambda t: t.ratio(("cook", "maybe"), ("cook", "no")), "no category of ill"),
+        (lambda t: t.ratio([], ("cook", "no")), "must be a cell"),
+        (lambda t: t.ratio("cook", ("cook", "no")), "must be a cell"),
+        (lambda t: t.ratio([("cook", "no")] * 2, ("cook", "no")), "must be a cell"),
+        (lambda t: t.differences("job", "cook", all_pairs=True), "all_pairs"),
+        (lambda t: t.odds_ratio(("cook", "cook"), ("yes", "no")), "two different labels"),
+        (lambda t: t.test_independence(effects="both"), "effects"),
+        (lambda t: t.plot("mosaic"), "kind"),
+    ],
+)
+def test_bad_input_is_named(results, call, words):
+    with pytest.raises(InvalidArgument, match=words):
+        call(results)
+
+
+def test_nobody_with_both_answers_and_tables_that_are_too_large():
+    neither = (np.arange(600) > 9) & (np.arange(600) < 15)
+    with pytest.raises(InvalidArgument, match="nobody of 5 answered both"):
+        survey()[neither].association("job", "ill")
+    many = tuple(map(str, range(50)))
+    table = pd.DataFrame({"a": many * 2, "b": many * 2, "w": 1.0})
+    large = ldp.Survey(table, {"a": ldp.KRR(many, 1.0), "b": ldp.KRR(many, 1.0)}, weights="w")
+    with pytest.raises(NotAvailable, match="50 x 50 cells"):
+        large.association("a", "b")
+
+
+# -- simulated size -----------------------------------------------------------------------------
+
+
+def one_survey(rng, mechanisms, strata, units):
+    """Reports under independence in clusters, with weights that depend on both answers."""
+    shape = tuple(one.k for one in mechanisms)
+    r, c = (np.arange(k, 0, -1) / (k * (k + 1) / 2) for k in shape)
+    laws = rng.dirichlet(np.outer(r, c).ravel() * 27.0, size=strata * units)
+    size = rng.poisson(28, strata * units) + 2
+    unit = np.repeat(np.arange(strata * units), size)
+    cell = (rng.random((unit.size, 1)) > laws.cumsum(axis=1)[unit]).sum(axis=1)
+    cell = np.minimum(cell, r.size * c.size - 1)
+    accepted = 0.25 + 0.75 * (np.arange(r.size * c.size) % 5) / 4
+    kept = rng.random(unit.size) < accepted[cell]
+    unit, cell = unit[kept], cell[kept]
+    w = np.exp(1.6 * (unit // units) / strata) / accepted[cell]
+    stage = Stage(
+        unit,
+        np.arange(strata * units) // units,
+        np.full(strata, float(units)),
+        np.full(strata, np.inf),
+        np.zeros(strata, dtype=np.int64),
+        range(strata),
+    )
+    variables = tuple(
+        CrossedVariable(name, one.privatize(one.categories[code], rng), np.arange(len(code)))
+        for name, one, code in zip("xy", mechanisms, np.divmod(cell, shape[1]), strict=True)
+    )
+    facts = SampleFacts("", "", strata, strata * units, len(w), w.sum(), 1.0, 1.0)
+    sample = Sample((stage,), np.ones(len(w)), w, w**2)
+    return WeightedCrossing(sample, facts, variables, np.full(len(w), True)).fit()
+
+
+SETTINGS = [
+    (10, 6, (ldp.KRR(3, 1.0), ldp.KRR(4, 1.0))),
+    (5, 4, (ldp.KRR(3, 2.0), ldp.Observed(4))),
+    (10, 2, (ldp.KRAPPOR(3, 2.0), ldp.KRR(4, 2.0))),
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("strata", "units", "mechanisms"), SETTINGS)
+def test_the_default_test_keeps_its_size_and_pearsons_does_not(
+    strata, units, mechanisms, replications
+):
+    rng, R = np.random.default_rng(11), replications(2000, 300)
+    first = naive = 0
+    for _ in range(R):
+        found = one_survey(rng, mechanisms, strata, units).dependence.null
+        first += found.test("H0").pvalue < 0.05
+        naive += chi2.sf(found.pearson, found.d) < 0.05
+    # .05 to .08 over many settings of few units; three Monte Carlo standard errors
+    band = 3.0 * np.sqrt(0.06 * 0.94 / R)
+    assert 0.035 - band < first / R < 0.075 + band
+    assert naive / R > 0.1

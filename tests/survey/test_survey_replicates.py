@@ -1,0 +1,193 @@
+"""Surveys whose variances come from replicates: columns of weights, or made from the design."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from shared.engines import PLACES
+
+import ldpstats as ldp
+from ldpstats.errors import InvalidArgument, NotAvailable
+
+SHEET = ldp.Questionnaire({"job": ldp.KRR(("cook", "nurse", "driver"), 2.0)})
+DESIGN: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "school"}
+ELSEWHERE = ("files", "polars")
+N_SCHOOLS = {"n": 4, "s": 6}
+
+
+@cache
+def table() -> pd.DataFrame:
+    """Two hundred respondents in ten schools of two regions, with weights of the jackknife."""
+    rng = np.random.default_rng(20)
+    region = rng.choice(["n", "s"], 200, p=[0.4, 0.6])
+    school = np.where(region == "n", rng.integers(0, 4, 200), rng.integers(10, 16, 200))
+    frame = pd.DataFrame(
+        {
+            "job": rng.choice(SHEET["job"].categories, 200, p=[0.5, 0.3, 0.2]),
+            "region": region,
+            "school": school,
+            "w": rng.uniform(1.0, 3.0, 200).round(2),
+            "age": rng.integers(18, 80, 200),
+            "sex": rng.choice(["f", "m"], 200),
+        }
+    )
+    frame.loc[frame.index % 17 == 3, "job"] = None
+    frame = SHEET.privatize(frame, rng)
+    factors = {}
+    for one, own in frame.groupby("school")["region"].first().items():
+        n = N_SCHOOLS[own]
+        others = np.where(region == own, n / (n - 1), 1.0)
+        factors[f"f_{one}"] = np.where(school == one, 0.0, others)
+    whole = pd.DataFrame(factors)
+    return pd.concat([frame, whole, whole.mul(frame["w"], axis=0).add_prefix("rep_")], axis=1)
+
+
+def jackknife_weights(columns: str = "rep_*", **more: Any) -> ldp.ReplicateWeights:
+    left = [(n - 1) / n for n in N_SCHOOLS.values() for _ in range(n)]
+    return ldp.ReplicateWeights(columns, "JKn", rscales=left, **more)
+
+
+def given(columns: str = "rep_*", frame: Any = None, **more: Any) -> ldp.Survey:
+    weights = jackknife_weights(columns, **more)
+    frame = table() if frame is None else frame
+    return ldp.Survey(frame, SHEET, weights="w", replicate_weights=weights)
+
+
+def same(one: Any, two: Any) -> None:
+    np.testing.assert_allclose(one.params, two.params, rtol=1e-10)
+    np.testing.assert_allclose(one.cov_params(), two.cov_params(), rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(one.df, two.df)
+
+
+def test_made_and_given_replicates_agree() -> None:
+    """Also in domains, by groups, for factors, and for the maximum of the weighted likelihood."""
+    made = ldp.Survey(table(), SHEET, **DESIGN).replicates("jackknife")
+    columns = given()
+    for how in ({}, {"by": "sex"}, {"method": "mle"}):
+        same(columns.frequencies("job", **how), made.frequencies("job", **how))
+    condition = "age < 50 and sex == 'f'"
+    same(*(one.where(condition).frequencies("job") for one in (columns, made)))
+    same(*(one[table()["age"] < 50].frequencies("job") for one in (columns, made)))
+    factors = given("f_*", combined=False)
+    same(factors.frequencies("job"), made.frequencies("job"))
+
+
+def test_results_are_those_of_linearisation_nearly() -> None:
+    """Of all jobs, whose counts are totals; the sum of the weights alone makes shares ratios."""
+    survey = ldp.Survey(table(), SHEET, **DESIGN)
+    linear, made = survey.frequencies("job"), survey.replicates("jackknife").frequencies("job")
+    np.testing.assert_allclose(made.bse, linear.bse, rtol=0.1)
+    assert (made.bse != linear.bse).all()
+    np.testing.assert_allclose(made.totals()["se"], linear.totals()["se"], rtol=1e-10)
+    drawn = survey.replicates("bootstrap", np.random.default_rng(3), 400).frequencies("job")
+    # 400 draws: four Monte Carlo standard errors of a standard error
+    np.testing.assert_allclose(drawn.bse, made.bse, rtol=4 / np.sqrt(2 * 400))
+    assert (drawn.params == made.params).all()
+    assert made.sample.variance == "jackknife"
+    assert drawn.sample.variance == "bootstrap of 400 replicates"
+
+
+def test_a_bootstrap_is_drawn_once() -> None:
+    survey = ldp.Survey(table(), SHEET, **DESIGN, fpc=None)
+    made = survey.replicates("bootstrap", np.random.default_rng(3), 9)
+    again = survey.replicates("bootstrap", np.random.default_rng(3), 9)
+    first = made.frequencies("job")
+    assert (
+        first.to_json() == made.frequencies("job").to_json() == again.frequencies("job").to_json()
+    )
+    assert type(first).from_json(first.to_json()).summary().as_text() == first.summary().as_text()
+    other = survey.replicates("bootstrap", np.random.default_rng(4), 9).frequencies("job")
+    assert (other.bse != first.bse).all()
+
+
+def test_finite_populations_keep_the_noise() -> None:
+    """Where all schools are in the sample what is left is the noise of the randomisation."""
+    frame = table().assign(N=table()["region"].map(N_SCHOOLS))
+    survey = ldp.Survey(frame, SHEET, **DESIGN, fpc="N")
+    linear = survey.frequencies("job")
+    assert (linear.bse > 0.02).all()
+    for made in (
+        survey.replicates("jackknife"),
+        survey.replicates("bootstrap", np.random.default_rng(1), 20),
+    ):
+        np.testing.assert_allclose(made.frequencies("job").bse, linear.bse, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "place", ["relation", *(pytest.param(name, marks=pytest.mark.slow) for name in ELSEWHERE)]
+)
+def test_engines_give_the_same(place: str, tmp_path: Path) -> None:
+    held = PLACES[place](pa.Table.from_pandas(table(), preserve_index=False), tmp_path)
+    df = {"df": 8.0}  # 10 schools less 2 regions
+    expected = given().frequencies("job", by="sex")
+    for weights in (jackknife_weights(**df), jackknife_weights("f_*", combined=False, **df)):
+        engine = ldp.Survey(**held, questionnaire=SHEET, weights="w", replicate_weights=weights)
+        same(engine.frequencies("job", by="sex"), expected)
+    made = ldp.Survey(**held, questionnaire=SHEET, **DESIGN).replicates("jackknife")
+    same(made.frequencies("job"), given().frequencies("job"))
+
+
+def test_how_a_survey_shows_its_replicates() -> None:
+    assert "SampleDesign(weights: w; 10 replicate weights (JKn))" in repr(given())
+    assert given().frequencies("job").sample.variance == "10 replicate weights (JKn)"
+    made = ldp.Survey(table(), SHEET, **DESIGN).replicates("jackknife")
+    assert made.design is not None
+    assert repr(made.design).endswith("clusters: school; jackknife)")
+
+
+# -- refusals --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("value", [-0.5, np.nan, np.inf, "much"])
+def test_replicate_weights_that_cannot_be(value: Any) -> None:
+    frame = table().copy()
+    if isinstance(value, str):
+        frame["rep_f_2"] = frame["rep_f_2"].astype(object)
+    frame.loc[7, "rep_f_2"] = value
+    with pytest.raises(InvalidArgument, match=r"replicate_weights.*rep_f_2"):
+        given(frame=frame)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"replicate_weights": "rep_*"}, "must be ldp.ReplicateWeights"),
+        ({"replicate_weights": ldp.ReplicateWeights("q*", "BRR")}, "no column of the table"),
+        ({"replicate_weights": ldp.ReplicateWeights(["rep_f_2", "rep_f_99"], "BRR")},
+         "replicate_weights='rep_f_99': no such column"),
+        ({"replicate_weights": ldp.ReplicateWeights(["rep_f_2", "w"], "BRR")},
+         "is the column that weights= names"),
+        ({"replicate_weights": ldp.ReplicateWeights(["rep_f_2", "job"], "BRR")},
+         "needs a public column"),
+        ({"replicate_weights": ldp.ReplicateWeights("rep_*", "JKn", rscales=[0.5] * 9)},
+         "must be 10 numbers, one for each replicate, not 9"),
+        ({"replicate_weights": ldp.ReplicateWeights("rep_*", "BRR"), "strata": "region"},
+         "hold the design already"),
+        ({"replicate_weights": ldp.ReplicateWeights("rep_*", "BRR"), "weights": None},
+         "name the column of weights"),
+    ],
+)  # fmt: skip
+def test_bad_designs(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        ldp.Survey(table(), SHEET, **{"weights": "w"} | arguments)
+
+
+def test_replicates_that_cannot_be_made() -> None:
+    with pytest.raises(NotAvailable, match="the survey has no design"):
+        ldp.Survey(table(), SHEET).replicates("jackknife")
+    with pytest.raises(NotAvailable, match="columns of replicate weights already"):
+        given().replicates("jackknife")
+    alone = table().assign(region=lambda t: t["region"].where(t["school"] != 12, "e"))
+    survey = ldp.Survey(alone, SHEET, **DESIGN)
+    with pytest.raises(InvalidArgument, match="one unit only"):
+        survey.replicates("jackknife")
+    centred = ldp.Survey(alone, SHEET, **DESIGN, single_unit="centered")
+    assert centred.replicates("jackknife").frequencies("job").bse.gt(0).all()
+    with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
+        centred.replicates("bootstrap", np.random.default_rng(1))
