@@ -173,7 +173,7 @@ print((pd.Series(plans) ** 0.5).round(4).to_string())
 by_sex = survey.frequencies("use", by="sex")
 gaps = by_sex.differences(reference="girl")
 print(gaps.round(4).to_string())
-#print(by_sex.test_equal())
+# print(by_sex.test_equal())
 capital = survey.where("region == 'capital' and grade == '11'").frequencies("use")
 print(capital.nobs, capital.df.iloc[0], capital.params.round(3).to_dict())
 

@@ -125,46 +125,50 @@ def _associate(given: argparse.Namespace) -> int:
     design = design_of(given)
     fit = _weighted(given, design) if design else _unweighted(given, how)
     with output_files(given) as write, running(given):
-        results, test = fit()
+        results, test, is_shown = fit()
         document = results.to_dict() | {"test": None if test is None else test.to_dict()}
         text = json.dumps(document, allow_nan=False)
-        table = _table(results, test, given)
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        if test is not None and not is_shown:
+            table += f"\n\n{test}"
         kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
         write(text, lambda: results.plot(kind, **how))
     print(text if given.json == "-" else table)
     return 0
 
 
-Fit = Callable[[], tuple[Any, ldp.TestResult | None]]  # results, and the test of independence
+Fitted = tuple[Any, ldp.TestResult | None, bool]
+"""Results, the test of independence, and whether their summary shows it."""
 
 
-def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Fit:
+def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], Fitted]:
     """What fits a table of respondents who count the same; its options are checked first."""
     read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
 
-    def fit() -> tuple[Any, ldp.TestResult | None]:
+    def fit() -> Fitted:
         counts, candidates, names = read()
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
             raise InvalidArgument("input", given.input, remedy)
         model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
         results = model.fit(given.method)
-        return results, _test(model, results, given.test, how)
+        test = _test(model, results, given.test, how)
+        return results, test, given.test is None and test is results.independence
 
     return fit
 
 
-def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Fit:
+def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
     """What fits the table of a complex sample; its options are checked first."""
     refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
     asked = _Asked.of(given)
 
-    def fit() -> tuple[Any, ldp.TestResult | None]:
+    def fit() -> Fitted:
         survey = opened(given, asked.sheet, design)
         with watching(survey.data if on_a_terminal() else None):
             results = survey.association(*asked.columns, candidates=asked.candidates)
         refuse_missing(given, results.n_missing)
-        return results, None
+        return results, _default_test(results), True
 
     return fit
 
@@ -422,26 +426,17 @@ def _test(
     method: str | None,
     how: dict[str, Any],
 ) -> ldp.TestResult | None:
-    """The test asked for; the default one is skipped, with a warning, where not available."""
-    try:
-        if method in (None, METHODS[0]) and not how:
-            return results.test_independence()
+    """The test asked for."""
+    if how or method not in (None, METHODS[0]):
         return model.test_independence(results, method or METHODS[0], **how)
+    return _default_test(results) if method is None else results.test_independence()
+
+
+def _default_test(results: Any) -> ldp.TestResult | None:
+    """The default test of a table; skipped, with a warning, where it is not available."""
+    try:
+        test: ldp.TestResult = results.test_independence()
     except (NotAvailable, NotIdentified) as error:
-        if method is not None or how:
-            raise
         warnings.warn(f"no test of independence: {error}", LDPWarning, stacklevel=2)
         return None
-
-
-def _table(
-    results: ldp.AssociationResults,
-    test: ldp.TestResult | None,
-    given: argparse.Namespace,
-) -> str:
-    """What is printed."""
-    parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
-    shown = given.test is None and test is results.independence  # in the summary
-    if test is not None and not shown:
-        parts.append(str(test))
-    return "\n\n".join(parts)
+    return test

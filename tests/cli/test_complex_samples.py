@@ -79,6 +79,15 @@ def test_rules_of_the_design(capsys: pytest.CaptureFixture[str]) -> None:
     assert printed(capsys, *argv) == f"{two.summary()}\n"
 
 
+def test_associate_prints_what_the_survey_says(capsys: pytest.CaptureFixture[str]) -> None:
+    expected = survey().where("area == 1").association("job", "late")
+    argv = ["associate", "table.csv", *JOB, "--column", "late", *STAGES, "--where", "area == 1"]
+    assert printed(capsys, *argv) == f"{expected.summary()}\n"
+    document = json.loads(printed(capsys, *argv, "--json", "-"))
+    assert document.pop("test") == json.loads(json.dumps(expected.test_independence().to_dict()))
+    assert document == json.loads(expected.to_json())
+
+
 GOOD = ("fit", "table.csv", *JOB, *STAGES)
 PAIR = ("associate", "table.csv", *JOB, "--column", "late", *STAGES)
 BAD = {
@@ -105,6 +114,8 @@ BAD = {
     (*PAIR, "--other"): "--other=True: goes without --weights",
     (*PAIR, "--permutations", "9", "--seed", "1"): "--permutations=9: goes without",
     (*PAIR, "--count", "w"): "--count='w'",
+    (*PAIR, "--plot", "a.png", "--plot-kind", "mosaic"): "kind='mosaic'",
+    (*PAIR, "--column", "sex"): "names=",
     ("associate", "table.csv", "--column", "a", "--column", "b", "--weights", "w"): (
         "--questionnaire only"
     ),
