@@ -1,10 +1,10 @@
 # %% [markdown]
 # # A school survey, from the sampling plan to the published table
 #
-# Official surveys draw schools in strata and pupils in schools, and weight the answers. Here pupils
+# School surveys draw schools in strata and pupils in schools, and weight the answers. Here pupils
 # are asked how often they use cannabis. Their devices randomise the answers, and the analyst
-# publishes shares whose intervals allow for strata, clusters, weights, calibration and randomisation
-# together. The population is simulated, so that every estimate has a truth beside it.
+# publishes shares whose intervals allow for strata, clusters, weights, calibration and
+# randomisation together. The population is simulated, so that every estimate has a truth beside it.
 
 # %%
 import sys
@@ -83,14 +83,9 @@ print(f"weights from {sample['weight'].min():.1f} to {sample['weight'].max():.1f
 # %%
 sheet = ldp.Questionnaire({"use": ldp.KRR(answers, epsilon=2.5), "skips": ldp.Warner(epsilon=1.5)})
 collected = sheet.privatize(sample, rng)
-survey = ldp.Survey(
-    collected,
-    sheet,
-    weights="weight",
-    strata="region",
-    clusters="school",
-    fpc=["n_schools", "n_pupils"],
-)
+design = {"weights": "weight", "strata": "region", "clusters": "school"}
+design["fpc"] = ["n_schools", "n_pupils"]
+survey = ldp.Survey(collected, sheet, **design)
 print(survey.design)
 
 # %% [markdown]
@@ -104,25 +99,24 @@ print("truth:", truth.round(4).to_dict())
 assert inside.all()
 
 # %% [markdown]
-# - *Design*, *Units*, *Df of design*: the columns, 105 schools in 4 strata, and schools less strata,
-#   the degrees of freedom of the t intervals. There are 4,300 pupils, but the schools decide how well
+# - *Design*, *Units*, *Df of design*: the columns; 105 schools in 4 strata; schools less strata,
+#   the degrees of freedom of the intervals. However many pupils answer, the schools decide how well
 #   variances are known.
-# - *Sum of weights*: the estimated number of pupils.
-# - *estimate*: the weighted share after decoding. It is unbiased and may leave [0, 1] in a small
-#   domain; `method="mle"` stays inside.
-# - *std err*: sampling in both stages and randomisation together. Finite population corrections
-#   shrink the sampling part only: half of the capital's schools are in the sample, but the noise of
-#   their pupils is there in full.
-# - *deff design* and *deff privacy*: the subject of the next section.
-# - The last lines give the effective sample size.
+# - *Sum of weights*: the estimated number of pupils in the population.
+# - *estimate*: the weighted share after decoding. It is unbiased, and in a small domain may leave
+#   [0, 1]; `method="mle"` stays inside.
+# - *std err*: sampling of schools, sampling of pupils and randomisation together. The finite
+#   population corrections shrink only the first two: half of the capital's schools are in the
+#   sample, but the noise in the reports of their pupils is there in full.
+# - *deff design*, *deff privacy*: the subject of the next section.
 #
-# Numbers of pupils, means and ratios come from the same totals.
+# Numbers of pupils, means and ratios come from the same weighted totals.
 
 # %%
 print(use.totals().round(0).to_string())
 days = {"never": 0, "once": 1, "monthly": 12, "weekly": 50}
-print("days a year:", use.mean(days).round(3).to_dict())
-print("weekly for one monthly user:", use.ratio("weekly", "monthly").round(3).to_dict())
+print("days a year:", use.mean(days).round(2).to_dict())
+print("weekly for each monthly user:", use.ratio("weekly", "monthly").round(2).to_dict())
 
 # %% [markdown]
 # ## The two design effects, and what planning can do about each
@@ -130,98 +124,105 @@ print("weekly for one monthly user:", use.ratio("weekly", "monthly").round(3).to
 # A variance is that of a simple random sample of true answers, times `deff_design`, times
 # `deff_privacy`.
 #
-# - `deff_design` is what strata, clusters and unequal weights do to true answers. Pupils of a school
-#   are alike, so the fiftieth tells less than the first. More schools with fewer pupils each, better
-#   strata and more even weights lower it. Epsilon does not.
-# - `deff_privacy` is what the randomisation multiplies this by. A larger epsilon, a better mechanism
-#   or more pupils lower it, even if they are in the same schools.
+# - `deff_design` is what strata, clusters and unequal weights do to true answers. Pupils of one
+#   school are alike, so that the fiftieth tells less than the first. More schools with fewer pupils
+#   each, better strata and more even weights lower it. Epsilon does not.
+# - `deff_privacy` is what the randomisation multiplies this by. A larger epsilon, a better
+#   mechanism or more pupils lower it, even if they are in the same schools.
 #
-# The column `channel` is the privacy factor in a simple random sample. It is larger: noise is
-# independent from pupil to pupil and averages out within a school, what a school has in common does
-# not. In a cluster sample privacy costs less.
+# The column `channel` is the privacy factor in a simple random sample, which is larger. Noise is
+# independent from pupil to pupil and averages out within a school; what its pupils have in common
+# does not. In a cluster sample, privacy costs less.
 
 # %%
 deff = use.deff()
 print(deff.round(2).to_string())
+assert (deff["deff_privacy"] < deff["channel"]).all()
 sampling = (use.bse**2 / deff["deff_privacy"]).sum()
 noise = (use.bse**2).sum() - sampling
-none, now, more = (
-    ldp.planning.nonprivate_l2(truth, n=1),
-    *(ldp.planning.krr_l2(truth, epsilon, n=1) for epsilon in (2.5, 3.5)),
-)
+none = ldp.planning.nonprivate_l2(truth, n=1)
+now, more = (ldp.planning.krr_l2(truth, epsilon, n=1) - none for epsilon in (2.5, 3.5))
 plans = {
     "as it is": sampling + noise,
-    "twice the pupils in each school": sampling + noise / 2,  # a little less: schools are finite
+    "twice the pupils in each school": sampling + noise / 2,  # the pupils' own sampling left out
     "twice the schools, half the pupils in each": sampling / 2 + noise,
-    "epsilon 3.5": sampling + noise * (more - none) / (now - none),
+    "epsilon 3.5": sampling + noise * more / now,
 }
 print((pd.Series(plans) ** 0.5).round(4).to_string())
 
 # %% [markdown]
-# Privacy was not the bottleneck of this survey: its schools were. The four numbers are root mean
-# squares over the answers.
+# These are rough standard errors, root mean squares over the four answers. Twice as many schools,
+# with the same number of pupils in all, help more than twice as many pupils in the same schools,
+# and more than a weaker privacy: the schools were the bottleneck of this survey.
 
 # %% [markdown]
 # ## Domains and differences
 #
-# A domain keeps the design of the whole sample: a school without boys still counts as a school drawn.
-# So `by=` and `where` never drop rows; weights outside are zero. Boys and girls sit in the same
-# schools, and the covariance between the domains makes the interval of their difference shorter than
-# two separate intervals suggest.
+# A domain keeps the design of the whole sample: a school without boys still counts as a school that
+# was drawn. So `by=` and `where` never drop rows; outside the domain weights are zero. Boys and
+# girls sit in the same schools, and what these have in common cancels in the difference: its
+# standard error is smaller than that of two independent groups.
 
 # %%
 by_sex = survey.frequencies("use", by="sex")
 gaps = by_sex.differences(reference="girl")
 print(gaps.round(4).to_string())
-# print(by_sex.test_equal())
+independent = (by_sex.bse["boy"] ** 2 + by_sex.bse["girl"] ** 2) ** 0.5
+print("se of independent groups:", independent.round(4).to_dict())
+assert (gaps["se"].to_numpy() < independent.to_numpy()).all()
+print(by_sex.test_equal())
 capital = survey.where("region == 'capital' and grade == '11'").frequencies("use")
-print(capital.nobs, capital.df.iloc[0], capital.params.round(3).to_dict())
+print(f"capital, grade 11: {capital.nobs} pupils, {capital.df['never']:g} degrees of freedom")
+print(capital.params.round(3).to_dict())
 
 # %% [markdown]
 # ## Two answers of the same pupils
 #
-# Both answers are randomised, each by its own mechanism. The test of independence is Pearson's
-# statistic with the correction of Rao and Scott: schools make Pearson's own test reject too often.
+# Both answers are randomised, each by its own mechanism. Pupils of one school are alike, and so
+# Pearson's test of independence rejects too often; the correction of Rao and Scott repairs that.
 
 # %%
 table = survey.association("use", "skips")
-print(table.conditional("use").round(3).to_string())
+true_skips = people.groupby("use")["skips"].value_counts(normalize=True).rename("truth")
+print(table.conditional("use").join(true_skips).round(3).to_string())
 print(table.test_independence())
 
 # %% [markdown]
 # ## What goes wrong without the design
 #
-# Four analyses of the share that never used. Without weights the capital counts four times too much.
-# With weights alone the estimate is right and the standard error too small, because pupils of a
-# school are taken for strangers. Reports taken for answers are biased towards even shares, and no
-# sample is large enough to repair that.
+# Four analyses of the share that never used. With weights alone the estimate is the same, but its
+# standard error is too small, because pupils of a school are taken for strangers. Without weights
+# the capital has 29 % of the pupils, in place of 11 %. Reports taken for answers are biased towards
+# even shares, and no larger sample repairs that.
 
 # %%
-columns = {"weights": "weight", "strata": "region", "clusters": "school"}
-columns["fpc"] = ["n_schools", "n_pupils"]
-wrong = {
-    "design": use,
-    "weights alone": ldp.Survey(collected, sheet, weights="weight").frequencies("use"),
-    "no weights": ldp.Survey(collected, sheet).frequencies("use"),
-    "reports for answers": ldp.Survey(
-        collected, {"use": ldp.Observed(answers)}, **columns
-    ).frequencies("use"),
-}
-rows = {
-    name: [one.params["never"], one.bse["never"], *one.conf_int().loc["never"]]
-    for name, one in wrong.items()
-}
-rows = pd.DataFrame.from_dict(rows, orient="index", columns=["estimate", "se", "lower", "upper"])
+alone = ldp.Survey(collected, sheet, weights="weight").frequencies("use")
+unweighted = ldp.Survey(collected, sheet).frequencies("use")
+asked_openly = ldp.Survey(collected, {"use": ldp.Observed(answers)}, **design).frequencies("use")
+rows = pd.DataFrame(
+    {
+        name: [one.params["never"], one.bse["never"], *one.conf_int().loc["never"]]
+        for name, one in {
+            "design": use,
+            "weights alone": alone,
+            "no weights": unweighted,
+            "reports taken for answers": asked_openly,
+        }.items()
+    },
+    index=["estimate", "se", "lower", "upper"],
+).T
 rows["holds the truth"] = (rows["lower"] < truth["never"]) & (truth["never"] < rows["upper"])
 print(rows.round(4).to_string())
+assert rows["se"]["weights alone"] < 0.8 * rows["se"]["design"]
+assert rows["holds the truth"].tolist()[::3] == [True, False]
 
 # %% [markdown]
 # ## Calibration to public margins
 #
-# The school register knows how many pupils each region has, and how many girls and boys. Boys took
-# part less often, and schools were drawn without regard to their size. Raking makes the weights
-# reproduce both margins. Variances then come from residuals: what region and sex explain no longer
-# varies from sample to sample. Only public columns can be margins; what is known of a privatised
+# The register of pupils says how many there are in each region, and how many girls and boys. Boys
+# took part less often, and schools were drawn whatever their size. Raking makes the weights
+# reproduce both margins, and variances then come from residuals: what region and sex explain varies
+# no longer. Totals gain most. Only public columns can be margins; what is known of a privatised
 # answer is a constraint on the estimate (`constraints=`).
 
 # %%
@@ -229,8 +230,9 @@ margins = {name: people[name].value_counts().to_dict() for name in ("region", "s
 calibrated = survey.calibrate(margins)
 print(calibrated.calibration.summary())
 raked = calibrated.frequencies("use")
-both = pd.DataFrame({"before": use.totals()["se"], "after": raked.totals()["se"]})
-print(both.round(0).to_string())
+errors = pd.DataFrame({"before": use.totals()["se"], "after": raked.totals()["se"]})
+print(errors.round(0).to_string())
+assert (errors["after"] < errors["before"])["never"]
 
 # %% [markdown]
 # ## Replicate weights
@@ -242,17 +244,18 @@ print(both.round(0).to_string())
 # %%
 jackknife = calibrated.replicates("jackknife").frequencies("use")
 print(pd.DataFrame({"linearised": raked.bse, "jackknife": jackknife.bse}).round(4).to_string())
+assert np.allclose(jackknife.bse, raked.bse, rtol=0.1)
 
 # %% [markdown]
 # ## The published table
 #
-# A tidy table, LaTeX and a figure come from the results themselves. A publication should name the
-# mechanism and its epsilon, the design, the margins, and the degrees of freedom; the summary has them.
+# Results are a tidy table, LaTeX and a figure. Publish the mechanism and its epsilon, the design,
+# the margins and the degrees of freedom with them; the summary has them all.
 
 # %%
 published = calibrated.frequencies("use", by="region")
-frame = published.to_frame()
-print(frame.head(4).round(3).to_string(index=False))
+columns = ["region", "use", "estimate", "std_error", "lower", "upper"]
+print(published.to_frame()[columns].round(3).to_string(index=False))
 print(raked.summary().as_latex()[:150])
 published.plot()
 if figures is not None:
