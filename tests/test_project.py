@@ -39,7 +39,7 @@ def imported(folder: str) -> set[str]:
 def test_every_import_is_a_declared_dependency():
     core = distributions(PROJECT["dependencies"])
     extras = {key: distributions(value) for key, value in PROJECT["optional-dependencies"].items()}
-    assert imported("ldpstats") <= core | extras["spark"]
+    assert imported("ldpstats") <= core | extras["spark"] | extras["svy"]
     assert imported("tests") <= core | extras["test"] | extras["spark"]
     assert imported("vignettes") <= core | extras["vignettes"] | extras["spark"]
 

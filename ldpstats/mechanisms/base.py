@@ -301,6 +301,15 @@ class Mechanism(Instrument[Client, Collector]):
         none = np.empty(0, dtype=np.int64)
         return Counts(empty, none, self, cohort=none if self.n_cohorts else None)
 
+    def specimen(self) -> Counts | BitCounts:
+        """Counts of one report in every cohort, whose value does not matter: for plans, say."""
+        C = self.n_cohorts
+        one = np.zeros((C or 1, self.n_bits or self.n_outputs), dtype=np.int64)
+        one[:, 0] = 1
+        if self.n_bits:
+            return self.counts(one if C else one[0], np.ones(C, dtype=np.int64) if C else 1)
+        return self.counts(one if C else one[0])
+
     def audit(self) -> Audit:
         """Compare the declared epsilon with Q and with the sampler's integer thresholds."""
         sensitive = None if self.sensitive is None else (len(self.sensitive), self.k)

@@ -26,7 +26,6 @@ from ldpstats.mechanisms.base import Mechanism
 from ldpstats.mechanisms.hashed.base import Hashed
 from ldpstats.planning.rates import Loss, probabilities, sample_size
 from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.reports.single import BitCounts, Counts
 
 __all__ = ["expected_loss", "random_design_loss"]
 
@@ -89,7 +88,7 @@ def expected_loss(
     _check_mechanism(mechanism)
     labels = mechanism.labels(candidates)
     law = distribution("p", align("p", p, labels), len(labels))
-    problem = mechanism.moments(_one_report_each(mechanism), candidates)
+    problem = mechanism.moments(mechanism.specimen(), candidates)
     if isinstance(problem, CohortMoments):
         return _total(_cohort_variances(problem, law), n, loss)
     return _total(problem.covariance(law).variances(), n, loss)
@@ -106,16 +105,6 @@ def _total(variances: Array, n: npt.ArrayLike, loss: str) -> Loss:
     if loss == "l2":
         return variances.sum() / respondents
     return np.sqrt(2.0 / (np.pi * respondents)) * np.sqrt(variances).sum()
-
-
-def _one_report_each(mechanism: Mechanism) -> Counts | BitCounts:
-    """Counts of one report in every cohort; its value does not matter."""
-    C = mechanism.n_cohorts
-    one = np.zeros((C or 1, mechanism.n_bits or mechanism.n_outputs), dtype=np.int64)
-    one[:, 0] = 1
-    if mechanism.n_bits:
-        return mechanism.counts(one if C else one[0], np.ones(C, dtype=np.int64) if C else 1)
-    return mechanism.counts(one if C else one[0])
 
 
 def _cohort_variances(problem: CohortMoments, p: Array) -> Array:

@@ -59,6 +59,8 @@ from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weigh
 
 __all__ = ["Survey"]
 
+_QUESTIONS = "must be the name of a question, or a list of names"
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Survey:
@@ -325,6 +327,49 @@ class Survey:
             raise InvalidArgument("suffixes", suffixes, remedy)
         waves = matched(self.data, other.data, _text("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
+
+    def to_svy(self, names: str | Sequence[str]) -> Any:
+        """The rows with their design as a `svy.Sample`, for what the package svy estimates.
+
+        For each category of the questions it has a column, such as "job_nurse": an unbiased
+        estimate of whether it is the true answer, which for a privatised question is below zero or
+        above one. By svy's `mean`, `total` and `ratio` of them follow the estimates and standard
+        errors that `frequencies` has, for the spread of reports holds the randomisation (but for
+        totals with single units "centered", which svy takes from the mean of all units, not from
+        zero). Other columns are those without noise: public ones, and answers to `Observed`
+        questions. Given replicate weights are columns "replicate_1" and so on: pass svy
+        ``method="replication"``, and ``variance_center="estimate"`` where `mse` is true.
+
+        Parameters
+        ----------
+        names : str or sequence of str
+            The questions. A missing report is a missing value: pass ``drop_nulls=True`` to svy.
+
+        Returns
+        -------
+        svy.Sample
+
+        Raises
+        ------
+        InvalidArgument
+            If the table has a column of such a name.
+        NotAvailable
+            If svy is not installed, which the extra "svy" brings; for a survey without a design, of
+            some rows, of rows that an engine holds, with corrections for finite populations or
+            strata of a certain unit (svy would shrink the variance of the randomisation, too), with
+            replicates that were made here; for hashed reports.
+
+        References
+        ----------
+        https://svylab.com/docs/svy
+        """
+        from ldpstats.survey.exporting import svy_sample
+
+        questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
+        asked = [_text("names", name) for name in questions]
+        for name in asked:
+            self._refuse_dictionary(name, "to_svy")
+        return svy_sample(self.data, self.design, asked)
 
     def __contains__(self, name: object) -> bool:
         """Whether the table has a column of this name."""
@@ -720,7 +765,7 @@ class Survey:
         """Refuse an analysis that would ignore the design."""
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
-            raise NotAvailable(f"{what} of a survey with {self.design}: no weighted one: {remedy}")
+            raise NotAvailable(f"{what} has no weighted form, and this is {self}: {remedy}")
 
     def _crossed(
         self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,10 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None}
     given = {"data": table, "questionnaire": sheet} | design | places | kinds
     yield Site("Survey", ldp.Survey, given, of)
+    drawn = {"weights": "weight", "strata": ["region"], "clusters": ["town"], "fpc": "towns"}
+    sample = table.assign(weight=1.5, town=np.arange(60) % 20, towns=200)
+    designed = {"data": sample, "questionnaire": sheet} | drawn | kinds
+    yield Site("Survey of a sample", ldp.Survey, designed, of | {"data": (*of["data"], *drawn)})
     counted = {"source": table, "mechanism": e.krr, "column": "job", "count": None, "cohort": None}
     counted |= {"bits": False, "missing": "count", "where": "age > 18", "na": (), "progress": False}
     by_name = {"source": ("table", "frame", "path"), "where": COLUMN, "column": COLUMN}
@@ -65,6 +70,9 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     yield Site("Survey.change", again.change, two | {"method": "mle"}, {
         "first": COLUMN, "second": COLUMN,
     })  # fmt: skip
+    if find_spec("svy"):
+        weighted = ldp.Survey(table, sheet, weights="age")
+        yield Site("to_svy", weighted.to_svy, {"names": ["job", "late"]}, {"names": COLUMN})
     waves = {"other": survey, "id": "who", "suffixes": ("_1", "_2")}
     yield Site("matched", survey.matched, waves, {"id": COLUMN})
 

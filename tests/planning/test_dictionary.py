@@ -21,7 +21,6 @@ from ldpstats.models.dictionary.search.detection import (
     string_stage,
 )
 from ldpstats.planning import DictionaryPlan, plan_dictionary
-from ldpstats.planning.design import _one_report_each
 from ldpstats.planning.gram_design import GramDesign, Setting
 from ldpstats.planning.rare import hashed_rates, report_variances
 from ldpstats.planning.rates import krappor_rates, krr_rates
@@ -53,7 +52,7 @@ def test_variances_of_listed_mechanisms_are_the_packages_own(
     rates = krr_rates(9, np.array([epsilon])), krappor_rates(np.array([epsilon]), 0.5)
     mechanisms = ldp.KRR(9, epsilon), ldp.KRAPPOR(9, epsilon, theta=0.5)
     for mechanism, known in zip(mechanisms, rates, strict=True):
-        own = mechanism.moments(_one_report_each(mechanism)).covariance(p).variances()[0]
+        own = mechanism.moments(mechanism.specimen()).covariance(p).variances()[0]
         assert report_variances(known, frequency) == pytest.approx(own, rel=1e-12)
 
 
@@ -69,7 +68,7 @@ def test_variances_of_listed_mechanisms_are_the_packages_own(
 )
 def test_variances_of_hashed_mechanisms_are_the_packages_own(mechanism: Any) -> None:
     """For strings that are absent while all other answers hash evenly, averaged over hashes."""
-    problem = mechanism.moments(_one_report_each(mechanism), [str(i) for i in range(20)])
+    problem = mechanism.moments(mechanism.specimen(), [str(i) for i in range(20)])
     own = problem.covariance(np.zeros(20)).variances().mean() * mechanism.n_cohorts
     predicted = report_variances(hashed_rates([mechanism]), 0.0, mechanism.n_owned)[0]
     # 20 strings estimated together add 20 / (C (m - 1)), at most 8 per cent, and bits that are

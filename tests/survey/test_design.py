@@ -198,15 +198,18 @@ def test_a_fraction_of_one_is_everybody() -> None:
 
 
 def test_analyses_that_would_ignore_the_design() -> None:
-    survey = ldp.Survey(TABLE, SHEET, **DESIGN)
+    place = ldp.PUM(ldp.URR(("centre", "park", "clinic"), {"clinic"}, 1.0), ("home",))
+    questions = SHEET.mechanisms | {"place": place}
+    survey = ldp.Survey(TABLE.assign(place="park"), questions, **DESIGN)
     plain = ldp.Survey(TABLE.assign(who=range(6)), SHEET)
     for call in (
         lambda: survey.associations(["ill", "sex", "region"]),
         lambda: survey.change("ill", "sex"),
+        lambda: survey.personalized("place"),
         lambda: survey.matched(plain, id="w"),
         lambda: plain.matched(survey, id="w"),
     ):
-        with pytest.raises(NotAvailable, match=r"survey with SampleDesign\(weights: w"):
+        with pytest.raises(NotAvailable, match=r"no weighted form, .*SampleDesign\(weights: w"):
             call()
     assert survey.reports("ill").tally().vector().tolist() == [3, 3]
     assert survey.joint_counts("ill", "sex").nobs == 6

@@ -25,6 +25,7 @@ Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
 _FULL = 0.05  # share of entries from which on dense products are faster
+_FULL = 4  # places of a table of sums for each cell, up to which it is kept with its zeros
 _SHOWN = 10  # strata of a single unit that an error names
 
 
@@ -211,9 +212,14 @@ class Scores:
         total: Any = None
         for at, table in self.parts:
             there = np.flatnonzero(at >= 0)
-            rows = np.zeros(there.size, dtype=np.int64) if groups is None else groups[there]
-            shape = (n_groups, table.shape[0])
-            found = csr_array((weights[there], (rows, at[there])), shape=shape) @ table
+            b, rows = table.shape[0], 0 if groups is None else groups[there]
+            full = isinstance(table, np.ndarray) and n_groups * b <= _FULL * there.size
+            if full or groups is None:  # without sorting
+                sums = np.bincount(rows * b + at[there], weights[there], n_groups * b)
+                found = sums.reshape(n_groups, b) @ table
+            else:
+                entries = (weights[there], (rows, at[there]))
+                found = csr_array(entries, shape=(n_groups, b)) @ table
             total = found if total is None else total + found
         return total
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,10 @@ class Totals(ABC):
     def _spread(self) -> Array:
         """About the standard errors of the totals, (m,)."""
 
+    @abstractmethod
+    def some(self, at: slice) -> Totals:
+        """Some of the totals."""
+
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
@@ -128,6 +132,9 @@ class LinearTotals(Totals):
     def covariance_of(self, functions: Ratios) -> Array:
         J = functions.jacobian(self.estimate)
         return _sandwich(J, self.covariance)
+
+    def some(self, at: slice) -> LinearTotals:
+        return LinearTotals(self.estimate[at], self.covariance[at, at], self.noise[at, at])
 
     @property
     def _spread(self) -> Array:
@@ -174,6 +181,15 @@ class ReplicatedTotals(Totals):
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))
+
+    def some(self, at: slice) -> ReplicatedTotals:
+        return replace(
+            self,
+            estimate=self.estimate[at],
+            noise=self.noise[at, at],
+            replicates=self.replicates[:, at],
+            missed=self.missed[at, at],
+        )
 
     @property
     def _spread(self) -> Array:

@@ -14,6 +14,7 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
+from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
     estimated_totals,
@@ -21,6 +22,7 @@ from ldpstats.inference.designs.estimation import (
 )
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
+from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
@@ -30,6 +32,7 @@ from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.problems.decoding import Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
+from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
 
 __all__ = ["WeightedModel"]
@@ -180,19 +183,41 @@ class WeightedModel:
         """The Hajek estimates."""
         totals = self.totals(self.sample)
         free = self.sample.without_corrections()
+        superpopulation = totals if free is self.sample else self.totals(free)
+        equal, untested = self._equal(superpopulation)
         found = WeightedResults(
             fit=self._fit(np.zeros(0), np.zeros((0, 0))),
             totals_law=totals,
             sample=self.facts,
             domains=self._domains(),
             categories=self.categories,
-            superpopulation=totals if free is self.sample else self.totals(free),
+            mechanism=self.reports.mechanism,
+            superpopulation=superpopulation,
             counted=self._counted(),
+            equal=equal,
+            untested=untested,
         )
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
         return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+
+    def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
+        """Departures from one distribution in all domains, or why there are none."""
+        g, k, everyone = len(self.labels), len(self.categories), self._inside
+        if g < 2:
+            return None, "there is one domain only"
+        decoding = self.decoded[0]
+        if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
+            decoding = self._decoded(everyone)
+        sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
+        S = report_covariance(decoding, sums[:k] / sums[k])
+        n = float(self.sample.n[everyone].sum())
+        nu = float(degrees_in_domains(self.sample, np.where(everyone, 0, -1), 1)[0])
+        try:
+            return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
+        except NotAvailable as error:
+            return None, str(error)
 
     def _likeliest(self, results: WeightedResults, constraints: Any) -> WeightedResults:
         """The same with the maximum of the weighted likelihood as the estimate."""

@@ -9,13 +9,16 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, positive_integer
+from ldpstats.arguments.checks import boolean, distribution, level, positive_integer
 from ldpstats.arguments.documents import array_from_json, array_to_json
-from ldpstats.arguments.labels import labels_from_json, labels_to_json
+from ldpstats.arguments.labels import align, labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.departures import fit_to
 from ldpstats.inference.designs.intervals import Counted
+from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.tests import TestResult
+from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.ordered import checked_scores
 from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
@@ -51,8 +54,10 @@ class WeightedResults(DesignResults):
         Degrees of freedom of each estimate.
     sample : SampleFacts
         The design in words, its numbers of strata and units, the sum of the weights.
-    equal : TestResult or None
-        What `test_equal` returns; `untested` says why, where there is none.
+    mechanism : Mechanism
+        What made the reports.
+    equal : RaoScott or None
+        What `test_equal` rests on; `untested` says why, where there is none.
 
     Methods
     -------
@@ -80,9 +85,10 @@ class WeightedResults(DesignResults):
     """
 
     categories: pd.Index[Any]
+    mechanism: Mechanism
     superpopulation: Totals
     counted: Counted
-    equal: TestResult | None = None
+    equal: RaoScott | None = None
     untested: str = ""
 
     _format = "ldpstats-weighted-results"
@@ -281,8 +287,13 @@ class WeightedResults(DesignResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def test_equal(self) -> TestResult:
+    def test_equal(self, method: str = "first") -> TestResult:
         """Rao-Scott test that all domains have the same distribution.
+
+        Parameters
+        ----------
+        method : str
+            As for `WeightedTable.test_independence`.
 
         Raises
         ------
@@ -291,7 +302,44 @@ class WeightedResults(DesignResults):
         """
         if self.equal is None:
             raise NotAvailable(f"no test that the domains are equal: {self.untested}")
-        return self.equal
+        return self.equal.test("all domains have the same distribution", method)
+
+    def test_distribution(self, p0: Any, domain: Any = None, method: str = "first") -> TestResult:
+        """Rao-Scott test that the frequencies are `p0`.
+
+        Pearson's statistic of the decoded reports, for k-RR that of the weighted table of reports,
+        with the correction of Rao and Scott for the design. The hypothesis is about what the
+        population was drawn from: variances are without corrections for a finite population.
+
+        Parameters
+        ----------
+        p0 : Series or array, shape (k,)
+            The distribution to test; a Series is matched by label. Over candidates of an open
+            alphabet it may sum to less than one.
+        domain : label, optional
+            The domain that it is about, where there are several.
+        method : str
+            As for `WeightedTable.test_independence`.
+
+        Raises
+        ------
+        InvalidArgument
+            If `p0` is no distribution over the categories, or `domain` no domain.
+        """
+        if self.by and domain is None:
+            raise InvalidArgument("domain", None, f"must be one of {list(self.groups)}")
+        if not self.by and domain is not None:
+            raise InvalidArgument("domain", domain, "there are no domains: leave it out")
+        g, k = self._position("domain", domain) if self.by else 0, len(self.categories)
+        candidates = self.categories if self.mechanism.is_open else None
+        problem = self.mechanism.moments(self.mechanism.specimen(), candidates)
+        law = align("p0", p0, self.categories)
+        law = distribution("p0", law, k, partial=problem.is_open)
+        S = problem.covariance(law).matrix() * problem.nobs
+        own = self.superpopulation.some(slice(g * (k + 1), (g + 1) * (k + 1)))
+        n, nu = float(self.domains.sizes[g]), float(self.domains.df[g])
+        found = fit_to(own, law, metric(S, not problem.is_open), n, nu)
+        return found.test("the frequencies are p0", method)
 
     # -- presentation ------------------------------------------------------------------------
 
@@ -312,7 +360,8 @@ class WeightedResults(DesignResults):
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
-        return weighted_summary(self, self.categories, self.equal, **how).layout()
+        test = None if self.equal is None else self.test_equal()
+        return weighted_summary(self, self.categories, test, **how).layout()
 
     @names_alpha
     def plot(self, alpha: float = 0.05, **how: Any) -> Any:
@@ -339,6 +388,7 @@ class WeightedResults(DesignResults):
             "sample": asdict(self.sample),
             "domains": self.domains.to_dict(),
             "categories": labels_to_json(self.categories),
+            "mechanism": self.mechanism.to_dict(),
             "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
@@ -355,8 +405,9 @@ class WeightedResults(DesignResults):
             sample=SampleFacts(**document["sample"]),
             domains=Domains.from_dict(document["domains"]),
             categories=categories,
+            mechanism=mechanism_from_dict(document["mechanism"]),
             superpopulation=Totals.from_dict(document["superpopulation"]),
             counted=Counted(*map(array_from_json, document["counted"])),
-            equal=maybe_from_dict(TestResult, document["equal"]),
+            equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),
         )

@@ -182,3 +182,23 @@ def test_domains_without_a_report_are_named(table: pd.DataFrame) -> None:
     with pytest.warns(ldp.LDPWarning, match="no report in the domain region='s'"):
         results = survey.frequencies("job", by="region")
     assert results.groups.tolist() == ["n"]
+
+
+def test_rao_scott_tests_of_fit_and_homogeneity(survey: ldp.Survey, whole: Any, domains: Any) -> None:
+    again = ldp.WeightedResults.from_json(domains.to_json())
+    assert again.test_equal("second") == domains.test_equal("second")
+    assert domains.test_equal().df == (2.0, 72.0)
+    as_table = survey.where("region == 'n' or region == 's'").association("region", "job")
+    independent = as_table.test_independence()
+    assert domains.test_equal().statistic == pytest.approx(independent.statistic, rel=1e-9)
+    assert whole.test_distribution(whole.linear_params.to_numpy()).pvalue == pytest.approx(1.0)
+    test = whole.test_distribution([0.5, 0.3, 0.2], method="wald")
+    assert test.pvalue > 0.01 and test.df == (2.0, 36.0)
+    alone = survey.where("region == 's'").frequencies("job").test_distribution([0.4, 0.4, 0.2])
+    assert domains.test_distribution([0.4, 0.4, 0.2], "s").statistic == pytest.approx(
+        alone.statistic, rel=1e-9
+    )
+    with pytest.raises(ldp.InvalidArgument, match="domain"):
+        domains.test_distribution([0.4, 0.4, 0.2])
+    with pytest.raises(ldp.NotAvailable, match="one domain only"):
+        whole.test_equal()

@@ -157,7 +157,21 @@ found <- lapply(given, function(d) {
         figures(d, d$type %in% c("bootstrap", "other"))
     )
 })
-write_all(found, "replicates.json")
+# jackknives that R makes of a design; of several stages it takes the first
+made <- list()
+for (name in c("units", "clusters", "clusters_fpc", "elements_fpc")) {
+    type <- if (name == "units") "JK1" else "JKn"
+    d <- as.svrepdesign(taylor[[name]], type = type, compress = FALSE)
+    made[[paste0("jackknife_", name)]] <- c(
+        figures(d, TRUE),
+        list(
+            total = estimate(svytotal(~job, d)),
+            domain = estimate(svymean(~job, subset(d, sex == "f" & age != "65+"))),
+            ratio = estimate(svyratio(~I(job == "nurse"), ~I(job == "cook"), d))
+        )
+    )
+}
+write_all(c(found, made), "replicates.json")
 
 # -- calibration ------------------------------------------------------------------------------------
 margins <- list(region = c(east = 780, north = 590, south = 930), sex = c(f = 1280, m = 1020))
