@@ -29,6 +29,7 @@ from ldpstats.errors import (
     MechanismMismatch,
     MisfitWarning,
     NotAvailable,
+    NotConverged,
     NotIdentified,
     UnknownCategory,
 )
@@ -106,6 +107,7 @@ __all__ = [
     "MechanismMismatch",
     "MisfitWarning",
     "NotAvailable",
+    "NotConverged",
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",

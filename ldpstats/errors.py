@@ -20,6 +20,7 @@ __all__ = [
     "MechanismMismatch",
     "MisfitWarning",
     "NotAvailable",
+    "NotConverged",
     "NotIdentified",
     "UnknownCategory",
 ]
@@ -93,6 +94,10 @@ class MechanismMismatch(LDPError):
 
 class NotIdentified(LDPError):
     """The reports do not determine the distribution (rank deficiency or singular information)."""
+
+
+class NotConverged(LDPError):
+    """An iteration stopped before its result could be used: the message says how far it got."""
 
 
 class NotAvailable(LDPError):

@@ -174,9 +174,10 @@ class Query:
         """
         names = list(dict.fromkeys(names))
         self._check([*names, *weights])
-        for weight in weights:
+        for i, weight in enumerate(weights):
             if not (kind := self.type(weight)).is_numeric():
-                raise InvalidArgument("weights", weight, f"holds {kind}: it must hold numbers")
+                argument = "replicate_weights" if i else "weights"
+                raise InvalidArgument(argument, weight, f"holds {kind}: it must hold numbers")
         table = self._collected(
             lambda frame: added(frame, names, weights, domain, factors), most_bytes
         )

@@ -18,7 +18,7 @@ import numpy.typing as npt
 from ldpstats.problems.equations import Equations
 from ldpstats.problems.hashed.cohorts import CohortSource
 from ldpstats.problems.hashed.moments import CohortMoments
-from ldpstats.problems.joint.features import linear_features, single_estimates
+from ldpstats.problems.joint.features import indicators, linear_features, single_estimates
 from ldpstats.reports.single import Counts, Reports
 
 __all__ = [
@@ -122,6 +122,7 @@ class CohortDecoding(Decoding):
     and phi - p is its linearised score. Both are those of the domain that the weights are of.
     """
 
+    distinct: Reports
     moments: CohortMoments
     p: Array
 
@@ -187,7 +188,7 @@ def _decoded(
     mean = source.design.by_cohort(source.precision * source.design.times(p))
     scores = linear_features(distinct, weighted).values - mean[distinct.cohort]
     phi = p + scores @ (weighted.inverse * weights.sum())
-    return CohortDecoding(phi, place, weighted, p)
+    return CohortDecoding(phi, place, distinct, weighted, p)
 
 
 def _weighted(distinct: Reports, source: CohortSource, weights: Array) -> CohortSource:
@@ -195,13 +196,9 @@ def _weighted(distinct: Reports, source: CohortSource, weights: Array) -> Cohort
     C, m, cohort = source.design.n_cohorts, source.design.n_cells, distinct.cohort
     assert cohort is not None
     ones = np.zeros((C, m))
-    if distinct.mechanism.n_bits:
-        bits = distinct.mechanism.format.unpack(distinct.y)
-        for c in np.unique(cohort):
-            here = cohort == c
-            ones[c] = weights[here] @ bits[here]
-    else:
-        np.add.at(ones, (cohort, distinct.y), weights)
+    for c in np.unique(cohort):
+        here = np.flatnonzero(cohort == c)
+        ones[c] = weights[here] @ indicators(distinct[here])
     return replace(source, ones=ones, reports=np.bincount(cohort, weights, C))
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ldpstats.arguments.checks import boolean, listed, one_of
 from ldpstats.arguments.names import did_you_mean
@@ -47,6 +48,8 @@ class SampleDesign:
         What a stratum with a single unit adds to a variance.
     replicates : ReplicateWeights, MadeReplicates or None
         Given in columns, or made from the design.
+    changes : tuple of WeightChange
+        Calibrations and trimmings of the weights, in order.
 
     Examples
     --------
@@ -63,6 +66,7 @@ class SampleDesign:
     nested: bool = True
     single_unit: str = "fail"
     replicates: Replicates | None = None
+    changes: tuple[Any, ...] = ()
 
     @classmethod
     def of(
@@ -146,6 +150,11 @@ class SampleDesign:
         parts += [f"clusters {', '.join(self.clusters)}"] * bool(self.clusters)
         parts += ["fpc"] * bool(self.fpc)
         return "; ".join(parts) or "weights"
+
+    @property
+    def change_columns(self) -> list[str]:
+        """The columns that changes of the weights need."""
+        return [name for change in self.changes for name in change.columns]
 
     def check(self, held: Held) -> None:
         """Refuse columns that a table does not have, or that hold reports."""

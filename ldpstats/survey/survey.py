@@ -30,6 +30,7 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.weighted.calibration import CalibrationReport
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
@@ -44,6 +45,13 @@ from ldpstats.survey.options import check_options
 from ldpstats.survey.questionnaire import Questionnaire
 from ldpstats.survey.remote import Remote
 from ldpstats.survey.replicates import MadeReplicates, ReplicateWeights
+from ldpstats.survey.reweighting import (
+    calibrated,
+    check_changes,
+    poststratified,
+    report_of,
+    trimmed,
+)
 from ldpstats.survey.selecting import columns_in
 from ldpstats.survey.tallying import (
     grouped,
@@ -114,6 +122,8 @@ class Survey:
         mean of the other strata.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
+    changes : tuple
+        Set by `calibrate`, `poststratify` and `trim`.
 
     Attributes
     ----------
@@ -122,6 +132,8 @@ class Survey:
     questionnaire : Questionnaire
     design : SampleDesign or None
         The columns that describe the sample.
+    calibration : CalibrationReport or None
+        How far `calibrate`, `poststratify` and `trim` moved weights.
     lost : tuple of two int
         Persons who are in the first or the second wave only, see `matched`; (0, 0) otherwise.
 
@@ -167,8 +179,10 @@ class Survey:
     nested: Any = True
     single_unit: Any = "fail"
     replicate_weights: Any = None
+    changes: Any = ()
 
     def __post_init__(self) -> None:
+        check_changes(self.changes)
         if isinstance(self.data, Held):  # rows of another survey
             return
         sheet = self.questionnaire
@@ -194,7 +208,7 @@ class Survey:
     @cached_property
     def design(self) -> SampleDesign | None:
         """The columns that describe the sample; None without any."""
-        return SampleDesign.of(
+        found = SampleDesign.of(
             self.weights,
             self.strata,
             self.clusters,
@@ -203,6 +217,12 @@ class Survey:
             self.single_unit,
             self.replicate_weights,
         )
+        return found and replace(found, changes=tuple(one.change for one in self.changes))
+
+    @property
+    def calibration(self) -> CalibrationReport | None:
+        """What `calibrate`, `poststratify` and `trim` did to the weights; None without."""
+        return report_of(self.changes) if self.changes else None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -280,6 +300,129 @@ class Survey:
         if self.design is not None:
             whole_of(chosen)  # refuses rows of which the rest of the sample is not known
         return replace(self, data=chosen)
+
+    # -- weights -------------------------------------------------------------------------------
+
+    def calibrate(
+        self,
+        margins: Mapping[Any, Any],
+        method: str = "raking",
+        bounds: Sequence[float | None] | None = None,
+        total: float | None = None,
+    ) -> Survey:
+        """The same survey with weights that reproduce known population totals.
+
+        The factors of the weights are the nearest to one with which they do. Estimates that go with
+        the margins become more precise: variances are those of residuals (Deville and Saerndal
+        1992), of replicates each calibrated anew. All numbers equal those of `calibrate` in R's
+        package survey; only where weights are calibrated twice do variances differ, as residuals
+        are taken here in the order that linearisation gives, the last calibration first.
+
+        Parameters
+        ----------
+        margins : mapping from column to totals
+            Keys are public columns of text, booleans, categories or whole numbers, or tuples of
+            them, which are crossed. Values map each category (of crossed columns a tuple) to the
+            number of persons in the population: a dict or a Series. Categories are matched as
+            people write them. All categories in the sample need a total, and all margins must sum
+            to the same population.
+        method : {"raking", "linear", "logit"}
+            "raking": positive factors, products of one for each category, as iterative
+            proportional fitting finds. "linear": the generalised regression estimator; factors
+            may be negative, which is warned of. "logit": factors strictly between `bounds`.
+        bounds : pair of float, optional
+            What factors lie between, such as (0.3, 3); None for an end that is open. Factors of
+            "raking" and "linear" are cut there; "logit" needs bounds on both sides of one.
+        total : float, optional
+            The size of the population, where all margins are shares that sum to one.
+
+        Returns
+        -------
+        Survey
+            Its `calibration` reports how far weights moved.
+
+        Raises
+        ------
+        InvalidArgument
+            For private columns (their totals are ``constraints=`` of an estimate), missing values,
+            categories without respondents or without a total, margins that contradict each other,
+            and bounds within which no weights reach the totals.
+        NotAvailable
+            For a survey without weights, and for a domain: calibrate the whole sample.
+        NotConverged
+            If a relative deviation above 1e-12 from a total remains.
+
+        References
+        ----------
+        Deville, J.-C. and Saerndal, C.-E. (1992). Calibration estimators in survey sampling.
+        Journal of the American Statistical Association, 87, 376-382.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> made = survey.calibrate({"sex": {"f": 45, "m": 55}})
+        >>> made.calibration.categories.ratio.to_list()
+        [0.75, 2.75]
+        """
+        made = calibrated(self.data, self.design, margins, method, bounds, total)
+        return replace(self, changes=(*self.changes, made))
+
+    def poststratify(self, totals: Mapping[Any, Any]) -> Survey:
+        """The same survey with weights that reproduce the totals of one margin.
+
+        Parameters
+        ----------
+        totals : mapping with one key
+            A public column, or a tuple of columns, to the population totals of its categories, as
+            for `calibrate`.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.steps[0].method
+        'post-stratification'
+        """
+        made = poststratified(self.data, self.design, totals)
+        return replace(self, changes=(*self.changes, made))
+
+    def trim(
+        self, lower: float | None = None, upper: float | None = None, strict: bool = False
+    ) -> Survey:
+        """The same survey with weights cut at bounds, what is cut being spread over the others.
+
+        The sum of all weights stays the same; each of the others gets an equal share, as of
+        `trimWeights` in R's package survey. Variances take the new weights for given, and those of
+        replicates change by the same factors. Calibrate after trimming, not before.
+
+        Parameters
+        ----------
+        lower, upper : float, optional
+            Least and largest weight, on both sides of the mean.
+        strict : bool
+            Whether to repeat this until no weight is outside; else others may move out when they
+            get their share, which `calibration` counts.
+
+        Raises
+        ------
+        InvalidArgument
+            For bounds that are not on both sides of the mean weight.
+        NotAvailable
+            For a survey without a column of weights, a domain, and calibrated weights.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.0, 2.0, 3.0, 10.0]})
+        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
+        >>> survey.trim(upper=7).calibration.steps[0].n_trimmed
+        1
+        """
+        made = trimmed(self.data, self.design, lower, upper, strict)
+        return replace(self, changes=(*self.changes, made))
 
     def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
@@ -503,8 +646,9 @@ class Survey:
             raise InvalidArgument("by", type(by).__name__, remedy)
         columns = [by] if isinstance(by, str) else [] if by is None else listed("by", by, remedy)
         if self.design is not None:
-            refuse_unweighted(incomplete, how)
-            weighted = weighted_model(self.data, self.design, name, columns, candidates)
+            refuse_unweighted(how)
+            asked = name, columns, candidates, incomplete
+            weighted = weighted_model(self.data, self.design, *asked)
             return weighted.fit(method, how.get("constraints"))
         sums = sums_suffice(self._made_by(name), candidates, method, how.get("constraints"))
         if by is None:
@@ -750,8 +894,10 @@ class Survey:
         """
         made = MadeReplicates.of(kind, rng, n)
         if self.design is None:
-            remedy = "the survey has no design: name weights= and what else describes the sample"
-            raise NotAvailable(f"replicates of {self}: {remedy}")
+            raise NotAvailable(
+                "replicates of a survey without a design: make the survey with weights=, and with "
+                "the strata= and clusters= of the sample"
+            )
         if self.design.has_columns_of_replicates:
             raise NotAvailable("replicates: the survey has columns of replicate weights already")
         found = replace(self, replicate_weights=made)

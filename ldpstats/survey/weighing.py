@@ -13,6 +13,7 @@ from ldpstats.engines.weighted import MOST_WEIGHT, faults
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.shared.spelling import count_of
+from ldpstats.survey.calibrating import adjusted
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.remote import Part, Remote
@@ -83,14 +84,19 @@ def weigh(
         units, and impossible corrections for finite populations.
     """
     whole = whole_of(data)
-    needed = list(dict.fromkeys([*design.keys, *names, *margins]))
+    changes = design.changes
+    own = design.change_columns
+    needed = list(dict.fromkeys([*design.keys, *names, *margins, *own]))
     if isinstance(whole, Remote):
         found = _asked(whole, data, design, needed)
     else:
         found = _rows(whole, data, design, needed)
     stages = stages_of(found.cells, found.n, design)
     made = found.weighed(stages, design.single_unit)
-    return _replicated(made if margins else _within(made), design)
+    made = _replicated(made if margins or changes else _within(made), design)
+    if not changes:
+        return made
+    return replace(made, sample=adjusted(made.cells, made.sample, changes).sample)
 
 
 def whole_of(data: Held) -> Held:

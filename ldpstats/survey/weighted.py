@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ldpstats.arguments.checks import boolean
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.models.association.variables import per_variable
 from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
@@ -23,7 +23,12 @@ __all__ = ["refuse_unweighted", "sample_facts", "weighted_crossing", "weighted_m
 
 
 def weighted_model(
-    held: Held, design: SampleDesign, name: str, by: Sequence[object], candidates: Any = None
+    held: Held,
+    design: SampleDesign,
+    name: str,
+    by: Sequence[object],
+    candidates: Any = None,
+    incomplete: object = False,
 ) -> WeightedModel:
     """One question in a complex sample, in all or in the domains that public columns make."""
     names = [column for column in by if isinstance(column, str)]
@@ -42,18 +47,22 @@ def weighted_model(
                 domain[own[inside[own]]] = len(labels)
                 labels.append(label if isinstance(label, tuple) else (label,))
     coded = cells.coded(name)
+    if boolean("incomplete", incomplete) and not coded.reports.mechanism.is_open:
+        remedy = f"is for candidates over an open alphabet: {coded.reports.mechanism} knows all"
+        raise InvalidArgument("incomplete", incomplete, remedy)
     if not np.any(coded.present & inside):
         raise InvalidArgument("name", name, f"nobody of {len(held)} answered this question")
     return WeightedModel(
         weighed.sample,
         sample_facts(weighed, design),
         coded.reports,
-        coded.at,
+        np.where(inside, coded.at, -1),
         domain,
         tuple(names),
         tuple(labels),
         name,
         candidates,
+        boolean("incomplete", incomplete),
     )
 
 
@@ -75,14 +84,8 @@ def weighted_crossing(
     return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
 
 
-def refuse_unweighted(incomplete: object, how: Mapping[str, Any]) -> None:
+def refuse_unweighted(how: Mapping[str, Any]) -> None:
     """Refuse what is not known of a complex sample."""
-    if boolean("incomplete", incomplete):
-        raise NotAvailable(
-            "incomplete=True with weights: chance collisions with answers that are not listed are "
-            "common to all respondents of a cohort, and the design does not show them; list all "
-            "answers, or make the survey without weights="
-        )
     if how.get("cov_type", "default") != "default":
         remedy = "leave it out: with weights the covariance is that of the design"
         raise InvalidArgument("cov_type", how["cov_type"], remedy)
@@ -93,13 +96,14 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
     sample, inside = weighed.sample, weighed.inside
     n, w = float(sample.n[inside].sum()), float(sample.w[inside].sum())
     first = sample.stages[0]
+    variance = "linearisation" if sample.replication is None else str(design.replicates)
     return SampleFacts(
         design=design.in_words,
-        variance="linearisation" if sample.replication is None else str(design.replicates),
+        variance=variance + ", calibrated" * (sample.calibration is not None),
         n_strata=len(first.sampled),
         n_units=0 if design.has_columns_of_replicates else int(first.sampled.sum()),
         nobs=int(n),
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
-        df=degrees_of_freedom(sample, np.full(inside.shape, True)),
+        df=degrees_of_freedom(sample, inside),
     )

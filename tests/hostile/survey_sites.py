@@ -23,7 +23,7 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     design = {"weights": None, "strata": None, "clusters": None, "fpc": None, "na": ()}
     of = {"data": ("table", "frame", "path"), "questionnaire": ("mechanisms", "question")}
     places = {"table": None, "engine": None, "on_error": "raise"}
-    kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None}
+    kinds = {"nested": True, "single_unit": "fail", "replicate_weights": None, "changes": ()}
     given = {"data": table, "questionnaire": sheet} | design | places | kinds
     yield Site("Survey", ldp.Survey, given, of)
     drawn = {"weights": "weight", "strata": ["region"], "clusters": ["town"], "fpc": "towns"}
@@ -43,6 +43,14 @@ def survey_sites(e: Examples) -> Iterator[Site]:
     sampled = ldp.Survey(table.assign(w=1.5), sheet, weights="w", clusters="who")
     drawn = {"kind": "bootstrap", "rng": np.random.default_rng(3), "n": 20}
     yield Site("Survey.replicates", sampled.replicates, drawn)
+    totals = {"region": {"n": 40.0, "s": 60.0}, ("urban",): {True: 45.0, False: 55.0}}
+    calibration = {"margins": totals, "method": "logit", "bounds": (0.2, 5.0), "total": None}
+    yield Site("Survey.calibrate", sampled.calibrate, calibration)
+    yield Site(
+        "Survey.poststratify", sampled.poststratify, {"totals": {"region": totals["region"]}}
+    )
+    trimming = {"lower": None, "upper": 4.0, "strict": True}
+    yield Site("Survey.trim", sampled.trim, trimming)
     yield Site("Survey mapping", ldp.Survey, {"data": table, "questionnaire": mapping}, of)
     condition = {"condition": "18 <= age < 65 and (region in ['n', 's'] or not urban)"}
     yield Site("where", survey.where, condition, {"condition": COLUMN})

@@ -145,13 +145,24 @@ def test_how_a_survey_shows_its_replicates() -> None:
 
 
 @pytest.mark.parametrize("value", [-0.5, np.nan, np.inf, "much"])
-def test_replicate_weights_that_cannot_be(value: Any) -> None:
+def test_replicate_weights_that_cannot_be(value: Any, tmp_path: Path) -> None:
     frame = table().copy()
     if isinstance(value, str):
-        frame["rep_f_2"] = frame["rep_f_2"].astype(object)
+        frame["rep_f_2"] = frame["rep_f_2"].astype(str)
     frame.loc[7, "rep_f_2"] = value
-    with pytest.raises(InvalidArgument, match=r"replicate_weights.*rep_f_2"):
+    with pytest.raises(InvalidArgument, match=r"replicate_weights.*rep_f_2.*number"):
         given(frame=frame)
+    held = PLACES["relation"](pa.Table.from_pandas(frame, preserve_index=False), tmp_path)
+    weights = jackknife_weights(df=8.0)
+    engine = ldp.Survey(**held, questionnaire=SHEET, weights="w", replicate_weights=weights)
+    with pytest.raises(InvalidArgument, match=r"replicate_weights.*rep_f_2.*number"):
+        engine.frequencies("job")
+
+
+def test_too_small_domains() -> None:
+    small = given().where("school == 2")
+    with pytest.raises(NotAvailable, match="replicate 3 has no weight in some domain"):
+        small.frequencies("job")
 
 
 @pytest.mark.parametrize(
@@ -179,7 +190,7 @@ def test_bad_designs(arguments: dict[str, Any], message: str) -> None:
 
 
 def test_replicates_that_cannot_be_made() -> None:
-    with pytest.raises(NotAvailable, match="the survey has no design"):
+    with pytest.raises(NotAvailable, match="a survey without a design"):
         ldp.Survey(table(), SHEET).replicates("jackknife")
     with pytest.raises(NotAvailable, match="columns of replicate weights already"):
         given().replicates("jackknife")
@@ -191,3 +202,15 @@ def test_replicates_that_cannot_be_made() -> None:
     assert centred.replicates("jackknife").frequencies("job").bse.gt(0).all()
     with pytest.raises(InvalidArgument, match="nothing can be drawn from one unit"):
         centred.replicates("bootstrap", np.random.default_rng(1))
+
+
+def test_two_way_tables() -> None:
+    """Associations rest on the same totals, so that tests of independence follow."""
+    sheet = ldp.Questionnaire({"job": SHEET["job"], "sex": ldp.Observed(("f", "m"))})
+    made = ldp.Survey(table(), sheet, **DESIGN).replicates("jackknife")
+    columns = ldp.Survey(table(), sheet, weights="w", replicate_weights=jackknife_weights())
+    one, two = (survey.association("job", "sex") for survey in (made, columns))
+    same(one, two)
+    pvalues = [found.test_independence().pvalue for found in (one, two)]
+    np.testing.assert_allclose(*pvalues, rtol=1e-8)
+    assert type(one).from_json(one.to_json()).to_json() == one.to_json()

@@ -39,14 +39,15 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     """
     estimate, replication = scores.total(sample.w), sample.replication
     if replication is None:
-        return LinearTotals(estimate, taylor.design_covariance(sample, scores) + missed, noise)
+        covariance = taylor.design_covariance(sample, sample.residuals(scores))
+        return LinearTotals(estimate, covariance + missed, noise)
     scales = replication.scales(sample)
     if len(scales) * scores.size > _MOST_REPLICATED:
         raise NotAvailable(
             f"{scores.size} totals in {len(scales)} replicates were not computed: take fewer "
             "categories, domains or replicates, or the survey without replicates"
         )
-    rest = missed + replication.rest(sample, scores)
+    rest = missed + replication.rest(sample, sample.residuals(scores))
     if not len(scales):  # all units of the first stage are in the sample
         return LinearTotals(estimate, rest, noise)
     replicates = replication.totals(sample, scores)

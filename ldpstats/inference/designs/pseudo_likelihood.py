@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators.mle import MLE
-from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.estimation import estimated_totals, missed_noise
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.taylor import missed_noise
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.inference.information import observed_tangent_inverse
 from ldpstats.problems.decoding import Decoding, distinct_reports, each_once

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["SINGLE_UNIT", "Replication", "Sample", "Scores", "Stage", "gram"]
+__all__ = ["SINGLE_UNIT", "Adjustment", "Replication", "Sample", "Scores", "Stage", "gram"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -87,6 +87,8 @@ class Sample:
         Respondents of each cell, the sum of their weights, and of the squares of these.
     single_unit : str
         What a stratum with one unit adds, one of `SINGLE_UNIT`.
+    calibration : Adjustment, optional
+        How the weights were calibrated; `w` and `w2` are those after it.
     replication : Replication, optional
         What variances are estimated from in place of linearisation.
     """
@@ -97,6 +99,11 @@ class Sample:
     w2: Array
     single_unit: str = "fail"
     replication: Replication | None = None
+    calibration: Adjustment | None = None
+
+    def residuals(self, scores: Scores) -> Scores:
+        """The scores whose totals vary as calibrated ones do; without calibration the same."""
+        return scores if self.calibration is None else self.calibration.residuals(scores)
 
     @cached_property
     def factors(self) -> list[Array]:
@@ -239,6 +246,14 @@ class Scores:
                 between = csr_array((weights[there], (at[there], other[there])), shape=shape)
                 found += dense(table.T @ (between @ beside))
         return found
+
+
+class Adjustment(ABC):
+    """Weights that were changed to reproduce population totals, and how totals vary since."""
+
+    @abstractmethod
+    def residuals(self, scores: Scores) -> Scores:
+        """Scores less what the population totals determine of them."""
 
 
 def dense(matrix: Any) -> Array:

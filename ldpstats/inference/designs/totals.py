@@ -174,8 +174,8 @@ class ReplicatedTotals(Totals):
         if not np.isfinite(found).all():
             number = np.flatnonzero(counts)[~np.isfinite(found).all(axis=1)][0] + 1
             raise NotAvailable(
-                f"replicate {number} has no weight in some domain: take a larger domain, or the "
-                "survey without replicates"
+                f"replicate {number} has no weight in some domain, which lies in the units that it "
+                "leaves out: take larger domains, or the survey without replicates"
             )
         J = functions.jacobian(self.estimate)
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)

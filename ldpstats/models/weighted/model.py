@@ -14,6 +14,7 @@ import pandas as pd
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
+from ldpstats.inference.designs.collisions import collision_covariance
 from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
@@ -28,9 +29,10 @@ from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
+from ldpstats.models.weighted.others import warn_of_others
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.problems.decoding import Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
@@ -65,6 +67,9 @@ class WeightedModel:
         Name of the variable.
     candidates : sequence of str, optional
         For mechanisms with an open alphabet.
+    incomplete : bool
+        Whether answers are known that are not among the candidates. Variances allow for such
+        answers in any case.
     """
 
     sample: Sample
@@ -76,6 +81,7 @@ class WeightedModel:
     labels: tuple[Label, ...] = ((),)
     name: str = ""
     candidates: Any = None
+    incomplete: bool = False
 
     @cached_property
     def categories(self) -> pd.Index[Any]:
@@ -112,6 +118,8 @@ class WeightedModel:
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
         results = model._linear()
+        if results.mechanism.is_open:
+            warn_of_others(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
     def _with_reports(self) -> WeightedModel:
@@ -176,8 +184,24 @@ class WeightedModel:
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
-        missed = self.noise(sample.w2 * missed_noise(sample))
-        return estimated_totals(sample, self.scores, self.noise(sample.w2), missed)
+        collided = self._collided(sample)
+        missed = self.noise(sample.w2 * missed_noise(sample)) + collided
+        return estimated_totals(sample, self.scores, self.noise(sample.w2) + collided, missed)
+
+    def _collided(self, sample: Sample) -> Array:
+        """Covariance of the totals by chance collisions of hashes, which no design shows.
+
+        As if other answers were held in one domain each; then differences are rather covered.
+        """
+        k, g = len(self.categories), len(self.labels)
+        found = np.zeros((g * (k + 1), g * (k + 1)))
+        for i, one in enumerate(self.decoded):
+            if isinstance(one, CohortDecoding):
+                own, inside = slice(i * (k + 1), i * (k + 1) + k), self._inside & (self.domain == i)
+                persons = float(sample.w[inside].sum())
+                at = np.where(inside, self.at, -1)
+                found[own, own] = persons**2 * collision_covariance(sample, at, one)
+        return found
 
     def _linear(self) -> WeightedResults:
         """The Hajek estimates."""
@@ -274,7 +298,7 @@ class WeightedModel:
         inside, n = self._inside, self.sample.n
         sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
         df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
-        ungrouped = int(n[self.domain < 0].sum())
+        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
         whole = np.rint(sizes).astype(np.int64)
         return Domains(self.by, self.labels, whole, df, np.zeros(0), ungrouped)
 

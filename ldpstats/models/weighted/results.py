@@ -65,6 +65,8 @@ class WeightedResults(DesignResults):
         t intervals, covariances between categories and between domains, tests.
     totals, mean, ratio, differences
         Numbers of persons, means of scores, ratios of categories, differences between domains.
+    unexplained
+        Share of the answers that are not among the candidates, of an open alphabet.
     deff
         Design effects in two factors, and the effective sample size.
     test_distribution, test_equal
@@ -188,6 +190,8 @@ class WeightedResults(DesignResults):
         alpha : float
             One minus the coverage of the interval.
         """
+        if self.mechanism.is_open:
+            raise NotAvailable("a mean over candidates: the candidates need not be all answers")
         values = checked_scores(scores, self.categories)
         functions = Ratios(self._sums(values[None]), self._persons)
         name = f"mean of {self.name}" if self.name else "mean"
@@ -210,6 +214,28 @@ class WeightedResults(DesignResults):
         below[0, self._places("denominator", denominator)] = 1.0
         functions = Ratios(self._sums(above), self._sums(below))
         return self._by_domain(functions, level(alpha), "ratio")
+
+    @names_alpha
+    def unexplained(self, alpha: float = 0.05) -> Any:
+        """Share of the answers that are not among the candidates, in each domain.
+
+        Parameters
+        ----------
+        alpha : float
+            One minus the coverage of the interval, which is cut to [0, 1].
+
+        Raises
+        ------
+        NotAvailable
+            Where all categories are known.
+        """
+        if not self.mechanism.is_open:
+            raise NotAvailable("every answer is one of the categories: there are no candidates")
+        left = self._persons - self._sums(np.ones((1, len(self.categories))))
+        found = self._by_domain(Ratios(left, self._persons), level(alpha), "not listed")
+        ends = ["lower", "upper"]
+        found[ends] = found[ends].clip(0.0, 1.0)
+        return found
 
     def _places(self, argument: str, labels: Any) -> list[int]:
         """Positions of one label or several."""

@@ -19,7 +19,7 @@ from ldpstats.problems.equations import Equations
 from ldpstats.problems.hashed.moments import CohortMoments
 from ldpstats.reports.single import Counts, Reports
 
-__all__ = ["FeatureMap", "linear_features", "single_estimates"]
+__all__ = ["FeatureMap", "indicators", "linear_features", "single_estimates"]
 
 Array = npt.NDArray[Any]
 
@@ -72,7 +72,7 @@ def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
     Given the true category its mean is the indicator of that.
     """
     G = moments.inverse
-    reports, offset = _indicators(counts), np.asarray(moments.offset, dtype=np.float64)
+    reports, offset = indicators(counts), np.asarray(moments.offset, dtype=np.float64)
     if reports.shape[1] > moments.t.size:  # labels that no category ever reports have no equation
         reports = reports[:, counts.mechanism.channel().matrix().any(axis=0)]
     if reports.shape[1] < moments.t.size:  # the last equation says that frequencies sum to one
@@ -81,7 +81,7 @@ def single_estimates(counts: Counts | Reports, moments: Equations) -> Array:
     return np.asarray(moved * G if np.ndim(G) < 2 else moved @ np.asarray(G).T)
 
 
-def _indicators(counts: Counts | Reports) -> Array:
+def indicators(counts: Counts | Reports) -> Array:
     """Reports as rows of zeros and ones: their bits, or a one at their label."""
     mechanism = counts.mechanism
     if mechanism.n_bits:

@@ -184,7 +184,9 @@ def test_domains_without_a_report_are_named(table: pd.DataFrame) -> None:
     assert results.groups.tolist() == ["n"]
 
 
-def test_rao_scott_tests_of_fit_and_homogeneity(survey: ldp.Survey, whole: Any, domains: Any) -> None:
+def test_rao_scott_tests_of_fit_and_homogeneity(
+    survey: ldp.Survey, whole: Any, domains: Any
+) -> None:
     again = ldp.WeightedResults.from_json(domains.to_json())
     assert again.test_equal("second") == domains.test_equal("second")
     assert domains.test_equal().df == (2.0, 72.0)
