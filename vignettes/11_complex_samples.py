@@ -249,8 +249,8 @@ assert np.allclose(jackknife.bse, raked.bse, rtol=0.1)
 # %% [markdown]
 # ## The published table
 #
-# Results are a tidy table, LaTeX and a figure. Publish the mechanism and its epsilon, the design,
-# the margins and the degrees of freedom with them; the summary has them all.
+# Results are a tidy table, LaTeX and a figure. Publish with them the mechanism and its epsilon, the
+# design, the degrees of freedom, all of which the summary has, and the margins of the calibration.
 
 # %%
 published = calibrated.frequencies("use", by="region")
