@@ -103,8 +103,8 @@ assert inside.all()
 #   the degrees of freedom of the intervals. However many pupils answer, the schools decide how well
 #   variances are known.
 # - *Sum of weights*: the estimated number of pupils in the population.
-# - *estimate*: the weighted share after decoding. It is unbiased, and in a small domain may leave
-#   [0, 1]; `method="mle"` stays inside.
+# - *estimate*: the weighted share after decoding. It is nearly unbiased, and in a small domain may
+#   leave [0, 1]; `method="mle"` stays inside.
 # - *std err*: sampling of schools, sampling of pupils and randomisation together. The finite
 #   population corrections shrink only the first two: half of the capital's schools are in the
 #   sample, but the noise in the reports of their pupils is there in full.
@@ -153,7 +153,7 @@ print((pd.Series(plans) ** 0.5).round(4).to_string())
 # %% [markdown]
 # These are rough standard errors, root mean squares over the four answers. Twice as many schools,
 # with the same number of pupils in all, help more than twice as many pupils in the same schools,
-# and more than a weaker privacy: the schools were the bottleneck of this survey.
+# and more than a larger epsilon: the schools were the bottleneck of this survey.
 
 # %% [markdown]
 # ## Domains and differences
@@ -198,7 +198,7 @@ print(table.test_independence())
 # %%
 alone = ldp.Survey(collected, sheet, weights="weight").frequencies("use")
 unweighted = ldp.Survey(collected, sheet).frequencies("use")
-asked_openly = ldp.Survey(collected, {"use": ldp.Observed(answers)}, **design).frequencies("use")
+naive = ldp.Survey(collected, {"use": ldp.Observed(answers)}, **design).frequencies("use")
 rows = pd.DataFrame(
     {
         name: [one.params["never"], one.bse["never"], *one.conf_int().loc["never"]]
@@ -206,7 +206,7 @@ rows = pd.DataFrame(
             "design": use,
             "weights alone": alone,
             "no weights": unweighted,
-            "reports taken for answers": asked_openly,
+            "reports taken for answers": naive,
         }.items()
     },
     index=["estimate", "se", "lower", "upper"],
