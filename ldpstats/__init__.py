@@ -58,6 +58,7 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.weighted.calibration import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.tables import WeightedTable
     from ldpstats.survey.counting import count
@@ -69,6 +70,7 @@ __version__ = "0.1.0"
 
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
+    "CalibrationReport": "ldpstats.models.weighted.calibration",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "ReplicateWeights": "ldpstats.survey.replicates",
     "Survey": "ldpstats.survey.survey",
@@ -86,6 +88,7 @@ __all__ = [
     "BitCounts",
     "BoundaryWarning",
     "BudgetSpent",
+    "CalibrationReport",
     "ChangeResults",
     "ConvergenceWarning",
     "Counts",

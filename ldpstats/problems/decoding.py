@@ -33,6 +33,7 @@ __all__ = [
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
+_LISTED = 1 << 16  # numbers that keys may have, up to which they are counted and not sorted
 _KEY = 8  # bytes of packed reports up to which equal ones are merged
 
 
@@ -134,10 +135,11 @@ class CohortDecoding(Decoding):
     def is_open(self) -> bool:
         return self.moments.is_open
 
+    def noise(self, t: Array, total: float | None = None) -> Array:
+        return super().noise(t, total if self.moments.is_open else None)
+
     def noise_at(self, q: Array) -> Array:
         source, p, W = self.moments.sources[0], self.p, self.moments.sources[0].reports
-        if not self.moments.is_open:
-            q = q / q.sum()
         inverse = self.moments.inverse * W.sum()
         off = source.design.by_cohort(source.precision * source.design.times(q - p))
         # noise_weights are D^2 times the weight of each cohort
@@ -214,8 +216,21 @@ def distinct_reports(reports: Reports) -> tuple[Reports, Codes]:
         words = np.zeros((len(y), _KEY), dtype=np.uint8)
         words[:, : y.shape[1]] = y
         keys = words.view(np.int64)[:, 0]
-    if reports.cohort is not None:  # number the patterns first
-        number = np.unique(keys, return_inverse=True)[1].astype(np.int64)
-        keys = reports.cohort * (number.max(initial=0) + 1) + number
-    _, first, place = np.unique(keys, return_index=True, return_inverse=True)
-    return replace(reports[first], ids=None), place.astype(np.int64)
+    if reports.cohort is not None:
+        if y.ndim > 1:  # number the patterns first
+            keys = np.unique(keys, return_inverse=True)[1].astype(np.int64)
+        keys = reports.cohort * (keys.max(initial=0) + 1) + keys
+    first, place = _first_of_each(keys)
+    return replace(reports[first], ids=None), place
+
+
+def _first_of_each(keys: Codes) -> tuple[Codes, Codes]:
+    """Where each distinct key is first, in ascending order, and its number for each key."""
+    size = int(keys.max(initial=-1)) + 1
+    if keys.min(initial=0) < 0 or size > max(_LISTED, 4 * keys.size):
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        return first, place.astype(np.int64)
+    at = np.full(size, -1)  # by counting, which is quicker than sorting
+    at[keys[::-1]] = np.arange(keys.size)[::-1]
+    there = at >= 0
+    return at[there], (np.cumsum(there) - 1)[keys]

@@ -96,8 +96,7 @@ def adjusted(cells: Held, sample: Sample, changes: Sequence[WeightChange]) -> Ad
     asked = [change for change in changes if isinstance(change, Calibration)]
     if not asked:
         return Adjusted(sample, tuple(trimmings))
-    columns = list(dict.fromkeys(name for change in asked for name in change.columns))
-    found = margin_cells(cells, columns, sample.n)
+    found = margin_cells(cells, [one for change in asked for one in change.given], sample.n)
     weights = np.bincount(found.at, sample.w)
     steps = []
     for change in asked:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.replication import GivenWeights
+from ldpstats.inference.designs.given_weights import GivenWeights
 from ldpstats.inference.designs.sample import Sample
 from ldpstats.problems.decoding import decode
 from ldpstats.survey.design import SampleDesign

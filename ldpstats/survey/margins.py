@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -40,6 +40,7 @@ class Margin:
 
     columns: tuple[str, ...]
     totals: Mapping[Category, float]
+    argument: str = "margins"  # that it was given as
 
     @property
     def name(self) -> str:
@@ -93,13 +94,14 @@ class MarginCells:
         )
 
 
-def margin_cells(held: Held, columns: Sequence[str], n: Array) -> MarginCells:
-    """Distinct combinations of public columns; refuse missing values.
+def margin_cells(held: Held, given: Sequence[Margin], n: Array) -> MarginCells:
+    """Distinct combinations of the columns of margins; refuse missing values.
 
     `n`, of shape (c,), is how many respondents each row of `held` is.
     """
+    columns = {name: margin.argument for margin in given for name in margin.columns}
     held.prepare(columns)
-    found = [_complete(held, name, n) for name in columns]
+    found = [_complete(held, name, argument, n) for name, argument in columns.items()]
     at = np.zeros(len(held), dtype=np.int64)
     for column in found:  # numbered anew each time, so that they stay small
         at = pd.factorize(at * len(column.values) + column.codes)[0].astype(np.int64)
@@ -109,55 +111,56 @@ def margin_cells(held: Held, columns: Sequence[str], n: Array) -> MarginCells:
     return MarginCells(tuple(columns), values, at)
 
 
-def _complete(held: Held, name: str, n: Array) -> Column:
+def _complete(held: Held, name: str, argument: str, n: Array) -> Column:
     """A public column as labels; refuse missing values."""
     column = held.public(name).categories(_LABELS)
     if column.missing.any():
         times = count_of(int(n[column.missing].sum()), "respondent")
         remedy = f"is missing for {times}, whom no total counts: impute it, or make a category of "
         remedy += "them and give its total"
-        raise InvalidArgument("margins", name, remedy)
+        raise InvalidArgument(argument, name, remedy)
     return column
 
 
-def given_margins(held: Held, given: object, total: object) -> list[Margin]:
+def given_margins(
+    held: Held, given: object, total: object, argument: str = "margins"
+) -> list[Margin]:
     """What a user gave as margins, with columns that are there; categories not yet matched."""
     if not isinstance(given, Mapping) or not given:
-        raise InvalidArgument("margins", given, _MARGINS)
+        raise InvalidArgument(argument, given, _MARGINS)
     found = [
-        Margin(columns, dict(_totals(name, columns, given[name])))
+        Margin(columns, dict(_totals(f"{argument}[{name!r}]", columns, given[name])), argument)
         for name in given
-        for columns in [_columns(held, name)]
+        for columns in [_columns(held, name, argument)]
     ]
     names = [frozenset(margin.columns) for margin in found]
     if len(set(names)) < len(names):
-        raise InvalidArgument("margins", list(given), "hold the same columns twice")
+        raise InvalidArgument(argument, list(given), "hold the same columns twice")
     return _scaled(found, total)
 
 
-def _columns(held: Held, name: object) -> tuple[str, ...]:
+def _columns(held: Held, name: object, argument: str) -> tuple[str, ...]:
     """The columns of a margin; refuse those that are not public."""
     columns = (name,) if isinstance(name, str) else name
     if not (isinstance(columns, tuple) and columns and all(isinstance(c, str) for c in columns)):
-        raise InvalidArgument("margins", name, _MARGINS)
+        raise InvalidArgument(argument, name, _MARGINS)
     if len(set(columns)) < len(columns):
-        raise InvalidArgument("margins", name, "names a column twice")
+        raise InvalidArgument(argument, name, "names a column twice")
     for column in columns:
         if held.owner(column) in held.questionnaire.private:
             remedy = "is private: its reports are noisy, and no cell of a margin is known; give "
             remedy += "its total to the estimate, frequencies(..., constraints=)"
-            raise InvalidArgument("margins", column, remedy)
+            raise InvalidArgument(argument, column, remedy)
         if column not in held.columns:
             hint = did_you_mean(column, held.columns)
-            raise InvalidArgument("margins", column, f"the table has no such column{hint}")
+            raise InvalidArgument(argument, column, f"the table has no such column{hint}")
     return tuple(str.__str__(column) for column in columns)
 
 
 def _totals(
-    name: object, columns: Sequence[str], given: object
+    argument: str, columns: Sequence[str], given: object
 ) -> Iterator[tuple[Category, float]]:
     """Totals by category, as a mapping or a Series has them."""
-    argument = f"margins[{name!r}]"
     if not isinstance(given, Mapping | pd.Series) or not len(given):
         remedy = "must map each category to its population total: a dict, or a Series"
         raise InvalidArgument(argument, given, remedy)
@@ -183,8 +186,9 @@ def _scaled(margins: list[Margin], total: object) -> list[Margin]:
     are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
     if total is None:
         if are_shares:
-            remedy = "add up to one: give total=, the size of the population, with shares"
-            raise InvalidArgument("margins", [margin.name for margin in margins], remedy)
+            remedy = "add up to one: multiply shares by the size of the population, "
+            remedy += "or give it as total="
+            raise InvalidArgument(margins[0].argument, [margin.name for margin in margins], remedy)
         return margins
     remedy = "must be the size of the population, a positive finite number"
     size = real_number("total", total, remedy)
@@ -195,7 +199,7 @@ def _scaled(margins: list[Margin], total: object) -> list[Margin]:
         remedy = f"goes with shares that add up to one, but margins add up to {shown}: leave it out"
         raise InvalidArgument("total", total, remedy)
     return [
-        Margin(margin.columns, {key: share * (size / one) for key, share in margin.totals.items()})
+        replace(margin, totals={key: share * (size / one) for key, share in margin.totals.items()})
         for margin, one in zip(margins, sums, strict=True)
     ]
 
@@ -208,7 +212,8 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
     InvalidArgument
         For a positive total of nobody, and respondents without a total, or with one of zero.
     """
-    argument = f"margins[{margin.columns[0] if len(margin.columns) == 1 else margin.columns!r}]"
+    name = margin.columns[0] if len(margin.columns) == 1 else margin.columns
+    argument = f"{margin.argument}[{name!r}]"
     known = dict.fromkeys(cells.categories(margin.columns))
     written = [
         _spellings(argument, {category[i] for category in margin.totals}, {c[i] for c in known})
@@ -231,7 +236,7 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
         remedy = "have respondents, but no total or one of zero: give totals of all categories, or "
         remedy += "leave out who is not of the population"
         raise InvalidArgument(argument, lacking[:_SHOWN], remedy)
-    return Margin(margin.columns, found)
+    return replace(margin, totals=found)
 
 
 def _spellings(argument: str, given: set[Any], known: set[Any]) -> dict[Any, Any]:

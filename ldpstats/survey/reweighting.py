@@ -74,7 +74,7 @@ def calibrated(
 def poststratified(data: Held, design: SampleDesign | None, totals: object) -> Reweighting:
     """Calibrate to one margin."""
     design = _weighted(design, "poststratify")
-    given = given_margins(data, totals, None)
+    given = given_margins(data, totals, None, "totals")
     if len(given) > 1:
         remedy = "names several margins: cross them, {('region', 'sex'): {('north', 'f'): ...}}, "
         remedy += "or use calibrate(margins)"
@@ -91,7 +91,7 @@ def _calibrated(
 ) -> Reweighting:
     columns = [column for margin in given for column in margin.columns]
     whole = _whole(data, design, columns, "calibrate")
-    cells = margin_cells(whole.cells, list(dict.fromkeys(columns)), whole.sample.n)
+    cells = margin_cells(whole.cells, given, whole.sample.n)
     matched = tuple(matched_margin(margin, cells) for margin in given)
     change = Calibration(matched, distance)
     before = adjusted(whole.cells, whole.sample, design.changes).sample

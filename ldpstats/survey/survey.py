@@ -63,7 +63,12 @@ from ldpstats.survey.tallying import (
 )
 from ldpstats.survey.waves import identifiers
 from ldpstats.survey.weighing import weigh, whole_of
-from ldpstats.survey.weighted import refuse_unweighted, weighted_crossing, weighted_model
+from ldpstats.survey.weighted import (
+    refuse_uncrossed,
+    refuse_unweighted,
+    weighted_crossing,
+    weighted_model,
+)
 
 __all__ = ["Survey"]
 
@@ -757,8 +762,10 @@ class Survey:
         ------
         InvalidArgument
             If nobody answered all questions, or a public column holds numbers.
+            With a design also for estimators without a weighted form, and for candidates that are
+            some of the categories without ``other=True``.
         NotAvailable
-            With a design for what has no weighted form: other estimators, `other`, shared cohorts.
+            With a design for variables that share cohorts, and for tables that are too large.
 
         Examples
         --------
@@ -770,7 +777,8 @@ class Survey:
         """
         check_options(how, AssociationModel.fit)
         if self.design is not None:
-            return self._crossed(names, candidates, {"other": other, "method": method} | how)
+            refuse_uncrossed({"method": method} | how)
+            return self._crossed(names, candidates, other)
         counts = self.joint_counts(*names)
         if not counts.nobs:
             remedy = (
@@ -913,16 +921,11 @@ class Survey:
             remedy = instead or "make the survey without weights= for an unweighted one"
             raise NotAvailable(f"{what} has no weighted form, and this is {self}: {remedy}")
 
-    def _crossed(
-        self, names: Sequence[str], candidates: Any, how: Mapping[str, Any]
-    ) -> WeightedTable:
+    def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
         """The weighted table of two questions."""
-        for option, value in how.items():
-            if value not in (None, False, "inversion", "linear"):
-                words = f"{option}={value!r} of a survey with {self.design}"
-                raise NotAvailable(f"{words}: weighted tables are estimated by 'inversion' only")
         assert self.design is not None
-        model = weighted_crossing(self.data, self.design, self._different(names), candidates)
+        asked = self._different(names)
+        model = weighted_crossing(self.data, self.design, asked, candidates, other)
         if not model.nobs:
             remedy = f"nobody of {len(self)} answered both{self._why(names)}"
             raise InvalidArgument("names", names, remedy)

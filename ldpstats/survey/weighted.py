@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ldpstats.arguments.checks import boolean
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import IncompleteListWarning, InvalidArgument
 from ldpstats.inference.designs.estimation import degrees_of_freedom
-from ldpstats.models.association.variables import per_variable
+from ldpstats.models.association.variables import per_variable, prepared
 from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.survey.coded import Coded
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
 from ldpstats.survey.weighing import Weighed, weigh
 
-__all__ = ["refuse_unweighted", "sample_facts", "weighted_crossing", "weighted_model"]
+__all__ = [
+    "refuse_uncrossed",
+    "refuse_unweighted",
+    "sample_facts",
+    "weighted_crossing",
+    "weighted_model",
+]
 
 
 def weighted_model(
@@ -67,18 +75,22 @@ def weighted_model(
 
 
 def weighted_crossing(
-    held: Held, design: SampleDesign, names: Sequence[str], candidates: Any = None
+    held: Held,
+    design: SampleDesign,
+    names: Sequence[str],
+    candidates: Any = None,
+    other: Any = False,
 ) -> WeightedCrossing:
     """Two questions in a complex sample."""
     if len(names) != 2:
         remedy = "must be two questions: with weights there are tables of two variables only"
         raise InvalidArgument("names", tuple(names), remedy)
-    weighed = weigh(held, design, names)
     listed = per_variable("candidates", candidates, names)
-    coded = [weighed.cells.coded(name) for name in names]
+    others = per_variable("other", other, names, scalar=True)
+    weighed = weigh(held, design, names)
     first, second = (
-        CrossedVariable(name, one.reports, one.at, own)
-        for name, one, own in zip(names, coded, listed, strict=True)
+        _crossed(name, weighed.cells.coded(name), own, rest)
+        for name, own, rest in zip(names, listed, others, strict=True)
     )
     facts = sample_facts(weighed, design)
     return WeightedCrossing(weighed.sample, facts, (first, second), weighed.inside)
@@ -89,6 +101,32 @@ def refuse_unweighted(how: Mapping[str, Any]) -> None:
     if how.get("cov_type", "default") != "default":
         remedy = "leave it out: with weights the covariance is that of the design"
         raise InvalidArgument("cov_type", how["cov_type"], remedy)
+
+
+def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
+    """A question of a table, its categories lumped where that is asked for."""
+    if coded.reports.mechanism.is_open:
+        if other is not False and other is not None:
+            remedy = f"leave it out: with weights the list of {name} is taken to be complete"
+            raise InvalidArgument("other", other, remedy)
+        return CrossedVariable(name, coded.reports, coded.at, candidates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", IncompleteListWarning)  # which is refused below
+        (reports,), spec = prepared([coded.reports], candidates, other, name)
+    if not spec.complete:
+        remedy = f"must be True for {name}: with weights a table is of all answers"
+        raise InvalidArgument("other", other, remedy)
+    return CrossedVariable(name, reports, coded.at)
+
+
+def refuse_uncrossed(how: Mapping[str, Any]) -> None:
+    """Refuse options that weighted tables do not have."""
+    known = {"method": ("inversion",), "cov_type": ("default", "linear")}
+    for name, value in how.items():
+        usual = isinstance(value, str) and str.__str__(value) in known.get(name, ())
+        if value is not None and value is not False and not usual:
+            remedy = "leave it out: with weights a table is estimated by 'inversion' only"
+            raise InvalidArgument(name, value, remedy)
 
 
 def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:

@@ -1,11 +1,20 @@
-"""Rao-Scott and Wald tests of independence against R's package survey."""
+"""Rao-Scott and Wald tests against R's package survey."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
-from shared.survey_reference import Figure, given, named, quickly, same, survey, transcript
+from shared.survey_reference import (
+    Figure,
+    given,
+    named,
+    quickly,
+    same,
+    survey,
+    transcript,
+)
 
 
 def independence(survey: Any, r: Any) -> None:
@@ -28,10 +37,23 @@ def wald(survey: Any, r: Any) -> None:
         same([test.statistic, *test.df, test.pvalue], expected)
 
 
+def fit(survey: Any, r: Any) -> None:
+    """R has Pearson's statistic of totals, N / n times ours, and so are its design effects.
+
+    Its p-value is of their weighted sum of chi-squares; here they are corrected with F laws.
+    """
+    pearson, effects, nu = r["fit"]["statistic"], np.array(r["fit"]["lambda"]), r["df"]
+    d = effects.sum() ** 2 / np.sum(effects**2)
+    results = survey.frequencies("job")
+    for method, df in [("first", 3), ("second", d)]:
+        test = results.test_distribution([0.4, 0.3, 0.2, 0.1], method=method)
+        same([test.statistic, *test.df], [pearson / effects.sum(), df, df * nu])
+
+
 UNCORRECTED = ["weights", "elements", "units", "clusters", "two_stages_no_fpc"]
 
 
-@pytest.mark.parametrize("figure", [independence, wald], ids=named)
+@pytest.mark.parametrize("figure", [independence, wald, fit], ids=named)
 @pytest.mark.parametrize("name", quickly(UNCORRECTED, ["clusters"]))
 def test_independence(name: str, figure: Figure) -> None:
     figure(survey(name), transcript("designs")[name])

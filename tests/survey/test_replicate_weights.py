@@ -9,7 +9,8 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.replication import Bootstrap, GivenWeights, Jackknife
+from ldpstats.inference.designs.given_weights import GivenWeights
+from ldpstats.inference.designs.replication import Bootstrap, Jackknife
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.survey.replicates import MadeReplicates
 

@@ -141,7 +141,7 @@ def test_shares_need_a_total() -> None:
     shares = {name: {k: v / 2300 for k, v in own.items()} for name, own in MARGINS.items()}
     made = survey().calibrate(shares, total=2300).frequencies("job")
     same(made, by_r()["clusters_raking"]["share"])
-    with pytest.raises(ldp.InvalidArgument, match="add up to one: give total="):
+    with pytest.raises(ldp.InvalidArgument, match=r"add up to one: multiply.*total="):
         survey().calibrate(shares)
     with pytest.raises(ldp.InvalidArgument, match="total=2300: goes with shares"):
         survey().calibrate(MARGINS, total=2300)

@@ -21,6 +21,7 @@ __all__ = ["at_observed", "fit_to", "homogeneity", "independence"]
 Array = npt.NDArray[Any]
 
 _EMPTY = 1e-13  # share of a cell of reports that is rounding
+_APART = 1e-9  # shares that differ
 
 
 def independence(
@@ -177,10 +178,18 @@ def fit_to(totals: Totals, p0: Array, L: Array, n: float, nu: float) -> RaoScott
         The `metric` at p0.
     n, nu : float
         Respondents, and degrees of freedom of the design.
+
+    Notes
+    -----
+    The statistic is infinite where reports that need no noise contradict a zero of p0.
     """
     N = totals.estimate[-1]
     p = totals.estimate[:-1] / N
     k = len(p)
+    size = np.abs(L).max(axis=1, initial=0.0)
+    certain = size <= _APART * size.max()  # p0 has nobody there, or everybody
+    if np.any(certain & (np.abs(p - p0) > _APART)):
+        return RaoScott(np.inf, max(L.shape[1], 1), 1.0, 1.0, np.inf, nu)
     departure = L.T @ (p - p0)
     scores = L.T @ np.column_stack([np.eye(k), -(p + p0) / 2.0]) / N
     V = totals.covariance_of(Ratios(scores))

@@ -12,6 +12,8 @@ __all__ = ["Counted", "score_bounds", "t_bounds"]
 
 Array = npt.NDArray[Any]
 
+_FEW = 20.0  # reports, of effective respondents
+
 
 @dataclass(frozen=True, eq=False)
 class Counted:
@@ -39,8 +41,8 @@ def score_bounds(
     The share q of the reports that a category is counted by has the variance q (1 - q) / m of m
     respondents of a simple random sample, so that its variance is known at every value, as that of
     a rare category must be: the interval is all values that the estimate does not reject. Where
-    nobody, or everybody, made the report m is `n`, the respondents less what weights cost. As
-    `t_bounds` where a category has no such report.
+    nobody, or everybody, made the report m is `n`, the respondents less what weights cost, and it
+    is `n` at most where the report is rare. As `t_bounds` where a category has no such report.
 
     References
     ----------
@@ -53,7 +55,10 @@ def score_bounds(
         spread = q * (1.0 - q)
         variance = (counted.scale * se) ** 2
         seen = (spread > 0.0) & (variance > 0.0)
-        c = t2 * np.where(seen, variance / spread, 1.0 / n)  # t^2 / m
+        m = np.where(seen, spread / variance, n)
+        # few reports show no variance of their own: what they seem to gain is chance
+        m = np.where(m * spread < _FEW, np.minimum(m, n), m)
+        c = t2 / m
         spread = np.clip(spread, 0.0, None)
         centre = (np.clip(q, 0.0, 1.0) + c / 2.0) / (1.0 + c)
         reach = np.sqrt(c * spread + c**2 / 4.0) / (1.0 + c)

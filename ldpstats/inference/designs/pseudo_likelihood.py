@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.errors import NotIdentified
+from ldpstats.errors import InvalidArgument, NotIdentified
 from ldpstats.estimators.mle import MLE
 from ldpstats.inference.designs.estimation import estimated_totals, missed_noise
 from ldpstats.inference.designs.sample import Sample, Scores
@@ -124,9 +124,10 @@ def pseudo_likelihood(
     distinct, place = distinct_reports(reports)
     total = np.bincount(place, weights, len(distinct))
     once = each_once(distinct)
-    problem = Likelihood(
-        reports.mechanism.likelihood(once, candidates).W, total * (nobs / total.sum())
-    )
+    if not total.any():
+        raise InvalidArgument("weights", 0.0, "must be positive for one report at least")
+    rows = reports.mechanism.likelihood(once, candidates).W
+    problem = Likelihood(rows, total * (nobs / total.sum()))
     solution = MLE(constraints=constraints).solve(problem)
     z = None
     if constraints is None:
@@ -134,7 +135,7 @@ def pseudo_likelihood(
         z = _influence(problem, solution.p, free)
     phi = np.full(problem.W.shape, np.nan) if z is None else solution.p + z
     llf, shares = problem.loglike(solution.p), total / total.sum()
-    return PseudoLikelihood(phi, place, solution, llf, problem.W, shares, z is not None)
+    return PseudoLikelihood(phi, place, solution, llf, rows, shares, z is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,18 +185,21 @@ def maxima(
     sample : Sample
         Of c cells.
     reports : Reports
-        The distinct reports.
+        Those that cells have.
     at, domain : array of int64, shape (c,)
         The report and the domain of each cell; -1 for none. Each domain has a report.
     candidates, constraints : optional
         As for `pseudo_likelihood`, where the errors and warnings are too.
     """
+    distinct, place = distinct_reports(reports)
+    at = np.append(place, -1)[at]
     cells = [np.flatnonzero((domain == g) & (at >= 0)) for g in range(int(domain.max()) + 1)]
     found = []
     for own in cells:
-        weights = np.bincount(at[own], sample.w[own], len(reports))
+        weights = np.bincount(at[own], sample.w[own], len(distinct))
         nobs = float(sample.n[own].sum())
-        found.append(pseudo_likelihood(reports, weights, nobs, candidates, constraints))
+        one = pseudo_likelihood(distinct, weights, nobs, candidates, constraints)
+        found.append(replace(one, place=place))  # distinct reports keep their order
     covariance = None
     if all(one.has_errors for one in found):
         covariance = _joint_covariance(sample, at, cells, found)
@@ -214,7 +218,7 @@ def _joint_covariance(
     noise: list[Array] = []
     lost: list[Array] = []
     for g, (own, one) in enumerate(zip(cells, found, strict=True)):
-        rows = one.place[at[own]]
+        rows = at[own]
         place[own] = g * u + rows
         total = sample.w[own].sum()
         parts.append((one.phi - one.solution.p) / total)

@@ -128,9 +128,11 @@ def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> 
 
 def corrected(departure: Array, effects: Array, V: Array, n: float, nu: float) -> RaoScott:
     """The record of departures whose covariance under simple random sampling is I / n."""
-    wald, values = float("nan"), np.linalg.eigvalsh(V)
-    if values[0] > _ZERO * max(float(values[-1]), 0.0):
-        wald = float(departure @ np.linalg.solve(V, departure))
+    wald = float("nan")
+    if departure.size <= nu:  # else V is singular
+        values = np.linalg.eigvalsh(V)
+        if values[0] > _ZERO * max(float(values[-1]), 0.0):
+            wald = float(departure @ np.linalg.solve(V, departure))
     trace, trace2 = float(np.trace(effects)), float(np.sum(effects * effects.T))
     return RaoScott(n * float(departure @ departure), departure.size, trace, trace2, wald, nu)
 

@@ -86,10 +86,10 @@ class CalibrationReport:
     >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
     >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
     >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.categories
-                 target  before  ratio
+                     target  before  ratio
     margin category
-    sex    f         45    60.0  0.750
-           m         55    20.0  2.750
+    sex    f           45.0    60.0   0.75
+           m           55.0    20.0   2.75
     """
 
     steps: tuple[WeightStep, ...]

@@ -130,8 +130,8 @@ class WeightedCrossing:
         a, b = self.shape
         if a * b > _MOST_CELLS:
             raise NotAvailable(
-                f"the covariance of {a} x {b} cells was not computed: join categories or list "
-                f"fewer candidates, so that there are {_MOST_CELLS} at most"
+                f"the covariance of {a} x {b} cells was not computed: pass candidates= with fewer "
+                f"categories, and other=True, so that there are {_MOST_CELLS} cells at most"
             )
         self._refuse_shared_cohorts()
         totals, free = self.totals(self.sample), self.sample.without_corrections()
@@ -177,7 +177,7 @@ class WeightedCrossing:
         if len(pairs) * (first.k + 1) * (second.k + 1) > _MOST_NUMBERS:
             raise NotAvailable(
                 f"{len(pairs)} different pairs of reports times {first.k} x {second.k} cells are "
-                "too many for a weighted table: list fewer candidates, or join categories"
+                "too many for a weighted table: pass candidates= with fewer categories"
             )
         at = np.full(self.there.shape, -1, dtype=np.int64)
         at[self.there] = place
@@ -233,7 +233,6 @@ class WeightedCrossing:
         """The record of the linear estimate."""
         linear, n = Uncertain(estimate, checked(covariance)), self.sample.n
         mechanisms = [one.reports.mechanism for one in self.variables]
-        sensitive = [(one.sensitive, one.k) for one in mechanisms]
         return Fit(
             fitted=linear,
             linear=linear,
@@ -244,7 +243,9 @@ class WeightedCrossing:
             n_missing=int(n[self.inside & ~self.there].sum()),
             epsilon=joint_epsilon(mechanisms),
             sources=tuple(map(str, mechanisms)),
-            is_partial=any(own is not None and len(own) < k for own, k in sensitive),
+            is_partial=any(
+                one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms
+            ),
         )
 
     def _channel(self, p: Array) -> Array:

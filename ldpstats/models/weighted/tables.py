@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
 from ldpstats.arguments.labels import labels_from_json, labels_to_json, position
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import METHODS
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.tables import effects
@@ -153,6 +154,11 @@ class WeightedTable(DesignResults):
     def shares(self) -> Ratios:
         cells, *_, persons = self._forms
         return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+    @property
+    def _counted(self) -> Counted | None:
+        q = len(self.index)  # without noise each cell is a count of its own
+        return Counted(np.zeros(q), np.ones(q)) if len(self.unprotected) == 2 else None
 
     @property
     def _freedom(self) -> float:
@@ -508,12 +514,18 @@ class WeightedTable(DesignResults):
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
+        labels = tuple(labels_from_json("labels", own) for own in document["labels"])
+        fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
+        a, b = map(len, labels)
+        sizes = fit.linear.estimate.size, fit.fitted.estimate.size, totals.estimate.size
+        if sizes != (a * b, a * b, a * b + a + b + 1):
+            raise InvalidArgument("labels", document["labels"], "do not match the estimates")
         return cls(
-            fit=fit_from_dict(document["fit"]),
-            totals_law=Totals.from_dict(document["totals"]),
+            fit=fit,
+            totals_law=totals,
             sample=SampleFacts(**document["sample"]),
             domains=Domains.from_dict(document["domains"]),
-            labels=tuple(labels_from_json("labels", own) for own in document["labels"]),
+            labels=labels,
             names=tuple(map(str, document["names"])),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),

@@ -104,6 +104,16 @@ def test_the_fit_to_a_distribution_is_that_of_r(design):
     assert test.pvalue == pytest.approx(given["pvalue"], rel=1e-8)
 
 
+def test_what_a_distribution_rules_out_is_infinitely_far_from_it():
+    totals = LinearTotals(np.array([6.0, 3.0, 1.0, 10.0]), np.eye(4), np.zeros((4, 4)))
+    p0 = np.array([0.5, 0.5, 0.0])
+    L = metric(np.diag(p0) - np.outer(p0, p0), True)
+    test = fit_to(totals, p0, L, 10.0, 5.0).test("H0")
+    assert (test.statistic, test.pvalue) == (np.inf, 0.0)
+    without = LinearTotals(np.array([6.0, 4.0, 0.0, 10.0]), np.eye(4), np.zeros((4, 4)))
+    assert np.isfinite(fit_to(without, p0, L, 10.0, 5.0).test("H0").statistic)
+
+
 def test_empty_cells_are_those_of_r():
     # R: svychisq(~x + y, svydesign(~u, weights = ~w, data = ...), statistic = ...) of these
     x = np.array([0, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0])

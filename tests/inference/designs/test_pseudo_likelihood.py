@@ -180,9 +180,7 @@ SAMPLED = np.array([10, 16, 24, 30])  # clusters of each stratum, of 50
 
 def drawn(x: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, Sample]:
     """A sample of whole clusters without replacement: the answers, and its design."""
-    units = np.concatenate(
-        [50 * h + rng.choice(50, n, replace=False) for h, n in enumerate(SAMPLED)]
-    )
+    units = [50 * h + rng.choice(50, n, replace=False) for h, n in enumerate(SAMPLED)]
     cells = np.repeat(np.arange(SAMPLED.sum()), 10)
     strata = np.repeat(np.arange(4), SAMPLED)
     w = (50.0 / SAMPLED)[strata[cells]]

@@ -151,7 +151,8 @@ def test_tables_and_plots(results):
         (("job", "ill", "stratum"), {}, "two questions"),
         (("job",), {}, "two different questions"),
         (("job", "ill"), {"method": "mle"}, "inversion"),
-        (("job", "ill"), {"other": True}, "inversion"),
+        (("job", "ill"), {"candidates": {"job": ["cook", "nurse"]}}, "must be True for job"),
+        (("job", "ill"), {"candidates": [["cook"]]}, "one element for each"),
     ],
 )
 def test_what_has_no_weighted_table_says_why(names, options, words):
@@ -176,6 +177,15 @@ def test_what_has_no_weighted_table_says_why(names, options, words):
 def test_bad_input_is_named(results, call, words):
     with pytest.raises(InvalidArgument, match=words):
         call(results)
+
+
+def test_lumped_categories_are_sums_of_cells(results):
+    lumped = survey().association("job", "ill", candidates={"job": ["cook"]}, other=True)
+    assert lumped.table.index.tolist() == ["cook", "Other"]
+    expected = results.table.loc[["driver", "nurse"]].sum()
+    np.testing.assert_allclose(lumped.table.loc["Other"], expected, rtol=1e-10)
+    se = results.t_test("driver:no + nurse:no = 0").sd.item()
+    assert lumped.bse["Other", "no"] == pytest.approx(se, rel=1e-10)
 
 
 def test_nobody_with_both_answers_and_tables_that_are_too_large():
