@@ -114,7 +114,6 @@ BAD = {
     (*PAIR, "--other"): "--other=True: goes without --weights",
     (*PAIR, "--permutations", "9", "--seed", "1"): "--permutations=9: goes without",
     (*PAIR, "--count", "w"): "--count='w'",
-    (*PAIR, "--plot", "a.png", "--plot-kind", "mosaic"): "kind='mosaic'",
     (*PAIR, "--column", "sex"): "names=",
     ("associate", "table.csv", "--column", "a", "--column", "b", "--weights", "w"): (
         "--questionnaire only"
