@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.designs.effects import Effects, design_effects
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
@@ -20,6 +21,7 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.models.shared.groups import worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -124,12 +126,26 @@ class DesignResults(FittedResults):
         about = self.fitted if method == "estimate" else self.linear
         estimate, se, df = about.estimate, about.every_bse(), self.df.to_numpy()
         bounds = t_bounds(estimate, se, df, alpha)
+        exact = self.sample.calibrated & (se == 0.0) & (estimate > 0.0) & (estimate < 1.0)
         if method == "default" and self._counted is not None:
             n = (self.domains.sizes / self.domains.spread)[self._domain_of]
-            bounds = score_bounds(estimate, se, df, alpha, self._counted, n)
+            score = score_bounds(estimate, se, df, alpha, self._counted, n)
+            bounds = np.where(exact[:, None], bounds, score)  # as population totals have it
+        nothing = self._unknown & (bounds[:, 0] == bounds[:, 1])
+        bounds = np.where(nothing[:, None], [-np.inf, np.inf], bounds)
         if boolean("clip", clip):
             bounds = edge_normal(bounds, estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`; nan where unknown, as in a domain in one sampling unit."""
+        return super().bse.mask(self._unknown)
+
+    @property
+    def linear_bse(self) -> pd.Series[float]:
+        """Standard errors of `linear_params`; nan where they are unknown."""
+        return super().linear_bse.mask(self._unknown)
 
     @property
     def tvalues(self) -> pd.Series[float]:
@@ -244,9 +260,27 @@ class DesignResults(FittedResults):
         varies = np.bincount(self._domain_of, self.linear.every_bse() > 0.0) > 0.0
         return np.asarray(~varies & (self.domains.df <= 0.0))
 
+    @property
+    def _unknown(self) -> npt.NDArray[np.bool_]:
+        """Estimates of these domains, (q,)."""
+        return np.asarray(self._alone[self._domain_of])
+
+    def warn_of_unknown(self) -> None:
+        """Warn of domains in one sampling unit, by name."""
+        if self._alone.any():
+            labels = zip(self.domains.labels, self._alone, strict=True)
+            names = [worded(label, self.domains.by) for label, alone in labels if alone]
+            which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
+            warnings.warn(
+                f"{which} in one sampling unit, which does not show how shares vary: there are no "
+                "standard errors; join domains",
+                LDPWarning,
+                stacklevel=5,
+            )
+
     def _refuse_alone(self, R: Array) -> None:
         """Refuse hypotheses R, (r, q), about domains in one sampling unit."""
-        if R[:, self._alone[self._domain_of]].any():
+        if R[:, self._unknown].any():
             raise NotAvailable(
                 "a test of a domain that lies in one sampling unit, which does not show how its "
                 "shares vary: join domains"
@@ -256,7 +290,7 @@ class DesignResults(FittedResults):
     def _effects(self) -> Effects:
         found = self.totals_law.of(self.shares)
         n = self.domains.sizes[self._domain_of]
-        variance = np.diagonal(found.covariance)
+        variance = np.where(self._unknown, np.nan, np.diagonal(found.covariance))
         return design_effects(found.value, variance, np.diagonal(found.noise), n)
 
     def deff(self) -> pd.DataFrame:
@@ -294,6 +328,7 @@ class DesignResults(FittedResults):
         the columns of `deff`.
         """
         frame = self._estimates_frame(level(alpha))
+        frame.loc[self._unknown, ["bse", "linear_se"]] = np.nan
         return pd.concat([frame, self.df, self.deff()], axis=1)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:

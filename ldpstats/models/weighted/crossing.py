@@ -159,7 +159,9 @@ class WeightedCrossing:
         shares = totals.of(found.shares)
         channel = self._channel(shares.value)
         fit, domains = self._fit(shares.value, shares.covariance), found.domains
-        return replace(found, fit=fit, domains=replace(domains, channel=channel))
+        found = replace(found, fit=fit, domains=replace(domains, channel=channel))
+        found.warn_of_unknown()
+        return found
 
     def _refuse_shared_cohorts(self) -> None:
         """Refuse variables whose reports are not independent given the true answers."""

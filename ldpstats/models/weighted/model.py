@@ -118,6 +118,7 @@ class WeightedModel:
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
         results = model._linear()
+        results.warn_of_unknown()
         if results.mechanism.is_open:
             warn_of_others(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)

@@ -42,6 +42,8 @@ class SampleFacts:
         ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
     df : float
         Units less strata of the first stage; of replicates their rank less one.
+    calibrated : bool
+        Whether weights were calibrated: population totals may then determine a share.
     """
 
     design: str
@@ -52,6 +54,7 @@ class SampleFacts:
     weight_sum: float
     spread: float
     df: float
+    calibrated: bool = False
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -214,9 +215,15 @@ def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: pd.DataFrame) -
     sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0)})
     reports = sheet.privatize(people, np.random.default_rng(6))
     survey = ldp.Survey(reports, sheet, weights="w", strata="stratum", clusters="school")
-    found = survey.frequencies("job", by="place")
+    with pytest.warns(ldp.LDPWarning, match="domain place='isle' is in one sampling unit"):
+        found = survey.frequencies("job", by="place")
     assert found.domains.df.tolist() == [0.0, 0.0, 35.0]
-    assert (found.bse["isle"] == 0.0).all() and (found.bse["farm"] > 0.0).all()
+    assert found.bse["isle"].isna().all() and (found.bse["farm"] > 0.0).all()
+    frame = found.summary_frame().loc["isle"]
+    assert frame[["bse", "linear_se", "deff", "effective_n"]].isna().all(axis=None)
+    assert re.search(r"  cook +-?\d\.\d+ +- ", str(found.summary()))
+    for method in ("wald", "estimate"):
+        assert (found.conf_int(method=method).loc["isle"] == [0.0, 1.0]).all(axis=None)
     apart = found.differences(reference="town")
     assert apart.loc["isle"].drop(columns="estimate").isna().all(axis=None)
     # one unit in each of two strata: one degree of freedom at least
@@ -242,6 +249,16 @@ def test_ratios_to_nobody_are_unknown_and_others_are_not() -> None:
     assert found.differences("job").loc["driver"].isna().all(axis=None)
     assert found.differences("job", reference="driver").isna().all(axis=None)
     assert np.isnan(survey.frequencies("job").ratio("cook", "driver")["estimate"])
+
+
+def test_a_share_that_population_totals_fix_is_a_point(table: pd.DataFrame) -> None:
+    people = table.assign(sex=np.where(table.index % 3 > 0, "f", "m"), job=table.job.fillna("cook"))
+    sheet = {"job": ldp.Observed([*JOBS, "pilot"]), "sex": ldp.Observed(["f", "m"])}
+    survey = ldp.Survey(people, sheet, weights="w", clusters="school")
+    margin = {"sex": {"f": 600, "m": 400}}
+    ends = survey.calibrate(margin).frequencies("sex").conf_int()
+    np.testing.assert_allclose(ends, [[0.6, 0.6], [0.4, 0.4]], rtol=1e-9)
+    assert survey.calibrate(margin).frequencies("job").conf_int().loc["pilot", "upper"] > 0.001
 
 
 def test_rare_answers_of_a_domain_know_its_own_weights(table: pd.DataFrame) -> None:
