@@ -119,7 +119,11 @@ def fit_to_dict(fit: Fit) -> dict[str, Any]:
     plain = {item.name: getattr(fit, item.name) for item in fields(fit)}
     del plain["fitted"], plain["linear"]
     return estimates_to_dict(fit.fitted, fit.linear) | {
-        name: number_to_json(value) if isinstance(value, float) else value
+        name: number_to_json(value)
+        if isinstance(value, float)
+        else list(value)
+        if isinstance(value, tuple)
+        else value
         for name, value in plain.items()
     }
 
