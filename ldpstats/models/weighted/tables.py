@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 __all__ = ["WeightedTable"]
 
+_ROUNDING = 1e-9  # of a variance without noise, relative to that
+
 Array = npt.NDArray[Any]
 
 
@@ -113,8 +115,10 @@ class WeightedTable(CrossedShares):
 
     @property
     def _counted(self) -> Counted | None:
-        q = len(self.index)  # without noise each cell is a count of its own
-        return Counted(np.zeros(q), np.ones(q)) if len(self.unprotected) == 2 else None
+        # reports that reveal both answers count a cell; nobody made those of one that is zero
+        p, se = self.linear.estimate, self.linear.bse()
+        revealed = (np.abs(self.domains.channel - 1.0) < _ROUNDING) | ((p == 0.0) & (se == 0.0))
+        return Counted(np.where(revealed, 0.0, np.nan), np.where(revealed, 1.0, np.nan))
 
     # -- association -------------------------------------------------------------------------
 
