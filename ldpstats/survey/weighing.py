@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _POSITIVE = (
-    f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave out "
-    "who was not in the sample"
+    f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave "
+    "out who was not in the sample"
 )
 _ZERO = (
     "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
