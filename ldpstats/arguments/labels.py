@@ -342,8 +342,8 @@ def align(name: str, values: object, labels: pd.Index[Any], absent: float | None
         return values
     given = values.index
     lacking = absent is None and len(given) < len(labels)
-    known = not isinstance(given, pd.MultiIndex) and given.astype(object).isin(labels).all()
-    if given.has_duplicates or lacking or not known:
+    known = not (lacking or isinstance(given, pd.MultiIndex) or given.has_duplicates)
+    if not (known and given.astype(object).isin(labels).all()):
         raise InvalidArgument(
             name, given.tolist(), f"as a Series must be indexed by the labels {preview(labels)}"
         )

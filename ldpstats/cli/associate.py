@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
+from ldpstats.cli.designs import add_design, design_of, refuse_unweighted
 from ldpstats.cli.surveys import (
     add_where,
     check_fingerprint_column,
@@ -61,7 +63,9 @@ others, and --id names the column that matches their rows, in any order.
 INPUT, and each table of --with, may be a folder or a pattern in quotes, whose files are one table.
 
 With --questionnaire, each --column names one of its questions, or a public column of text, and the
-table may be cut by --where. Respondents without all of the answers are left out and counted.
+table may be cut by --where. Respondents without all of the answers are left out and counted. If
+--weights, --strata, --clusters or --fpc name columns of a complex sample, the table is that of its
+population, of two variables.
 """
 
 _PLOTS = ("heatmap", "departures", "mosaic")
@@ -112,13 +116,36 @@ def add_associate(commands: Any) -> None:
     add_engine(add)
     what = "reports, and respondents who are not in every table"
     add_reading(add, what, words, missing=None)
+    add_design(command)
 
 
 def _associate(given: argparse.Namespace) -> int:
     how = _test_options(given)
     one_of("--method", given.method or "mle", tuple(JOINT_ESTIMATORS))
-    read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
+    design = design_of(given)
+    fit = _weighted(given, design) if design else _unweighted(given, how)
     with output_files(given) as write, running(given):
+        results, test, is_shown = fit()
+        document = results.to_dict() | {"test": None if test is None else test.to_dict()}
+        text = json.dumps(document, allow_nan=False)
+        table = str(results.summary(given.alpha, given.max_rows, given.details))
+        if test is not None and not is_shown:
+            table += f"\n\n{test}"
+        kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
+        write(text, lambda: results.plot(kind, **how))
+    print(text if given.json == "-" else table)
+    return 0
+
+
+Fitted = tuple[Any, ldp.TestResult | None, bool]
+"""Results, the test of independence, and whether their summary shows it."""
+
+
+def _unweighted(given: argparse.Namespace, how: dict[str, Any]) -> Callable[[], Fitted]:
+    """What fits a table of respondents who count the same; its options are checked first."""
+    read = _from_tables(given) if given.questionnaire is None else _from_survey(given)
+
+    def fit() -> Fitted:
         counts, candidates, names = read()
         if not counts.nobs:
             remedy = "holds no respondent with a report on every variable: nothing can be estimated"
@@ -126,13 +153,24 @@ def _associate(given: argparse.Namespace) -> int:
         model = ldp.AssociationModel(counts, candidates=candidates, other=given.other, names=names)
         results = model.fit(given.method)
         test = _test(model, results, given.test, how)
-        document = results.to_dict() | {"test": None if test is None else test.to_dict()}
-        text = json.dumps(document, allow_nan=False)
-        table = _table(results, test, given)
-        kind, how = given.plot_kind or _PLOTS[0], {"alpha": given.alpha, "title": given.title}
-        write(text, lambda: results.plot(kind, **how))
-    print(text if given.json == "-" else table)
-    return 0
+        return results, test, given.test is None and test is results.independence
+
+    return fit
+
+
+def _weighted(given: argparse.Namespace, design: Mapping[str, Any]) -> Callable[[], Fitted]:
+    """What fits the table of a complex sample; its options are checked first."""
+    refuse_unweighted(given, ("other", "method", "test", "permutations", "surveys", "seed"))
+    asked = _Asked.of(given)
+
+    def fit() -> Fitted:
+        survey = opened(given, asked.sheet, design)
+        with watching(survey.data if on_a_terminal() else None):
+            results = survey.association(*asked.columns, candidates=asked.candidates)
+        refuse_missing(given, results.n_missing)
+        return results, _default_test(results), True
+
+    return fit
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -176,28 +214,47 @@ def _is_queried(
     return on_engine(given, files[0])
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """Columns of a table of a questionnaire, each with what made it and its candidates."""
+
+    sheet: ldp.Questionnaire
+    columns: list[str]
+    made: list[Any]
+    candidates: list[Any]
+    files: list[Path]
+
+    @classmethod
+    def of(cls, given: argparse.Namespace) -> _Asked:
+        """Those that options name, which are checked."""
+        remedy = "does not go with --questionnaire, which says what the columns hold"
+        refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
+        sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
+        if len(columns) < 2:
+            choice = f"questions, {', '.join(sheet)}, or public columns"
+            raise InvalidArgument("--column", columns, f"must be given twice or more: {choice}")
+        listed = _each(given, "candidates", len(columns))
+        files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
+        made = [sheet[column] if column in sheet else None for column in columns]
+        candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
+        return cls(sheet, columns, made, candidates, files[0])
+
+
 def _from_survey(given: argparse.Namespace) -> Callable[[], Read]:
     """What reads columns of a questionnaire; its options are checked first."""
-    remedy = "does not go with --questionnaire, which says what the columns hold"
-    refuse_options(given, ("spec", "name", "cohort", "others", "id", "count"), remedy)
-    sheet, columns = ldp.Questionnaire.from_json(given.questionnaire), given.column
-    if len(columns) < 2:
-        remedy = f"must be given twice or more: questions, {', '.join(sheet)}, or public columns"
-        raise InvalidArgument("--column", columns, remedy)
-    listed = _each(given, "candidates", len(columns))
-    files = _check_files(given, [given.input] * len(columns), [given.questionnaire, *listed])
-    made = [sheet[column] if column in sheet else None for column in columns]
-    candidates = [_candidates(*each) for each in zip(listed, made, columns, strict=True)]
-    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in made)
-    there = on_engine(given, files[0])
+    asked = _Asked.of(given)
+    private = given.where is None and all(isinstance(one, ldp.Mechanism) for one in asked.made)
+    there = on_engine(given, asked.files)
 
     def read() -> Read:
         if there or not private:
-            return _queried(given, sheet, columns), candidates, columns
-        for file in files[0]:
-            check_fingerprint_column(file, sheet)
-        counts = _counted(given, files, made, columns, [None] * len(made))
-        return counts, candidates, columns
+            counts = _queried(given, asked.sheet, asked.columns)
+        else:
+            for file in asked.files:
+                check_fingerprint_column(file, asked.sheet)
+            files, d = [asked.files] * len(asked.columns), len(asked.columns)
+            counts = _counted(given, files, asked.made, asked.columns, [None] * d)
+        return counts, asked.candidates, asked.columns
 
     return read
 
@@ -206,7 +263,7 @@ def _queried(
     given: argparse.Namespace, sheet: ldp.Questionnaire, columns: Sequence[str]
 ) -> ldp.JointCounts:
     """Counts of combinations of reports and public columns of a survey."""
-    survey = opened(given, sheet)
+    survey = opened(given, sheet, {})
     with watching(survey.data if on_a_terminal() else None):
         counts = survey.joint_counts(*columns)
     refuse_missing(given, counts.n_missing)
@@ -369,26 +426,17 @@ def _test(
     method: str | None,
     how: dict[str, Any],
 ) -> ldp.TestResult | None:
-    """The test asked for; the default one is skipped, with a warning, where not available."""
-    try:
-        if method in (None, METHODS[0]) and not how:
-            return results.test_independence()
+    """The test asked for."""
+    if how or method not in (None, METHODS[0]):
         return model.test_independence(results, method or METHODS[0], **how)
+    return _default_test(results) if method is None else results.test_independence()
+
+
+def _default_test(results: Any) -> ldp.TestResult | None:
+    """The default test of a table; skipped, with a warning, where it is not available."""
+    try:
+        test: ldp.TestResult = results.test_independence()
     except (NotAvailable, NotIdentified) as error:
-        if method is not None or how:
-            raise
         warnings.warn(f"no test of independence: {error}", LDPWarning, stacklevel=2)
         return None
-
-
-def _table(
-    results: ldp.AssociationResults,
-    test: ldp.TestResult | None,
-    given: argparse.Namespace,
-) -> str:
-    """What is printed."""
-    parts = [str(results.summary(given.alpha, given.max_rows, given.details))]
-    shown = given.test is None and test is results.independence  # in the summary
-    if test is not None and not shown:
-        parts.append(str(test))
-    return "\n\n".join(parts)
+    return test

@@ -21,6 +21,7 @@ from ldpstats.cli.common import (
     output_files,
     progress,
 )
+from ldpstats.cli.designs import add_design, design_of, refuse_unweighted
 from ldpstats.cli.surveys import (
     add_where,
     check_fingerprint_column,
@@ -61,7 +62,9 @@ reports. Several files, a folder or a pattern in quotes are one table; Parquet i
 or by another --engine.
 
 With --questionnaire, --column names one of its questions, or a public column. Missing answers are
-counted, and the table may be cut by --where and --by.
+counted, and the table may be cut by --where and --by. If --weights, --strata, --clusters or --fpc
+name columns of a complex sample, frequencies are those of its population, and those of --where and
+--by are domains.
 """
 
 
@@ -104,6 +107,7 @@ def add_fit(commands: Any) -> None:
     add("--csv", metavar="FILE", help="write the table of estimates as CSV; - prints it instead")
     add_engine(add)
     add_reading(add, "answers", "count and report them", missing=None)
+    add_design(command)
 
 
 def _fit(given: argparse.Namespace) -> int:
@@ -119,8 +123,11 @@ def _fit(given: argparse.Namespace) -> int:
         from ldpstats.estimators import ESTIMATORS
 
         one_of("method", given.method, tuple(ESTIMATORS))
-    made = _from_counts if given.questionnaire is None else _from_survey
-    estimate = made(given, files)
+    design = design_of(given)
+    if given.questionnaire is None:
+        estimate = _from_counts(given, files)
+    else:
+        estimate = _from_survey(given, files, design)
     with output_files(given, given.csv) as write, running(given):
         results = estimate()
         document, frame = results.to_json(), _table(results, given.alpha)
@@ -172,7 +179,9 @@ def _counts(
     return ldp.count(source(given), mechanism, column, **how)
 
 
-def _from_survey(given: argparse.Namespace, files: list[Path]) -> Callable[[], Any]:
+def _from_survey(
+    given: argparse.Namespace, files: list[Path], design: dict[str, Any]
+) -> Callable[[], Any]:
     """What fits a question of a questionnaire; its options are checked first."""
     sheet = ldp.Questionnaire.from_json(given.questionnaire)
     refuse_options(given, ("count", "cohort"), "goes with --spec and --params only")
@@ -180,27 +189,29 @@ def _from_survey(given: argparse.Namespace, files: list[Path]) -> Callable[[], A
         raise InvalidArgument("--column", None, f"is needed: a question, {', '.join(sheet)}")
     if given.by:
         refuse_options(given, ("detect",), "goes without --by")
+    if design:
+        refuse_unweighted(given, ("detect", "bits"))
     mechanism = sheet[given.column] if given.column in sheet else None
     if isinstance(mechanism, ldp.PUM | ldp.DictionarySurvey):
         kind = "personalized" if isinstance(mechanism, ldp.PUM) else "dictionary"
         words = f"survey.{kind}({given.column!r})"
         raise NotAvailable(f"{given.column!r} of {given.questionnaire}: in Python, {words} fits it")
     candidates = None if mechanism is None else _candidates(given, mechanism)
-    if mechanism is not None:
+    if mechanism is not None and not design:
         _check_size(given.method, mechanism, candidates)
     there = on_engine(given, files)
-    if mechanism is not None and not given.by and given.where is None:
+    if mechanism is not None and not (given.by or given.where is not None or design):
         if given.bits or not there:
             return lambda: _in_chunks(given, files, sheet, candidates)
     refuse_options(given, ("bits",), "sums the bits of all rows: leave --by and --where out")
-    return lambda: _surveyed(given, sheet, candidates)
+    return lambda: _surveyed(given, sheet, candidates, design)
 
 
 def _surveyed(
-    given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any
+    given: argparse.Namespace, sheet: ldp.Questionnaire, candidates: Any, design: dict[str, Any]
 ) -> ldp.FrequencyResults | ldp.GroupedResults | ldp.WeightedResults:
     """The fit of a question in all rows or in some, perhaps by groups."""
-    survey = opened(given, sheet)
+    survey = opened(given, sheet, design)
     several = [one for one in given.by if "," in one and one not in survey.columns]
     if several:
         remedy = "no such column: give --by again for each column"

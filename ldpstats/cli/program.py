@@ -58,6 +58,8 @@ examples:
   ldpstats fit sheets.csv --questionnaire sheet.json --column job --by region \\
       --where "age >= 18 and sex == 'f'" --csv jobs.csv
   ldpstats associate sheets.csv --questionnaire sheet.json --column job --column region
+  ldpstats fit sheets.csv --questionnaire sheet.json --column job --weights weight \\
+      --strata region --clusters town --by sex
   ldpstats audit survey.json
 
 Tables are .csv, .csv.gz or .parquet files with named columns; they may be larger than memory.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import ldpstats as ldp
@@ -50,13 +50,18 @@ def missing(given: argparse.Namespace) -> str:
     return chosen
 
 
-def opened(given: argparse.Namespace, sheet: ldp.Questionnaire) -> ldp.Survey:
-    """The table as a survey, or some of its rows.
+def opened(
+    given: argparse.Namespace, sheet: ldp.Questionnaire, design: Mapping[str, Any]
+) -> ldp.Survey:
+    """The table as a survey, perhaps with a design, or some of its rows.
 
     Of a table without --questionnaire the sheet has some of the mechanisms.
     """
     rows = rows_of(source(given), "input", given.na, **engine_options(given))
-    survey = ldp.Survey(held_on(rows, sheet, None, given.questionnaire is not None), sheet)
+    held = held_on(rows, sheet, None, given.questionnaire is not None)
+    survey = ldp.Survey(held, sheet, **design)
+    if survey.design is not None:
+        survey.design.check(held)
     return survey if given.where is None else survey.where(given.where)
 
 

@@ -50,6 +50,9 @@ class Trimming(WeightChange):
     def columns(self) -> tuple[str, ...]:
         return (self.column,)
 
+    def __str__(self) -> str:
+        return f"trimmed to {self.lower:g} to {self.upper:g}"
+
     def factors(self, sample: Sample) -> Array:
         """What the weight of each cell is multiplied by, shape (c,)."""
         one = sample.w / sample.n
@@ -71,6 +74,9 @@ class Calibration(WeightChange):
     @property
     def columns(self) -> tuple[str, ...]:
         return tuple(dict.fromkeys(name for margin in self.given for name in margin.columns))
+
+    def __str__(self) -> str:
+        return f"calibrated to {', '.join(margin.name for margin in self.given)}"
 
 
 @dataclass(frozen=True, eq=False)

@@ -229,6 +229,7 @@ class SampleDesign:
         ]
         if self.replicates is not None:
             parts.append(str(self.replicates))
+        parts += [str(change) for change in self.changes]
         return f"SampleDesign({'; '.join(parts)})"
 
 

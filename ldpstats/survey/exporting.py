@@ -12,6 +12,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.given_weights import GivenWeights
 from ldpstats.inference.designs.sample import Sample
+from ldpstats.mechanisms import PUM
 from ldpstats.problems.decoding import decode
 from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held
@@ -74,6 +75,11 @@ def _exportable(held: Held, design: SampleDesign | None) -> SampleDesign:
             "to_svy of a survey with single_unit='certainty': svy would leave out the variance of "
             "the randomisation in such units: choose 'average' or 'centered', or estimate here"
         )
+    if design.changes:
+        raise NotAvailable(
+            "to_svy of a survey with calibrated or trimmed weights: svy would take them for those "
+            "of the design: export the survey before, and calibrate with svy"
+        )
     if design.replicates is not None and not design.has_columns_of_replicates:
         raise NotAvailable("to_svy of a survey with replicates of its own: svy makes others")
     return design
@@ -100,11 +106,13 @@ def _indicators(held: Held, names: Sequence[str]) -> Iterator[tuple[str, Array]]
     """For each category of a question a column that is unbiased for whether it is the answer."""
     for name in names:
         coded = held.coded(name)
-        decoded = decode(coded.reports)
-        if not decoded.is_fixed:
-            remedy = "its reports are of cohorts, and single ones tell too little: estimate here"
+        mechanism = coded.reports.mechanism
+        pum = name in held.questionnaire and isinstance(held.questionnaire[name], PUM)
+        if pum or mechanism.n_cohorts or mechanism.is_open:
+            remedy = "single reports do not tell its categories: estimate here"
             raise NotAvailable(f"to_svy of {name!r}: {remedy}")
+        decoded = decode(coded.reports)
         places = np.append(decoded.place, len(decoded.phi))[coded.at]
         phi = np.vstack([decoded.phi, np.full(decoded.k, np.nan)])[places]  # nan: no report
-        for label, column in zip(coded.reports.mechanism.labels(None), phi.T, strict=True):
+        for label, column in zip(mechanism.labels(None), phi.T, strict=True):
             yield f"{name}_{label}", column

@@ -505,7 +505,8 @@ class Survey:
             If svy is not installed, which the extra "svy" brings; for a survey without a design, of
             some rows, of rows that an engine holds, with corrections for finite populations or
             strata of a certain unit (svy would shrink the variance of the randomisation, too), with
-            replicates that were made here; for hashed reports.
+            calibrated or trimmed weights, or replicates that were made here; for questions of
+            strings, of cohorts and of PUM.
 
         References
         ----------

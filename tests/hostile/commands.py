@@ -53,13 +53,15 @@ OPTIONS = {
         "--spec", "--params", "--column", "--count", "--cohort", "--candidates", "--map", "--bits",
         "--method", "--detect", "--alpha", "--max-rows", "--details", "--json", "--plot", "--title",
         "--missing", "--na", "--force", "--questionnaire", "--by", "--where", "--csv", "--engine",
-        "--on-error",
+        "--on-error", "--weights", "--strata", "--clusters", "--fpc", "--not-nested",
+        "--single-unit",
     ),
     "associate": (
         "--spec", "--column", "--name", "--cohort", "--candidates", "--other", "--with", "--id",
         "--count", "--method", "--test", "--permutations", "--surveys", "--seed", "--alpha",
         "--max-rows", "--details", "--json", "--plot", "--title", "--plot-kind", "--missing",
-        "--na", "--force", "--questionnaire", "--where", "--engine", "--on-error",
+        "--na", "--force", "--questionnaire", "--where", "--engine", "--on-error", "--weights",
+        "--strata", "--clusters", "--fpc", "--not-nested", "--single-unit",
     ),
     "survey": (
         "--length", "--gram", "--alphabet", "--epsilon", "--split", "--gram-mechanism",
@@ -146,6 +148,10 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     (
         "associate", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--column",
         "late", "--where", "id > 5",
+    ),
+    (
+        "fit", "pair.csv", "--questionnaire", "asked.json", "--column", "job", "--weights", "n",
+        "--strata", "late", "--json", "out.json",
     ),
     (
         "associate", "pair.csv", "--column", "job", "--spec", "spec.json", "--column", "late",

@@ -18,7 +18,7 @@ from hostile.model_sites import document_sites, model_sites, result_sites
 from hostile.planning_sites import planning_sites, privacy_sites
 from hostile.questionnaire_sites import questionnaire_sites, sheet_file_sites
 from hostile.survey_sites import survey_sites
-from hostile.table_sites import table_sites
+from hostile.weighted_sites import weighted_sites
 
 
 def sites(e: Examples) -> list[Site]:
@@ -38,7 +38,7 @@ def sites(e: Examples) -> list[Site]:
         *planning_sites(e),
         *questionnaire_sites(e),
         *survey_sites(e),
-        *table_sites(e),
+        *weighted_sites(e),
         *(replace(site, files=True) for site in (*file_sites(e), *sheet_file_sites(e))),
     ]
     names = [site.name for site in found]

@@ -97,6 +97,7 @@ def test_replicate_weights(mse: bool) -> None:
         (lambda: ldp.Survey(table(), {"ill": ldp.Warner(1.0)}), "without a design: name its weigh"),
         (lambda: survey().where("sex == 'f'"), "take the whole survey"),
         (lambda: survey(strata="h", fpc="N"), "leave fpc= out"),
+        (lambda: survey().trim(upper=8), "calibrate with svy"),
         (lambda: survey(clusters="town").replicates("jackknife"), "of its own"),
         (lambda: survey(strata="one", single_unit="certainty"), "choose 'average'"),
     ],
@@ -105,6 +106,22 @@ def test_what_svy_would_estimate_otherwise_is_refused(own: Any, words: str) -> N
     pytest.importorskip("svy", reason="svy is not installed")
     with pytest.raises(ldp.NotAvailable, match=words):
         own().to_svy("ill")
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        ldp.ORR(8, 4, epsilon=2.0),
+        ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS),
+        ldp.PUM(ldp.URR(JOBS, {"nurse"}, 1.0), ("baker",)),
+    ],
+)
+def test_questions_without_indicators(mechanism: Any) -> None:
+    pytest.importorskip("svy", reason="svy is not installed")
+    sheet, rng = ldp.Questionnaire({"work": mechanism}), np.random.default_rng(1)
+    rows = sheet.privatize(pd.DataFrame({"work": JOBS * 5, "w": 2.0}), rng)
+    with pytest.raises(ldp.NotAvailable, match="do not tell its categories"):
+        ldp.Survey(rows, sheet, weights="w").to_svy("work")
 
 
 def test_without_svy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -147,6 +147,17 @@ def test_shares_need_a_total() -> None:
         survey().calibrate(MARGINS, total=2300)
 
 
+def test_totals_that_margins_fix_do_not_vary() -> None:
+    """Also of an unprotected question, in every category and where margins are crossed."""
+    jobs = {"cook": 500, "driver": 600, "nurse": 700, "teacher": 500}
+    found = survey().calibrate({"job": jobs, "sex": SEX}).frequencies("job").totals()
+    np.testing.assert_allclose(found["estimate"], list(jobs.values()), rtol=1e-10)
+    assert (found["se"] == 0.0).all()
+    twice = survey().poststratify({"region": REGION}).calibrate({"sex": SEX})
+    assert (twice.frequencies("sex").totals()["se"] == 0.0).all()  # of the last calibration
+    assert (twice.frequencies("region").totals()["se"] > 1.0).all()
+
+
 def test_the_report() -> None:
     made = changed(survey())[1]
     report = made.calibration
@@ -161,7 +172,9 @@ def test_the_report() -> None:
     text = report.summary().as_text()
     for words in ("Calibration of weights", "trimming: 4 to 25", "Trimming cut 17 weights", "Kish"):
         assert words in text
+    assert repr(report).endswith("(trimming: 4 to 25; raking: region, sex; raking: region x age)")
     assert "calibrated" in made.frequencies("ill").summary().as_text()
+    assert "trimmed to 4 to 25; calibrated to region, sex; calibrated to region x age" in repr(made)
     beyond = survey().trim(upper=13).calibration
     strict = survey().trim(upper=13, strict=True).calibration
     assert beyond is not None and strict is not None

@@ -223,15 +223,26 @@ def calibrate_replicates(
 
 
 def solved_equations(X: Any, weights: Array, right: Array) -> Array:
-    """``(X' diag(weights) X)^- right`` for sparse X (M, q) and right (q,) or (q, p)."""
+    """``(X' diag(weights) X)^- right`` for sparse X (M, q) and right (q,) or (q, p).
+
+    Categories that others determine get zero, as the last one of a second margin.
+    """
+    from scipy.linalg import cho_solve
+    from scipy.linalg.lapack import dpstrf
+
     H = (X.T @ X.multiply(weights[:, None])).tocsr()
     scale = np.sqrt(H.diagonal())
     scale = 1.0 / np.where(scale > 0.0, scale, 1.0)
-    scaled = right * (scale if right.ndim == 1 else scale[:, None])
-    if H.nnz > len(scale):  # otherwise one margin
-        dense = H.toarray() * scale * scale[:, None]
-        scaled = np.linalg.lstsq(dense, scaled, rcond=_RANK)[0]
-    return np.asarray(scaled * (scale if right.ndim == 1 else scale[:, None]))
+    if right.ndim > 1:
+        scale = scale[:, None]
+    if H.nnz <= len(scale):  # one margin
+        return np.asarray(scale**2 * right)
+    scaled = H.toarray() * scale.reshape(-1) * scale.reshape(-1, 1)
+    factor, order, rank, _ = dpstrf(scaled, tol=_RANK)
+    kept = order[:rank] - 1
+    found = np.zeros(right.shape)
+    found[kept] = cho_solve((factor[:rank, :rank], False), (scale * right)[kept])
+    return np.asarray(scale * found)
 
 
 @dataclass(frozen=True, eq=False)

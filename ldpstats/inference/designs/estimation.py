@@ -16,6 +16,7 @@ __all__ = ["degrees_in_domains", "degrees_of_freedom", "estimated_totals", "miss
 
 Array = npt.NDArray[Any]
 
+_DETERMINED = 1e-11  # standard error, relative to the largest total, that is rounding
 _MOST_REPLICATED = 5e7  # numbers, 400 MB
 
 
@@ -40,6 +41,8 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     estimate, replication = scores.total(sample.w), sample.replication
     if replication is None:
         covariance = taylor.design_covariance(sample, sample.residuals(scores))
+        if sample.calibration is not None:
+            covariance = _without_rounding(covariance, float(np.abs(estimate).max()))
         return LinearTotals(estimate, covariance + missed, noise)
     scales = replication.scales(sample)
     if len(scales) * scores.size > _MOST_REPLICATED:
@@ -53,6 +56,15 @@ def estimated_totals(sample: Sample, scores: Scores, noise: Array, missed: Array
     replicates = replication.totals(sample, scores)
     about = replication.about_estimate
     return ReplicatedTotals(estimate, noise, replicates, scales, rest, about)
+
+
+def _without_rounding(covariance: Array, size: float) -> Array:
+    """A covariance of totals, zero for those that population totals determine.
+
+    Rounding is all that is left of their residuals; `size` is that of the largest total.
+    """
+    fixed = np.abs(np.diagonal(covariance)) <= (_DETERMINED * size) ** 2
+    return np.where(fixed[:, None] | fixed, 0.0, covariance)
 
 
 def missed_noise(sample: Sample) -> Array:

@@ -40,7 +40,7 @@ def group_label(label: object, by: tuple[str, ...]) -> Label:
 def _plain(value: Any, label: object) -> Any:
     """Text, a number or a truth value, as JSON has them."""
     plain = value.item() if isinstance(value, np.generic) else value
-    number = isinstance(plain, int | float) and math.isfinite(plain)
+    number = isinstance(plain, int) or (isinstance(plain, float) and math.isfinite(plain))
     if not (number or isinstance(plain, str)):
         raise InvalidArgument(
             "groups", label, "must be labelled by text, finite numbers, True or False: convert it"

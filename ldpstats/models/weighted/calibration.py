@@ -12,7 +12,7 @@ import pandas as pd
 from ldpstats.inference.designs.sample import Sample
 from ldpstats.models.shared.notes import header
 from ldpstats.models.shared.spelling import count_of
-from ldpstats.models.shared.tables import SummaryTable
+from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
 
 __all__ = ["CalibrationReport", "WeightStep", "weight_step"]
 
@@ -65,6 +65,9 @@ class WeightStep:
     n_beyond: int = 0
     n_negative: int = 0
 
+    def __str__(self) -> str:
+        return f"{self.method}: {self.margins}"
+
 
 @dataclass(frozen=True, eq=False)
 class CalibrationReport:
@@ -103,9 +106,7 @@ class CalibrationReport:
             plain = asdict(step)
             quantiles = plain.pop("factors")
             sums, factors = plain.pop("weight_sum"), plain.pop("kish")
-            plain |= dict(
-                zip(("factor_min", "q1", "median", "q3", "factor_max"), quantiles, strict=True)
-            )
+            plain |= dict(zip(_FACTORS, quantiles, strict=True))
             plain |= {"sum_before": sums[0], "sum_after": sums[1]}
             plain |= {"kish_before": factors[0], "kish_after": factors[1]}
             rows.append(plain)
@@ -126,7 +127,7 @@ class CalibrationReport:
             title="Calibration of weights",
             header=header(left, right),
             columns=[*_QUARTILES, "deviation", "Kish before", "Kish after"],
-            stubs=[f"{step.method}: {step.margins}" for step in self.steps],
+            stubs=[one_line(str(step), LONGEST_LABEL) for step in self.steps],
             body=[_cells(step) for step in self.steps],
             notes=self._notes(),
         )
@@ -147,6 +148,9 @@ class CalibrationReport:
             )
         return notes
 
+    def __repr__(self) -> str:
+        return f"CalibrationReport({'; '.join(map(str, self.steps))})"
+
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
         return str(self.summary().as_html())
@@ -154,7 +158,7 @@ class CalibrationReport:
 
 def _cells(step: WeightStep) -> list[str]:
     deviation = "-" if step.method == "trimming" else f"{step.deviation:.1g}"
-    return [*(f"{one:.3f}" for one in step.factors), deviation, *(f"{k:.3f}" for k in step.kish)]
+    return [*(f"{one:.4g}" for one in step.factors), deviation, *(f"{k:.3f}" for k in step.kish)]
 
 
 def _step_notes(step: WeightStep) -> list[str]:
@@ -174,7 +178,7 @@ def _step_notes(step: WeightStep) -> list[str]:
         )
     if step.n_negative:
         notes.append(
-            f"WARNING: {count_of(step.n_negative, 'respondent')} have negative weights: give "
+            f"WARNING: the weights of {count_of(step.n_negative, 'respondent')} are negative: give "
             'bounds=(0, None), or use method="raking".'
         )
     return notes

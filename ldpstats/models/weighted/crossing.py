@@ -19,7 +19,7 @@ from ldpstats.inference.designs.estimation import (
 )
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.totals import Totals
+from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.weighted.base import checked
@@ -38,6 +38,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _MOST_CELLS = 2000  # whose covariance matrix takes 32 MB
+_CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 _MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
 
 
@@ -78,7 +79,8 @@ class CrossedVariable:
     def channel(self) -> Array | None:
         """The channel where reports are labels, as many as categories; else None."""
         mechanism = self.reports.mechanism
-        if mechanism.n_bits or mechanism.is_open or mechanism.n_outputs != len(self.labels):
+        one_law = not mechanism.n_bits and self.reports.cohort is None
+        if not one_law or mechanism.n_outputs != len(self.labels):
             return None
         return np.asarray(mechanism.channel(self.candidates).matrix())
 
@@ -125,7 +127,8 @@ class WeightedCrossing:
         Raises
         ------
         NotAvailable
-            For tables that are too large, and for variables that share cohorts.
+            For tables that are too large, variables that share cohorts, and lists of candidates
+            to which answers are missing.
         """
         a, b = self.shape
         if a * b > _MOST_CELLS:
@@ -142,11 +145,17 @@ class WeightedCrossing:
             sample=self.facts,
             domains=self._domain(),
             labels=tuple(one.labels for one in self.variables),
+            listed=tuple(
+                one.name
+                for one, (decoding, _) in zip(self.variables, self._decoded, strict=True)
+                if decoding.is_open
+            ),
             names=tuple(one.name for one in self.variables),
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(again),
         )
+        self._refuse_others(totals)
         shares = totals.of(found.shares)
         channel = self._channel(shares.value)
         fit, domains = self._fit(shares.value, shares.covariance), found.domains
@@ -160,6 +169,23 @@ class WeightedCrossing:
                 "a weighted table of variables that share cohorts: give each question cohorts of "
                 "its own, or leave the design out"
             )
+
+    def _refuse_others(self, totals: Totals) -> None:
+        """Refuse lists of candidates to which answers are certain to be missing."""
+        (a, b), m = self.shape, len(totals.estimate)
+        places = slice(a * b, a * b + a), slice(a * b + a, m - 1)
+        for one, (decoding, _), own in zip(self.variables, self._decoded, places, strict=True):
+            if decoding.is_open:
+                rest = np.eye(m)[-1:]
+                rest[0, own] = -1.0
+                found = totals.of(Ratios(rest, np.eye(m)[-1:]))
+                share, se = float(found.value[0]), float(np.sqrt(found.covariance[0, 0]))
+                if share > _CERTAIN * se:
+                    raise NotAvailable(
+                        f"{share:.2g} of the answers to {one.name!r} are not among its candidates: "
+                        "chance collisions with them have no variance in a weighted table; list "
+                        "more answers, or use frequencies()"
+                    )
 
     # -- totals ------------------------------------------------------------------------------
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import boolean, distribution, level, positive_integer
 from ldpstats.arguments.documents import array_from_json, array_to_json
-from ldpstats.arguments.labels import align, labels_from_json, labels_to_json
+from ldpstats.arguments.labels import align, labels_from_json, labels_to_json, position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.departures import fit_to
 from ldpstats.inference.designs.intervals import Counted
@@ -240,11 +240,11 @@ class WeightedResults(DesignResults):
     def _places(self, argument: str, labels: Any) -> list[int]:
         """Positions of one label or several."""
         several = labels if isinstance(labels, list) else [labels]
-        places = [self.categories.get_indexer(pd.Index([label]))[0] for label in several]
-        if not places or min(places) < 0 or len(set(places)) < len(places):
-            remedy = f"must be a category, or a list of different ones: {list(self.categories)}"
+        remedy = f"must be a category, or a list of different ones: {list(self.categories)}"
+        places = [position(argument, label, self.categories, remedy) for label in several]
+        if not places or len(set(places)) < len(places):
             raise InvalidArgument(argument, labels, remedy)
-        return [int(place) for place in places]
+        return places
 
     def _by_domain(self, functions: Ratios, alpha: float, name: str) -> Any:
         """A function for each domain: a Series, or with `by` a table."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ldpstats.inference.tests import TestResult
-from ldpstats.models.association.summary import cell_stubs, listed
+from ldpstats.models.association import summary as joint
 from ldpstats.models.shared.missing import missing_notes
 from ldpstats.models.shared.notes import (
     closing_notes,
@@ -44,6 +44,7 @@ def table_summary(
     *,
     lacking: Sequence[int],
     unprotected: Sequence[str],
+    listed: Sequence[str],
     alpha: float,
     max_rows: int,
     details: bool,
@@ -54,16 +55,17 @@ def table_summary(
     digits, both = decimals(shown), second_shown(frame, details)
     cells = zip(estimate_cells(shown, digits, both), effect_cells(shown), strict=True)
     return SummaryTable(
-        title=f"Weighted joint distribution of {listed(names)}",
+        title=f"Weighted joint distribution of {joint.listed(names)}",
         header=_header(results, names, unprotected, details),
         columns=[*estimate_columns(alpha, both), *effect_columns()],
-        stubs=cell_stubs(shown.index),
+        stubs=joint.cell_stubs(shown.index),
         body=[row + effects for row, effects in cells],
         notes=[
             *missing_notes(fit.nobs, fit.n_missing, names, lacking),
             *sample_notes(results, frame, alpha, second_words(frame, both, digits)),
             *rest_notes(len(shown), len(frame)),
             *_test_notes(independence),
+            *(f"NOTE: the candidates of {name} are taken for all answers." for name in listed),
             *protection_notes(fit),
             *closing_notes(fit, 1.0),
         ],

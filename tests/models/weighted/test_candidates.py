@@ -63,6 +63,18 @@ def test_few_cohorts_are_named():
         few.frequencies("tree", candidates=WORDS[:2])
 
 
+def test_hashed_reports_of_a_closed_alphabet_have_design_effects():
+    rng, n = np.random.default_rng(3), 2000
+    table = pd.DataFrame({"tree": rng.choice(WORDS, n), "plot": np.arange(n) % 40, "N": 80})
+    sheet = ldp.Questionnaire({"tree": ldp.ORR(3, 8, epsilon=3.0, alphabet=WORDS)})
+    collected = sheet.privatize(table, rng)
+    survey = ldp.Survey(collected, sheet, clusters="plot", fpc="N")
+    found = survey.frequencies("tree").deff()
+    # the product is known even where the noise leaves too little to tell its factors apart
+    assert np.all(found["deff"] > 1.5) and np.all(found["channel"] > 1.5)
+    assert 0.0 < found["deff_design"].median() < 1.5
+
+
 def test_closed_alphabets_know_all_answers():
     table = pd.DataFrame({"ill": ["no", "yes"] * 20, "w": 1.0})
     survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w")

@@ -19,6 +19,7 @@ KINDS = {
     "labels": (ldp.KRR(JOBS, 2.0), ldp.Warner(1.5)),
     "bits": (ldp.KRAPPOR(JOBS, 2.0), ldp.Warner(1.5)),
     "observed": (ldp.KRR(JOBS, 2.0), ldp.Observed(("no", "yes"))),
+    "hashes": (ldp.ORR(3, 4, epsilon=2.0, alphabet=JOBS), ldp.Warner(1.5)),
 }
 
 
@@ -74,7 +75,7 @@ def test_parts_of_a_table_agree(kind):
     assert ratio["estimate"] == pytest.approx(
         p["cook", "yes"] / (p["cook", "no"] + p["nurse", "no"])
     )
-    if kind != "bits":
+    if kind in ("labels", "observed"):
         np.testing.assert_allclose(p.groupby("job").sum(), margin, rtol=1e-10)
 
 
@@ -186,6 +187,25 @@ def test_lumped_categories_are_sums_of_cells(results):
     np.testing.assert_allclose(lumped.table.loc["Other"], expected, rtol=1e-10)
     se = results.t_test("driver:no + nurse:no = 0").sd.item()
     assert lumped.bse["Other", "no"] == pytest.approx(se, rel=1e-10)
+
+
+def test_lists_of_candidates_must_hold_all_answers():
+    rng, n = np.random.default_rng(2), 3000
+    word = rng.choice(["apple", "pear", "plum"], n, p=[0.5, 0.3, 0.2])
+    people = pd.DataFrame({"word": word, "sex": rng.choice(["f", "m"], n), "w": 1.0})
+    orr = ldp.ORR(16, 8, epsilon=3.0)
+    table = ldp.Questionnaire({"word": orr}).privatize(people, rng)
+    made = ldp.Survey(table, {"word": orr}, weights="w")
+    found = made.association("word", "sex", candidates={"word": ["apple", "pear", "plum"]})
+    assert found.listed == ("word",)
+    assert "candidates of word are taken for all answers" in found.summary().as_text()
+    assert found.test_independence().df[0] == 3.0  # and the share of other answers
+    shares = found.margins()["word"]
+    assert np.all(np.abs(shares["estimate"] - [0.5, 0.3, 0.2]) < 4 * shares["se"])
+    with pytest.raises(NotAvailable, match="answers to 'word' are not among its candidates"):
+        made.association("word", "sex", candidates={"word": ["pear", "plum"]})
+    with pytest.raises(InvalidArgument, match="taken to be complete"):
+        made.association("word", "sex", candidates={"word": ["pear", "plum"]}, other=True)
 
 
 def test_nobody_with_both_answers_and_tables_that_are_too_large():

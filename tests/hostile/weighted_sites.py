@@ -1,4 +1,4 @@
-"""Weighted tables, with arguments that work."""
+"""Weighted frequencies and tables, with arguments that work."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ from hostile.examples import JOBS, Examples, Site
 import ldpstats as ldp
 
 
-def table_sites(e: Examples) -> Iterator[Site]:
+def weighted_sites(e: Examples) -> Iterator[Site]:
     rng = np.random.default_rng(5)
     table = pd.DataFrame({"job": rng.choice(JOBS, 90), "late": rng.choice(["no", "yes"], 90)})
     people = table.assign(w=rng.uniform(1.0, 3.0, 90), unit=np.arange(90) // 6)
+    people["region"] = rng.choice(["n", "s"], 90)
     survey = ldp.Survey(people, {"job": e.krr, "late": e.warner}, weights="w", clusters="unit")
     names = {"names": ("job", "late"), "candidates": None, "other": False, "method": "inversion"}
 
@@ -23,7 +24,36 @@ def table_sites(e: Examples) -> Iterator[Site]:
         return survey.association(*(names if isinstance(names, list | tuple) else (names,)), **how)
 
     yield Site("Survey.association weighted", association, names)
-    t = survey.association("job", "late")
+    yield from _table_sites(survey.association("job", "late"))
+    yield from _frequency_sites(survey.frequencies("job"), survey.frequencies("job", by="region"))
+
+
+def _frequency_sites(r: Any, grouped: Any) -> Iterator[Site]:
+    alpha: dict[str, Any] = {"alpha": 0.05}
+    domain = {"domain": "n", "method": "second"}
+    calls: dict[str, tuple[Any, dict[str, Any]]] = {
+        "conf_int": (r.conf_int, alpha | {"method": "default", "clip": True}),
+        "totals": (grouped.totals, alpha),
+        "mean": (grouped.mean, alpha | {"scores": [1, 2, 3]}),
+        "ratio": (r.ratio, alpha | {"numerator": "nurse", "denominator": ["driver", "teacher"]}),
+        "differences": (grouped.differences, alpha | {"reference": "s", "all_pairs": False}),
+        "t_test": (r.t_test, {"hypothesis": (np.eye(3)[0], 0.1)}),
+        "wald_test": (r.wald_test, {"hypothesis": (np.eye(3)[0], 0.1)}),
+        "test_equal": (grouped.test_equal, {"method": "first"}),
+        "test_distribution": (grouped.test_distribution, {"p0": [0.5, 0.3, 0.2]} | domain),
+        "summary_frame": (r.summary_frame, alpha),
+        "to_frame": (grouped.to_frame, alpha),
+        "summary": (grouped.summary, alpha | {"max_rows": 40, "details": True}),
+        "from_dict": (type(r).from_dict, {"document": grouped.to_dict()}),
+    }
+    for name, (call, given) in calls.items():
+        yield Site(f"WeightedResults.{name}", call, given)
+    plot = alpha | {"sort": True, "most": 2, "title": "Jobs"}
+    yield Site("WeightedResults.plot", r.plot, plot | {"ax": None}, slow=True)
+    yield Site("WeightedResults plots", grouped.plot, plot | {"figure": None}, slow=True)
+
+
+def _table_sites(t: Any) -> Iterator[Site]:
     alpha: dict[str, Any] = {"alpha": 0.05}
     rows = {"max_rows": 40, "details": True}
     cells = {"numerator": ("nurse", "yes"), "denominator": [("driver", "yes"), ("driver", "no")]}

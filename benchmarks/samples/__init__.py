@@ -1,0 +1,1 @@
+"""Complex samples of privatised answers, simulated: what `complex_samples.py` measures."""
