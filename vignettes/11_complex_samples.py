@@ -194,6 +194,10 @@ print(table.test_independence())
 # standard error is too small, because pupils of a school are taken for strangers. Without weights
 # the capital has 29 % of the pupils, in place of 11 %. Reports taken for answers are biased towards
 # even shares, and no larger sample repairs that.
+#
+# One sample illustrates, 2,000 prove: `benchmarks/complex_samples.py` draws them. Intervals with
+# the design cover; those without weights, and those whose finite population correction shrinks the
+# randomisation too, do not.
 
 # %%
 alone = ldp.Survey(collected, sheet, weights="weight").frequencies("use")

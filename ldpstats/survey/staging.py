@@ -148,7 +148,7 @@ def _population(
     short = np.flatnonzero(found < sampled)
     if short.size:
         h = short[0]
-        more = f" (and {short.size - 1} strata more)" if short.size > 1 else ""
+        more = f" (and so {short.size - 1} more)" if short.size > 1 else ""
         remedy = f"stratum {strata[h]!r} of stage {columns.number} has {found[h]:g} units in the "
         remedy += f"population, but {sampled[h]:.0f} in the sample{more}: count units, not persons"
         raise InvalidArgument("fpc", name, f"{remedy}, of that stage")

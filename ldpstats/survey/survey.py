@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from html import escape
 from typing import Any, overload
 
 import numpy as np
 import pandas as pd
 
 from ldpstats.arguments.checks import listed
-from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.mechanisms import PUM
 from ldpstats.models.association.model import AssociationModel
@@ -30,29 +27,14 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
-from ldpstats.models.weighted.calibration import CalibrationReport
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.tables import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
-from ldpstats.survey.conditions import And, Condition, parse, words
-from ldpstats.survey.design import SampleDesign
-from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.joining import matched
-from ldpstats.survey.masks import masked
-from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.options import check_options
-from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.remote import Remote
-from ldpstats.survey.replicates import MadeReplicates, ReplicateWeights
-from ldpstats.survey.reweighting import (
-    calibrated,
-    check_changes,
-    poststratified,
-    report_of,
-    trimmed,
-)
-from ldpstats.survey.selecting import columns_in
+from ldpstats.survey.rows import column_name
+from ldpstats.survey.sampled import SampledRows
 from ldpstats.survey.tallying import (
     grouped,
     joint,
@@ -62,7 +44,6 @@ from ldpstats.survey.tallying import (
     tally,
 )
 from ldpstats.survey.waves import identifiers
-from ldpstats.survey.weighing import weigh, whole_of
 from ldpstats.survey.weighted import (
     refuse_uncrossed,
     refuse_unweighted,
@@ -72,11 +53,9 @@ from ldpstats.survey.weighted import (
 
 __all__ = ["Survey"]
 
-_QUESTIONS = "must be the name of a question, or a list of names"
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Survey:
+class Survey(SampledRows):
     """A table of collected answers, in which some columns are privatised.
 
     Rows are respondents. Columns that the questionnaire names hold reports of its mechanisms; all
@@ -171,264 +150,6 @@ class Survey:
     2019
     """
 
-    data: Any
-    questionnaire: Any
-    weights: Any = None
-    strata: Any = None
-    clusters: Any = None
-    fpc: Any = None
-    na: Any = ()
-    table: Any = None
-    engine: Any = None
-    on_error: Any = "raise"
-    nested: Any = True
-    single_unit: Any = "fail"
-    replicate_weights: Any = None
-    changes: Any = ()
-
-    def __post_init__(self) -> None:
-        check_changes(self.changes)
-        if isinstance(self.data, Held):  # rows of another survey
-            return
-        sheet = self.questionnaire
-        if not isinstance(sheet, Questionnaire):
-            if not isinstance(sheet, Mapping):
-                remedy = 'must be a Questionnaire, or a dict such as {"job": KRR(...)}'
-                raise InvalidArgument("questionnaire", sheet, remedy)
-            sheet = Questionnaire(sheet)
-        rows = rows_of(self.data, "data", self.na, self.table, self.engine, self.on_error)
-        held = held_on(rows, sheet)
-        object.__setattr__(self, "questionnaire", sheet)
-        object.__setattr__(self, "data", held)
-        if isinstance(self.replicate_weights, ReplicateWeights):
-            found = self.replicate_weights.on(held.columns, isinstance(rows, Query))
-            object.__setattr__(self, "replicate_weights", found)
-        if self.design is not None:
-            self.design.check(held)
-            if not isinstance(rows, Query):
-                weigh(held, self.design, [])  # for its errors
-
-    # -- the table -----------------------------------------------------------------------------
-
-    @cached_property
-    def design(self) -> SampleDesign | None:
-        """The columns that describe the sample; None without any."""
-        found = SampleDesign.of(
-            self.weights,
-            self.strata,
-            self.clusters,
-            self.fpc,
-            self.nested,
-            self.single_unit,
-            self.replicate_weights,
-        )
-        return found and replace(found, changes=tuple(one.change for one in self.changes))
-
-    @property
-    def calibration(self) -> CalibrationReport | None:
-        """What `calibrate`, `poststratify` and `trim` did to the weights; None without."""
-        return report_of(self.changes) if self.changes else None
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """Names of the columns, in order."""
-        names: tuple[str, ...] = self.data.columns
-        return names
-
-    @property
-    def lost(self) -> tuple[int, int]:
-        """Persons who were left out by `matched`: in the first wave only, in the second only."""
-        found: tuple[int, int] = self.data.lost
-        return found
-
-    def __len__(self) -> int:
-        return len(self.data)
-
-    def where(self, condition: str) -> Survey:
-        """The respondents for whom a condition on public columns is true.
-
-        Of a survey with a design they are a domain: variances count the units and strata of the
-        whole sample.
-
-        Parameters
-        ----------
-        condition : str
-            Comparisons (== != < <= > >=, also 18 <= age < 65), ``in [...]``, ``not in [...]``,
-            ``is missing``, ``is not missing``, columns of booleans; joined by ``and``, ``or``,
-            ``not`` and parentheses. Text is quoted, dates as '2024-12-31'; names that are not one
-            word stand in `backquotes`. A missing cell makes a comparison neither true nor false.
-            Text has no order; ordered categoricals and the answers to `Observed` questions have
-            that of their categories.
-
-        Raises
-        ------
-        InvalidArgument
-            For anything else, private columns, values of another type than the column's, text and
-            categories that no row of the table has, and if the condition is true for nobody.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"], "age": [17, 40, 81]})
-        >>> len(Survey(table, {"ill": ldp.Warner(1.0)}).where("18 <= age and not age > 80"))
-        1
-        """
-        tree = parse(condition)
-        self.data.prepare(columns_in(tree))
-        chosen = self.data.where(tree)
-        if not len(chosen):
-            raise InvalidArgument("where", condition, f"is true for nobody{self._counted(tree)}")
-        return replace(self, data=chosen)
-
-    def _counted(self, tree: Condition) -> str:
-        """How many rows the parts of a condition select, in words."""
-        if not isinstance(tree, And):
-            return f": none of {len(self)} rows"
-        sizes = [f"{words(part)}: {len(self.data.where(part))}" for part in tree.parts]
-        return f"; of {len(self)} rows alone: {', '.join(sizes)}"
-
-    def __getitem__(self, mask: object) -> Survey:
-        """The respondents whom a mask, True or False for each row, or a slice chooses.
-
-        A mask that is a Series has the index of the table's rows, in their order. Of a survey with
-        a design the respondents are a domain, see `where`.
-        """
-        if isinstance(mask, str):
-            remedy = f"reports of a question are survey.reports({mask!r})"
-            raise InvalidArgument("mask", mask, f"must be True or False for each row; {remedy}")
-        if not self.data.ordered:
-            raise NotAvailable("rows of this table have no order: select them by where(condition)")
-        rows = masked(mask, self.data.index)
-        if not rows.size:
-            raise InvalidArgument("mask", mask, "chooses nobody")
-        chosen = Selected(self.data.read(self.columns), rows)
-        if self.design is not None:
-            whole_of(chosen)  # refuses rows of which the rest of the sample is not known
-        return replace(self, data=chosen)
-
-    # -- weights -------------------------------------------------------------------------------
-
-    def calibrate(
-        self,
-        margins: Mapping[Any, Any],
-        method: str = "raking",
-        bounds: Sequence[float | None] | None = None,
-        total: float | None = None,
-    ) -> Survey:
-        """The same survey with weights that reproduce known population totals.
-
-        The factors of the weights are the nearest to one with which they do. Estimates that go with
-        the margins become more precise: variances are those of residuals (Deville and Saerndal
-        1992), of replicates each calibrated anew. All numbers equal those of `calibrate` in R's
-        package survey; only where weights are calibrated twice do variances differ, as residuals
-        are taken here in the order that linearisation gives, the last calibration first.
-
-        Parameters
-        ----------
-        margins : mapping from column to totals
-            Keys are public columns of text, booleans, categories or whole numbers, or tuples of
-            them, which are crossed. Values map each category (of crossed columns a tuple) to the
-            number of persons in the population: a dict or a Series. Categories are matched as
-            people write them. All categories in the sample need a total, and all margins must sum
-            to the same population.
-        method : {"raking", "linear", "logit"}
-            "raking": positive factors, products of one for each category, as iterative
-            proportional fitting finds. "linear": the generalised regression estimator; factors
-            may be negative, which is warned of. "logit": factors strictly between `bounds`.
-        bounds : pair of float, optional
-            What factors lie between, such as (0.3, 3); None for an end that is open. Factors of
-            "raking" and "linear" are cut there; "logit" needs bounds on both sides of one.
-        total : float, optional
-            The size of the population, where all margins are shares that sum to one.
-
-        Returns
-        -------
-        Survey
-            Its `calibration` reports how far weights moved.
-
-        Raises
-        ------
-        InvalidArgument
-            For private columns (their totals are ``constraints=`` of an estimate), missing values,
-            categories without respondents or without a total, margins that contradict each other,
-            and bounds within which no weights reach the totals.
-        NotAvailable
-            For a survey without weights, and for a domain: calibrate the whole sample.
-        NotConverged
-            If a relative deviation above 1e-12 from a total remains.
-
-        References
-        ----------
-        Deville, J.-C. and Saerndal, C.-E. (1992). Calibration estimators in survey sampling.
-        Journal of the American Statistical Association, 87, 376-382.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
-        >>> made = survey.calibrate({"sex": {"f": 45, "m": 55}})
-        >>> made.calibration.categories.ratio.to_list()
-        [0.75, 2.75]
-        """
-        made = calibrated(self.data, self.design, margins, method, bounds, total)
-        return replace(self, changes=(*self.changes, made))
-
-    def poststratify(self, totals: Mapping[Any, Any]) -> Survey:
-        """The same survey with weights that reproduce the totals of one margin.
-
-        Parameters
-        ----------
-        totals : mapping with one key
-            A public column, or a tuple of columns, to the population totals of its categories, as
-            for `calibrate`.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 4, "w": 10.0, "sex": list("ffmfmfff")})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
-        >>> survey.poststratify({"sex": {"f": 45, "m": 55}}).calibration.steps[0].method
-        'post-stratification'
-        """
-        made = poststratified(self.data, self.design, totals)
-        return replace(self, changes=(*self.changes, made))
-
-    def trim(
-        self, lower: float | None = None, upper: float | None = None, strict: bool = False
-    ) -> Survey:
-        """The same survey with weights cut at bounds, what is cut being spread over the others.
-
-        The sum of all weights stays the same; each of the others gets an equal share, as of
-        `trimWeights` in R's package survey. Variances take the new weights for given, and those of
-        replicates change by the same factors. Calibrate after trimming, not before.
-
-        Parameters
-        ----------
-        lower, upper : float, optional
-            Least and largest weight, on both sides of the mean.
-        strict : bool
-            Whether to repeat this until no weight is outside; else others may move out when they
-            get their share, which `calibration` counts.
-
-        Raises
-        ------
-        InvalidArgument
-            For bounds that are not on both sides of the mean weight.
-        NotAvailable
-            For a survey without a column of weights, a domain, and calibrated weights.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> table = pd.DataFrame({"ill": ["no", "yes"] * 2, "w": [1.0, 2.0, 3.0, 10.0]})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(1.0)}, weights="w")
-        >>> survey.trim(upper=7).calibration.steps[0].n_trimmed
-        1
-        """
-        made = trimmed(self.data, self.design, lower, upper, strict)
-        return replace(self, changes=(*self.changes, made))
-
     def matched(self, other: Survey, id: str, suffixes: Sequence[str] = ("_1", "_2")) -> Survey:
         """The persons who are in this survey and in another one, with the columns of both.
 
@@ -473,60 +194,8 @@ class Survey:
         pair = [str.__str__(s) for s in given if isinstance(s, str) and s.isprintable()]
         if len(given) != 2 or len(set(pair)) != 2:
             raise InvalidArgument("suffixes", suffixes, remedy)
-        waves = matched(self.data, other.data, _text("id", id), (pair[0], pair[1]))
+        waves = matched(self.data, other.data, column_name("id", id), (pair[0], pair[1]))
         return Survey(waves, waves.questionnaire)
-
-    def to_svy(self, names: str | Sequence[str]) -> Any:
-        """The rows with their design as a `svy.Sample`, for what the package svy estimates.
-
-        For each category of the questions it has a column, such as "job_nurse": an unbiased
-        estimate of whether it is the true answer, which for a privatised question is below zero or
-        above one. By svy's `mean`, `total` and `ratio` of them follow the estimates and standard
-        errors that `frequencies` has, for the spread of reports holds the randomisation (but for
-        totals with single units "centered", which svy takes from the mean of all units, not from
-        zero). Other columns are those without noise: public ones, and answers to `Observed`
-        questions. Given replicate weights are columns "replicate_1" and so on: pass svy
-        ``method="replication"``, and ``variance_center="estimate"`` where `mse` is true.
-
-        Parameters
-        ----------
-        names : str or sequence of str
-            The questions. A missing report is a missing value: pass ``drop_nulls=True`` to svy.
-
-        Returns
-        -------
-        svy.Sample
-
-        Raises
-        ------
-        InvalidArgument
-            If the table has a column of such a name.
-        NotAvailable
-            If svy is not installed, which the extra "svy" brings; for a survey without a design, of
-            some rows, of rows that an engine holds, with corrections for finite populations or
-            strata of a certain unit (svy would shrink the variance of the randomisation, too), with
-            calibrated or trimmed weights, or replicates that were made here; for questions of
-            strings, of cohorts and of PUM.
-
-        References
-        ----------
-        https://svylab.com/docs/svy
-        """
-        from ldpstats.survey.exporting import svy_sample
-
-        questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
-        asked = [_text("names", name) for name in questions]
-        for name in asked:
-            self._refuse_dictionary(name, "to_svy")
-        return svy_sample(self.data, self.design, asked)
-
-    def __contains__(self, name: object) -> bool:
-        """Whether the table has a column of this name."""
-        return name in self.columns
-
-    def __iter__(self) -> Iterator[str]:
-        """The names of the columns, in order."""
-        return iter(self.columns)
 
     # -- one variable --------------------------------------------------------------------------
 
@@ -558,12 +227,12 @@ class Survey:
         >>> survey.reports("ill").n_missing
         1
         """
-        name = _text("name", name)
+        name = column_name("name", name)
         self._refuse_dictionary(name, "reports")
         if id is None and not self.data.ordered:
             remedy = "pass id=, or use joint_counts and association for several questions"
             raise NotAvailable(f"reports of {name!r}: rows of this table have no order: {remedy}")
-        rows = self.data.read([name] if id is None else [name, _text("id", id)])
+        rows = self.data.read([name] if id is None else [name, column_name("id", id)])
         found = rows.coded(name)
         reports: Reports = found.reports
         if id is None:
@@ -580,6 +249,7 @@ class Survey:
         method: Any = ...,
         **how: Any,
     ) -> FrequencyResults | WeightedResults: ...
+
     @overload
     def frequencies(
         self,
@@ -590,6 +260,7 @@ class Survey:
         method: Any = ...,
         **how: Any,
     ) -> GroupedResults | WeightedResults: ...
+
     def frequencies(
         self,
         name: str,
@@ -642,7 +313,7 @@ class Survey:
         100
         """
         check_options(how, FrequencyModel.fit)
-        name = _text("name", name)
+        name = column_name("name", name)
         if isinstance(self._made_by(name), PUM):
             remedy = f"use survey.personalized({name!r}), which spreads what was sent to tags"
             raise NotAvailable(f"frequencies of {name!r}: it is a PUM question; {remedy}")
@@ -680,7 +351,7 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        name = _text("name", name)
+        name = column_name("name", name)
         pum = self._made_by(name)
         if not isinstance(pum, PUM):
             self._check_there(name)
@@ -705,7 +376,7 @@ class Survey:
         NotAvailable
             For questions of another kind: use `frequencies`.
         """
-        name = _text("name", name)
+        name = column_name("name", name)
         if not isinstance(self._made_by(name), DictionarySurvey):
             self._check_there(name)
             words = f"{name!r} is no dictionary question: use survey.frequencies({name!r})"
@@ -859,61 +530,6 @@ class Survey:
             name = origins.pop()
         return change_between(counts.tally(), name, **how)
 
-    def replicates(self, kind: str, rng: Any = None, n: Any = None) -> Survey:
-        """The same survey, whose variances are estimated from replicates of the sample.
-
-        Replicates are made from the units of the first stage; what later stages with corrections
-        for finite populations add is linearised. Estimates stay what they are.
-
-        Parameters
-        ----------
-        kind : {"jackknife", "bootstrap"}
-            "jackknife": each unit is left out once and the others of its stratum share its weight,
-            at most 20,000. "bootstrap": of n units of each stratum n - 1 are drawn with replacement
-            and weights rescaled, also for finite populations (Rao and Wu 1988).
-        rng : numpy.random.Generator, optional
-            Of the bootstrap: one number is drawn of it, by which every analysis draws the same.
-        n : int, optional
-            Replicates of the bootstrap, 500 by default. They are also the most degrees of freedom,
-            and variances have a relative standard error of sqrt(2 / n) from the draws.
-
-        Raises
-        ------
-        InvalidArgument
-            For arguments that do not go with the kind, and strata of a single unit.
-        NotAvailable
-            If the survey has no design, or columns of replicate weights, or too many units.
-
-        References
-        ----------
-        Rao, J. N. K. and Wu, C. F. J. (1988). Resampling inference with complex survey data.
-        Journal of the American Statistical Association 83, 231-241.
-
-        Examples
-        --------
-        >>> import pandas as pd, ldpstats as ldp
-        >>> rng = np.random.default_rng(3)
-        >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400), "w": 1.5,
-        ...                       "school": np.arange(400) // 20})
-        >>> survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="school")
-        >>> survey.replicates("jackknife").frequencies("ill").bse.round(3)
-        no     0.031
-        yes    0.031
-        Name: bse, dtype: float64
-        """
-        made = MadeReplicates.of(kind, rng, n)
-        if self.design is None:
-            raise NotAvailable(
-                "replicates of a survey without a design: make the survey with weights=, and with "
-                "the strata= and clusters= of the sample"
-            )
-        if self.design.has_columns_of_replicates:
-            raise NotAvailable("replicates: the survey has columns of replicate weights already")
-        found = replace(self, replicate_weights=made)
-        if found.design is not None and not isinstance(whole_of(self.data), Remote):
-            weigh(self.data, found.design, [])  # for its errors
-        return found
-
     # -- inside --------------------------------------------------------------------------------
 
     def _refuse_design(self, what: str, instead: str = "") -> None:
@@ -940,60 +556,16 @@ class Survey:
             return ""
         return f" (ask={ask}: nobody was asked {len(private)} private questions)"
 
-    def _made_by(self, name: str) -> Any:
-        """The mechanism of a question; None of a public column."""
-        name = _text("name", name)
-        return self.questionnaire[name] if name in self.questionnaire else None
-
     def _check_there(self, name: str) -> None:
         """Refuse the name of neither a question nor a column."""
         if name not in self.questionnaire:
             self.data.unasked(name)
 
-    def _refuse_dictionary(self, name: str, what: str) -> None:
-        """Refuse a question about strings that nobody listed."""
-        if isinstance(self._made_by(name), DictionarySurvey):
-            raise NotAvailable(
-                f"{what} of {name!r}: it asks for strings that nobody listed; use "
-                f"survey.dictionary({name!r})"
-            )
-
     def _different(self, names: Sequence[str]) -> list[str]:
         """Two questions or more, which are not about strings."""
-        asked = [_text("names", name) for name in names]
+        asked = [column_name("names", name) for name in names]
         if len(asked) < 2 or len(set(asked)) < len(asked):
             raise InvalidArgument("names", asked, "must be two different questions, or more")
         for name in asked:
             self._refuse_dictionary(name, "association")
         return asked
-
-    def __repr__(self) -> str:
-        kinds = [f"{kind}: {names}" for kind, names in self._kinds().items() if names]
-        lost = [f"{self.lost[0]} and {self.lost[1]} in one wave only"] if any(self.lost) else []
-        design = [str(self.design)] if self.design is not None else []
-        return f"Survey({'; '.join([f'{len(self)} rows', *kinds, *lost, *design])})"
-
-    def _repr_html_(self) -> str:
-        lost = f"; in one wave only: {self.lost[0]} and {self.lost[1]}" if any(self.lost) else ""
-        public = escape(self._kinds()["public"] or "none")
-        head = f"<p>Survey of {len(self)} rows{lost}; public columns: {public}</p>"
-        return head + str(self.questionnaire._repr_html_())
-
-    def _kinds(self) -> dict[str, str]:
-        """Names of private and observed questions and of public columns, as text."""
-        sheet = self.questionnaire
-        kinds = {
-            "private": sheet.private,
-            "observed": sheet.observed,
-            "public": self.data.public_columns,
-        }
-        return {
-            kind: ", ".join(names[:20]) + ", ..." * (len(names) > 20)
-            for kind, names in kinds.items()
-        }
-
-
-def _text(argument: str, name: object) -> str:
-    if not isinstance(name, str):
-        raise InvalidArgument(argument, name, "must be text, the name of a column")
-    return str.__str__(name)

@@ -123,10 +123,11 @@ class Sample:
             if single.size:
                 names = ", ".join(str(stage.labels[h]) for h in single[:_SHOWN])
                 more = f" and {single.size - _SHOWN} more" if single.size > _SHOWN else ""
+                have = "stratum" if single.size == 1 else "strata"
                 raise InvalidArgument(
                     "single_unit",
                     "fail",
-                    f"{single.size} strata of stage {number} have one unit only ({names}{more}), "
+                    f"{single.size} {have} of stage {number} with one unit only ({names}{more}), "
                     "which shows no variance: join strata, or choose 'certainty', 'centered' or "
                     "'average'",
                 )

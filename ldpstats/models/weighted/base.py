@@ -62,6 +62,14 @@ class DesignResults(FittedResults):
         """The reports that estimates are counted by, (q,); None without."""
         return None
 
+    @property
+    def intervals(self) -> str:
+        """The kind of the default intervals, in words."""
+        counted = self._counted
+        if counted is None or np.isnan(counted.scale).all():
+            return "Wald"
+        return "score" if not np.isnan(counted.scale).any() else "score (some Wald)"
+
     # -- degrees of freedom ------------------------------------------------------------------
 
     @property
@@ -278,7 +286,8 @@ class DesignResults(FittedResults):
         return tidy_names(self.summary_frame(alpha)).assign(p_value=p)
 
     def _facts(self) -> dict[str, Any]:
-        return super()._facts() | asdict(self.sample) | {"nobs": self.nobs}
+        own = {"nobs": self.nobs, "df_resid": self.sample.df}
+        return super()._facts() | asdict(self.sample) | own
 
 
 def _forms(R: Array, V: Array) -> Array:

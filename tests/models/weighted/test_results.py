@@ -146,7 +146,7 @@ def test_results_are_stored_and_printed(whole: Any, domains: Any) -> None:
         assert str(again.summary()) == str(results.summary())
     text = str(domains.summary())
     assert "n (n = " in text and "deff design" in text and "by region" in text
-    assert "Intervals: 95%, t quantiles with" in text
+    assert "Intervals: 95% score, t quantiles with" in text
     assert whole.glance()["n_units"].item() == 40
 
 
