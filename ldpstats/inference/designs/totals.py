@@ -17,6 +17,7 @@ __all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
 Array = npt.NDArray[Any]
 
 _LARGE = 1 << 16  # entries from which on zeros are looked for
+_FILLED = 0.05  # share of other entries from which on a dense product is faster
 _ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
 
 
@@ -216,4 +217,6 @@ def _thin(matrix: Array) -> Any:
     """A matrix for products; of many domains most entries are zero."""
     from scipy.sparse import csr_array
 
-    return csr_array(matrix) if matrix.size > _LARGE else matrix
+    if matrix.size <= _LARGE or np.count_nonzero(matrix) > _FILLED * matrix.size:
+        return matrix
+    return csr_array(matrix)

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.documents import (
-    array_from_json,
-    array_to_json,
-    number_from_json,
-    number_to_json,
-)
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.groups import group_label
 from ldpstats.models.shared.storage import estimates_from_dict, estimates_to_dict
+from ldpstats.models.weighted.restoring import check_shapes, plain_from_dict, plain_to_dict
 
 __all__ = ["Domains", "SampleFacts", "fit_from_dict", "fit_to_dict"]
 
@@ -55,6 +52,15 @@ class SampleFacts:
     spread: float
     df: float
     calibrated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return plain_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
+        """Inverse of `to_dict`."""
+        return cls(**plain_from_dict(cls, document))
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,37 +108,28 @@ class Domains:
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Domains:
-        """Inverse of `to_dict`."""
-        return cls(
-            by=tuple(document["by"]),
-            labels=tuple(tuple(label) for label in document["labels"]),
+        """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
+        by = tuple(map(str, document["by"]))
+        found = cls(
+            by=by,
+            labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
             sizes=np.array(document["sizes"], dtype=np.int64),
             df=array_from_json(document["df"]),
             channel=array_from_json(document["channel"]),
             spread=array_from_json(document["spread"]),
             n_ungrouped=int(document["n_ungrouped"]),
         )
+        g = (len(found.labels),)
+        check_shapes({"sizes": (found.sizes, g), "df": (found.df, g)})
+        return found
 
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:
     """A fit as plain JSON types."""
-    plain = {item.name: getattr(fit, item.name) for item in fields(fit)}
-    del plain["fitted"], plain["linear"]
-    return estimates_to_dict(fit.fitted, fit.linear) | {
-        name: number_to_json(value)
-        if isinstance(value, float)
-        else list(value)
-        if isinstance(value, tuple)
-        else value
-        for name, value in plain.items()
-    }
+    return estimates_to_dict(fit.fitted, fit.linear) | plain_to_dict(fit)
 
 
 def fit_from_dict(document: dict[str, Any]) -> Fit:
     """Inverse of `fit_to_dict`."""
-    given = dict(document) | estimates_from_dict(document)
-    for name in ("epsilon", "llf", "gap"):
-        given[name] = number_from_json(given[name])
-    for name in ("sources", "source_nobs"):
-        given[name] = tuple(given[name])
+    given: dict[str, Any] = {**estimates_from_dict(document), **plain_from_dict(Fit, document)}
     return Fit(**given)
