@@ -17,6 +17,7 @@ from ldpstats.inference.designs.estimation import (
     estimated_totals,
     missed_noise,
 )
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Ratios, Totals
@@ -154,6 +155,7 @@ class WeightedCrossing:
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(again),
+            counted=Counted.by(self._decoded[0][0]).crossed(Counted.by(self._decoded[1][0])),
         )
         self._refuse_others(totals)
         shares = totals.of(found.shares)

@@ -32,7 +32,7 @@ from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.others import warn_of_others
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
@@ -218,7 +218,7 @@ class WeightedModel:
             categories=self.categories,
             mechanism=self.reports.mechanism,
             superpopulation=superpopulation,
-            counted=self._counted(),
+            counted=Counted.by(self.decoded[0]),
             equal=equal,
             untested=untested,
         )
@@ -266,14 +266,6 @@ class WeightedModel:
             message=solution.message,
         )
         return replace(results, fit=fit)
-
-    def _counted(self) -> Counted:
-        """The report that each category is counted by."""
-        decoding, k = self.decoded[0], len(self.categories)
-        form = decoding.equations.exact_form() if isinstance(decoding, LinearDecoding) else None
-        if form is None:
-            return Counted(np.full(k, np.nan), np.full(k, np.nan))
-        return Counted(form.offset, form.scale)
 
     def _fit(self, estimate: Array, covariance: Array) -> Fit:
         """The record of the linear estimate."""

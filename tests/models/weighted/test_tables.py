@@ -288,8 +288,10 @@ def test_answers_that_nobody_gave_may_be_there() -> None:
     m = 120 / found.sample.spread
     t2 = t.ppf(0.975, 119) ** 2
     ends = found.conf_int()
-    # both answers are revealed where a nurse reports herself: nobody is a man
-    assert ends.loc[("nurse", "m"), "upper"] == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
+    # a nurse who reports herself, as 1 - exp(-1) of them do, reveals both answers; none is a man
+    upper = t2 / m / (1 + t2 / m) / (1 - np.exp(-1))
+    assert ends.loc[("nurse", "m"), "upper"] == pytest.approx(upper, rel=1e-9)
+    assert ends.loc[("thief", "x"), "upper"] == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
     assert found.margins()["sex"].loc["x", "upper"] == pytest.approx(t2 / m / (1 + t2 / m))
     m *= found.margins()["sex"].loc["m", "estimate"]
     upper = found.conditional("sex").loc[("m", "nurse"), "upper"]
