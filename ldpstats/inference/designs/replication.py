@@ -68,6 +68,10 @@ class _Units:
 class FromDesign(Replication):
     """Replicates of the first stage of sampling; later stages are left to linearisation."""
 
+    @property
+    def knows_units(self) -> bool:
+        return True
+
     def missed(self, sample: Sample) -> Array:
         return taylor.missed_noise(sample)
 

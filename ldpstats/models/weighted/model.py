@@ -19,6 +19,7 @@ from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
     estimated_totals,
+    in_one_unit,
     missed_noise,
 )
 from ldpstats.inference.designs.intervals import Counted
@@ -225,7 +226,11 @@ class WeightedModel:
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
-        return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+        g = len(self.labels)
+        v = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1)
+        alone = in_one_unit(self.sample, np.where(self._inside, self.domain, -1), v > 0.0)
+        domains = replace(found.domains, channel=channel, alone=alone)
+        return replace(found, fit=fit, domains=domains)
 
     def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
         """Departures from one distribution in all domains, or why there are none."""
@@ -297,7 +302,8 @@ class WeightedModel:
             np.bincount(self.domain[inside], v[inside]) for v in (self.sample.w, self.sample.w2)
         )
         spread = sizes * w2 / w**2
-        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, ungrouped)
+        none = np.zeros(len(self.labels), dtype=np.bool_)
+        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, none, ungrouped)
 
     def _channel(self, shares: Array) -> Array:
         """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""
