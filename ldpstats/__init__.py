@@ -60,7 +60,7 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 if TYPE_CHECKING:
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.table_results import WeightedTable
-    from ldpstats.models.weighted.weight_report import CalibrationReport
+    from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.sample.replicates import ReplicateWeights
@@ -70,7 +70,7 @@ __version__ = "0.1.0"
 
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
-    "CalibrationReport": "ldpstats.models.weighted.weight_report",
+    "CalibrationReport": "ldpstats.models.weighted.calibration_report",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "ReplicateWeights": "ldpstats.survey.sample.replicates",
     "Survey": "ldpstats.survey.survey",

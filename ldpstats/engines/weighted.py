@@ -7,9 +7,10 @@ from functools import reduce
 from operator import and_, or_
 from typing import Any
 
-__all__ = ["MOST_WEIGHT", "added", "faults", "unusable"]
+__all__ = ["LEAST_WEIGHT", "MOST_WEIGHT", "added", "faults", "unusable"]
 
-MOST_WEIGHT = 1e150  # the square of a larger one overflows
+# products of weights and squares of their sums stay far from the ends of what a number can be
+LEAST_WEIGHT, MOST_WEIGHT = 1e-50, 1e50
 
 
 def added(
@@ -43,11 +44,11 @@ def added(
 
 
 def unusable(number: Any, positive: bool) -> Any:
-    """Where a number is missing, infinite, negative or, if that is wanted, zero.
+    """Where a number is missing, infinite, negative or, if it is to be positive, zero or tiny.
 
     All engines sort NaN after every number, or find no comparison with it true.
     """
-    low = number > 0.0 if positive else number >= 0.0
+    low = number >= (LEAST_WEIGHT if positive else 0.0)
     return number.is_null() | ~(low & (number <= MOST_WEIGHT))
 
 
@@ -62,4 +63,7 @@ def faults(name: str, positive: bool) -> dict[str, Any]:
         "infinite": known & (number > MOST_WEIGHT),
         "negative": known & (number < 0.0),
     }
-    return found | ({"zero": known & (number == 0.0)} if positive else {})
+    if not positive:
+        return found
+    tiny = known & (number > 0.0) & (number < LEAST_WEIGHT)
+    return found | {"zero": known & (number == 0.0), "tiny": tiny}

@@ -133,7 +133,10 @@ def as_numbers(argument: str, name: str, series: pd.Series[Any]) -> Array:
     if len(series) and not is_number:
         remedy = "holds values that are not numbers: it must be a column of numbers; convert it"
         raise InvalidArgument(argument, name, remedy)
-    return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    try:
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    except OverflowError:
+        raise InvalidArgument(argument, name, "holds a number of more than 308 digits") from None
 
 
 def _numbered(kind: str, values: Array, ordered: bool) -> tuple[Array, Array]:

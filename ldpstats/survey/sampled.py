@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import NotAvailable
-from ldpstats.models.weighted.weight_report import CalibrationReport
+from ldpstats.models.weighted.calibration_report import CalibrationReport
 from ldpstats.survey.remote import Remote
 from ldpstats.survey.rows import SurveyRows, column_name
 from ldpstats.survey.sample.cells import weigh, whole_of

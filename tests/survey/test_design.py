@@ -85,7 +85,9 @@ VALUES: dict[str, tuple[dict[str, Any], dict[str, Any], str, str]] = {
     "infinite": (
         {"w": [1, np.inf, 3, 4, 5, 6]}, {}, "weights 'w', row 2=inf", r"'w'=inf.*\(in 1 row\)"
     ),
-    "overflowing": ({"w": [1e200] * 6}, {}, "at most", r"at most \(in 6 rows\)"),
+    "overflowing": ({"w": [1e200] * 6}, {}, "to 1e.50", r"to 1e\+50 \(in 6 rows\)"),
+    "vanishing": ({"w": [1e-300] * 6}, {}, "from 1e-50", r"'w'=1e-300: .*\(in 6 rows\)"),
+    "endless fpc": ({"N": [1e300] * 6}, {}, "fpc 'N', row 1=1e.300: must be the", r"\(in 6 rows\)"),
     "text": ({"w": list("123456")}, {}, "weights='w': holds values that are not numbers", "String"),
     "truth": ({"w": [True] * 6}, {}, "weights='w': holds values that are not numbers", "Boolean"),
     "no stratum": (

@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
-_FULL = 0.05  # share of entries from which on dense products are faster
+_DENSE = 0.05  # share of entries from which on dense products are faster
 _FULL = 4  # places of a table of sums for each cell, up to which it is kept with its zeros
 _SHOWN = 10  # strata of a single unit that an error names
 
@@ -123,10 +123,11 @@ class Sample:
             if single.size:
                 names = ", ".join(str(stage.labels[h]) for h in single[:_SHOWN])
                 more = f" and {single.size - _SHOWN} more" if single.size > _SHOWN else ""
+                have = "stratum" if single.size == 1 else "strata"
                 raise InvalidArgument(
                     "single_unit",
                     "fail",
-                    f"{single.size} strata of stage {number} have one unit only ({names}{more}), "
+                    f"{single.size} {have} of stage {number} with one unit only ({names}{more}), "
                     "which shows no variance: join strata, or choose 'certainty', 'centered' or "
                     "'average'",
                 )
@@ -263,7 +264,7 @@ def dense(matrix: Any) -> Array:
 
 def gram(X: Any, weights: Array) -> Array:
     """``X' diag(weights) X`` of a dense or sparse X, shape (p, p)."""
-    if not isinstance(X, np.ndarray) and X.nnz > _FULL * np.prod(X.shape):
+    if not isinstance(X, np.ndarray) and X.nnz > _DENSE * np.prod(X.shape):
         X = X.toarray()
     scaled = X * weights[:, None] if isinstance(X, np.ndarray) else X.multiply(weights[:, None])
     return dense(X.T @ scaled)

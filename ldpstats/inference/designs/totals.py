@@ -17,6 +17,7 @@ __all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
 Array = npt.NDArray[Any]
 
 _LARGE = 1 << 16  # entries from which on zeros are looked for
+_FILLED = 0.05  # share of other entries from which on a dense product is faster
 _ROUNDING = 1e-13  # of a variance, relative to what it would be if nothing cancelled
 
 
@@ -41,6 +42,16 @@ class Ratios:
     def combined(self, R: Array) -> Ratios:
         """Linear combinations of these functions, R of shape (r, q)."""
         return Ratios(self.A, self.B, R if self.R is None else R @ self.R)
+
+    def defined(self, T: Array) -> tuple[npt.NDArray[np.bool_], Ratios]:
+        """Which functions rest on no ratio to zero at totals T, (q,) or (r,), and those."""
+        there = np.full(len(self.A), True) if self.B is None else self.B @ T != 0.0
+        if self.R is None:
+            rows, R = there, None
+        else:
+            rows = ~self.R[:, ~there].any(axis=1)
+            R = self.R[np.ix_(rows, there)]
+        return rows, Ratios(self.A[there], None if self.B is None else self.B[there], R)
 
     def value(self, T: Array) -> Array:
         """The functions of totals T, shape (..., m) -> (..., q)."""
@@ -206,4 +217,6 @@ def _thin(matrix: Array) -> Any:
     """A matrix for products; of many domains most entries are zero."""
     from scipy.sparse import csr_array
 
-    return csr_array(matrix) if matrix.size > _LARGE else matrix
+    if matrix.size <= _LARGE or np.count_nonzero(matrix) > _FILLED * matrix.size:
+        return matrix
+    return csr_array(matrix)

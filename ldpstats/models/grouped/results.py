@@ -121,9 +121,10 @@ class GroupedResults(FittedGroups, Stored, Presented):
         InvalidArgument
             For methods that need the data, which are for one group at a time.
         """
-        if how.get("method") in ("profile", "bootstrap"):
+        method = how.get("method")
+        if isinstance(method, str) and method in ("profile", "bootstrap"):
             remedy = "needs the data: fit one group by FrequencyModel"
-            raise InvalidArgument("method", how["method"], remedy)
+            raise InvalidArgument("method", method, remedy)
         return self._frame([fit.conf_int(alpha, **how) for fit in self.fits])
 
     @names_alpha

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.arguments.documents import (
-    array_from_json,
-    array_to_json,
-    number_from_json,
-    number_to_json,
-)
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.groups import group_label
 from ldpstats.models.shared.storage import estimates_from_dict, estimates_to_dict
+from ldpstats.models.weighted.restoring import check_shapes, plain_from_dict, plain_to_dict
 
 __all__ = ["Domains", "SampleFacts", "fit_from_dict", "fit_to_dict"]
 
@@ -42,6 +39,8 @@ class SampleFacts:
         ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
     df : float
         Units less strata of the first stage; of replicates their rank less one.
+    calibrated : bool
+        Whether weights were calibrated: population totals may then determine a share.
     """
 
     design: str
@@ -52,6 +51,16 @@ class SampleFacts:
     weight_sum: float
     spread: float
     df: float
+    calibrated: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON types."""
+        return plain_to_dict(self)
+
+    @classmethod
+    def from_dict(cls, document: dict[str, Any]) -> SampleFacts:
+        """Inverse of `to_dict`."""
+        return cls(**plain_from_dict(cls, document))
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +80,8 @@ class Domains:
     channel : array, shape (g k,)
         Variance of one report's estimate over that of the true answer, under simple random
         sampling: what planning calls the factor of the channel.
+    spread : array, shape (g,)
+        As that of `SampleFacts`, of the respondents of each.
     n_ungrouped : int
         Respondents who are in no domain.
     """
@@ -80,6 +91,7 @@ class Domains:
     sizes: Array
     df: Array
     channel: Array
+    spread: Array
     n_ungrouped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -90,37 +102,34 @@ class Domains:
             "sizes": self.sizes.tolist(),
             "df": array_to_json(self.df),
             "channel": array_to_json(self.channel),
+            "spread": array_to_json(self.spread),
             "n_ungrouped": self.n_ungrouped,
         }
 
     @classmethod
     def from_dict(cls, document: dict[str, Any]) -> Domains:
-        """Inverse of `to_dict`."""
-        return cls(
-            by=tuple(document["by"]),
-            labels=tuple(tuple(label) for label in document["labels"]),
+        """Inverse of `to_dict`; refuse labels and sizes that do not go together."""
+        by = tuple(map(str, document["by"]))
+        found = cls(
+            by=by,
+            labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
             sizes=np.array(document["sizes"], dtype=np.int64),
             df=array_from_json(document["df"]),
             channel=array_from_json(document["channel"]),
+            spread=array_from_json(document["spread"]),
             n_ungrouped=int(document["n_ungrouped"]),
         )
+        g = (len(found.labels),)
+        check_shapes({"sizes": (found.sizes, g), "df": (found.df, g)})
+        return found
 
 
 def fit_to_dict(fit: Fit) -> dict[str, Any]:
     """A fit as plain JSON types."""
-    plain = {item.name: getattr(fit, item.name) for item in fields(fit)}
-    del plain["fitted"], plain["linear"]
-    return estimates_to_dict(fit.fitted, fit.linear) | {
-        name: number_to_json(value) if isinstance(value, float) else value
-        for name, value in plain.items()
-    }
+    return estimates_to_dict(fit.fitted, fit.linear) | plain_to_dict(fit)
 
 
 def fit_from_dict(document: dict[str, Any]) -> Fit:
     """Inverse of `fit_to_dict`."""
-    given = dict(document) | estimates_from_dict(document)
-    for name in ("epsilon", "llf", "gap"):
-        given[name] = number_from_json(given[name])
-    for name in ("sources", "source_nobs"):
-        given[name] = tuple(given[name])
+    given: dict[str, Any] = {**estimates_from_dict(document), **plain_from_dict(Fit, document)}
     return Fit(**given)

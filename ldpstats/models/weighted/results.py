@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.base import DesignResults, compared
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
+from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -411,7 +412,7 @@ class WeightedResults(DesignResults):
             "fit": fit_to_dict(self.fit),
             "totals": self.totals_law.to_dict(),
             "superpopulation": self.superpopulation.to_dict(),
-            "sample": asdict(self.sample),
+            "sample": self.sample.to_dict(),
             "domains": self.domains.to_dict(),
             "categories": labels_to_json(self.categories),
             "mechanism": self.mechanism.to_dict(),
@@ -425,10 +426,10 @@ class WeightedResults(DesignResults):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedResults:
         categories = labels_from_json("categories", document["categories"])
-        return cls(
+        found = cls(
             fit=fit_from_dict(document["fit"]),
             totals_law=Totals.from_dict(document["totals"]),
-            sample=SampleFacts(**document["sample"]),
+            sample=SampleFacts.from_dict(document["sample"]),
             domains=Domains.from_dict(document["domains"]),
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
@@ -437,3 +438,10 @@ class WeightedResults(DesignResults):
             equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),
         )
+        totals = {"totals": found.totals_law, "superpopulation": found.superpopulation}
+        g, k = len(found.domains.labels), len(categories)
+        check_estimates(found.fit, totals, g * k, g * (k + 1), 1)
+        counted, channel = found.counted, found.domains.channel
+        shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
+        check_shapes(shapes | {"channel": (channel, (g * k,))})
+        return found

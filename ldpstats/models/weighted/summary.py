@@ -19,6 +19,7 @@ from ldpstats.models.shared.notes import (
     rest_notes,
     title,
 )
+from ldpstats.models.shared.spelling import count_of
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
     SummaryTable,
@@ -134,13 +135,14 @@ def sample_notes(
     """What intervals are, and what the design effects say."""
     df = results.df.to_numpy()
     cut = ", cut to [0, 1]" if touch_ends(frame) else ""
-    kind = f"{100 * (1 - alpha):.4g}%, t quantiles with {_range(df.min(), df.max())} df"
+    law = f"{results.intervals}, t quantiles"
+    kind = f"{100 * (1 - alpha):.4g}% {law} with {_range(df.min(), df.max())} df"
     notes = [f"Intervals: {kind}{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
         "variance over that without noise."
     )
-    known = frame["effective_n"].dropna()
+    known = frame["effective_n"][frame["lower"] > 0.0].dropna()  # rarer ones are mostly chance
     if len(known):
         low, high = known.min(), known.max()
         notes.append(
@@ -167,18 +169,19 @@ def _noise_notes(frame: pd.DataFrame) -> list[str]:
 
     A variance on so many degrees of freedom has a relative standard error of sqrt(2 / df).
     """
-    share = frame["linear_se"] ** 2 / frame["deff_privacy"]  # without noise
-    doubtful = share < 2.0 * frame["linear_se"] ** 2 * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+    spread = frame["deff_privacy"] * np.sqrt(2.0 / np.maximum(frame["df"], 1.0))
+    doubtful = int(((frame["deff_privacy"] > 2.0) & (spread > 0.5)).sum())
     notes = []
     if frame["deff_design"].isna().any():
         notes.append(
             "NOTE: -: not estimable, as the noise leaves no variance for the design, or the "
             "estimate is not between 0 and 1."
         )
-    if doubtful.any():
+    if doubtful:
+        whose = f"those of {count_of(doubtful, 'estimate')}" if doubtful < len(frame) else "both"
         notes.append(
-            f"NOTE: the noise has most of the variance: the two factors of {int(doubtful.sum())} "
-            "estimates are rough, their product is not."
+            "NOTE: where the noise has most of the variance, deff design and deff privacy are "
+            f"rough, here {whose}; their product is not."
         )
     return notes
 

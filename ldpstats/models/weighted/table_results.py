@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.dependence import Dependence
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
+from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 from ldpstats.models.weighted.table_shares import CrossedShares
 
 if TYPE_CHECKING:
@@ -285,7 +286,7 @@ class WeightedTable(CrossedShares):
         return {
             "fit": fit_to_dict(self.fit),
             "totals": self.totals_law.to_dict(),
-            "sample": asdict(self.sample),
+            "sample": self.sample.to_dict(),
             "domains": self.domains.to_dict(),
             "labels": [labels_to_json(own) for own in self.labels],
             "names": list(self.names),
@@ -302,16 +303,18 @@ class WeightedTable(CrossedShares):
         labels = tuple(labels_from_json("labels", own) for own in document["labels"])
         fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
         a, b = map(len, labels)
-        sizes = fit.linear.estimate.size, fit.fitted.estimate.size, totals.estimate.size
-        if sizes != (a * b, a * b, a * b + a + b + 1):
-            raise InvalidArgument("labels", document["labels"], "do not match the estimates")
+        check_estimates(fit, {"totals": totals}, a * b, a * b + a + b + 1, 2)
+        names, domains = document["names"], Domains.from_dict(document["domains"])
+        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
+        pairs = {"names": (np.array(names), (2,)), "lacking": (np.array(document["lacking"]), (2,))}
+        check_shapes(shapes | pairs)
         return cls(
             fit=fit,
             totals_law=totals,
-            sample=SampleFacts(**document["sample"]),
-            domains=Domains.from_dict(document["domains"]),
+            sample=SampleFacts.from_dict(document["sample"]),
+            domains=domains,
             labels=labels,
-            names=tuple(map(str, document["names"])),
+            names=tuple(map(str, names)),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),
             listed=tuple(map(str, document["listed"])),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.engines.weighted import MOST_WEIGHT, faults
+from ldpstats.engines.weighted import LEAST_WEIGHT, MOST_WEIGHT, faults
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.shared.spelling import count_of
@@ -25,8 +25,8 @@ Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 
 _POSITIVE = (
-    f"must be a positive number, {MOST_WEIGHT:g} at most: correct it, or leave out who was not in "
-    "the sample"
+    f"must be a positive number, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}: correct it, or leave "
+    "out who was not in the sample"
 )
 _ZERO = (
     "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
@@ -168,6 +168,7 @@ def _refuse_values(name: str, values: Array, design: SampleDesign) -> None:
     refuse_rows(argument, name, bad, values, _POSITIVE if own else _NOT_NEGATIVE, None)
     if own:
         refuse_rows(argument, name, values == 0, values, _ZERO, None)
+        refuse_rows(argument, name, values < LEAST_WEIGHT, values, _POSITIVE, None)
 
 
 def _asked(whole: Remote, data: Held, design: SampleDesign, names: Sequence[str]) -> _Found:

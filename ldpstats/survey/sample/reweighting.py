@@ -13,7 +13,7 @@ import pandas as pd
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference.designs.reweighting.calibration import Margins
 from ldpstats.inference.designs.reweighting.distances import Distance, Linear
-from ldpstats.models.weighted.weight_report import CalibrationReport, WeightStep, weight_step
+from ldpstats.models.weighted.calibration_report import CalibrationReport, WeightStep, weight_step
 from ldpstats.survey.held import Held
 from ldpstats.survey.sample.cells import Weighed, weigh
 from ldpstats.survey.sample.changes import (

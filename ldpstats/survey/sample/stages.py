@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.engines.weighted import LEAST_WEIGHT, MOST_WEIGHT
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.sample import Stage
 from ldpstats.models.shared.spelling import count_of
@@ -147,7 +148,7 @@ def _population(
     short = np.flatnonzero(found < sampled)
     if short.size:
         h = short[0]
-        more = f" (and {short.size - 1} strata more)" if short.size > 1 else ""
+        more = f" (and so {short.size - 1} more)" if short.size > 1 else ""
         remedy = f"stratum {strata[h]!r} of stage {columns.number} has {found[h]:g} units in the "
         remedy += f"population, but {sampled[h]:.0f} in the sample{more}: count units, not persons"
         raise InvalidArgument("fpc", name, f"{remedy}, of that stage")
@@ -158,7 +159,8 @@ def _refuse_corrections(name: str, given: Array, n: Array | None) -> None:
     """Refuse what is neither a number of units nor a sampling fraction."""
     remedy = "must be the number of units in the population, or the sampled fraction of them"
     refuse_rows("fpc", name, np.isnan(given), given, f"is missing: it {remedy}", n)
-    refuse_rows("fpc", name, ~(given > 0) | np.isinf(given), given, remedy, n)
+    beyond = ~((given >= LEAST_WEIGHT) & (given <= MOST_WEIGHT))
+    refuse_rows("fpc", name, beyond, given, remedy, n)
     if np.any(given > 1.0):
         words = "is a fraction, but other rows hold numbers of units: use one of them throughout"
         refuse_rows("fpc", name, given < 1.0, given, words, n)
