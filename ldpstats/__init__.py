@@ -58,9 +58,9 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.table_results import WeightedTable
-    from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
     from ldpstats.survey.sample.replicates import ReplicateWeights
