@@ -25,6 +25,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_FEW = 1 << 16  # places that are marked one by one
+
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
     """Covariance of the weighted totals of scores, shape (p, p).
@@ -117,5 +119,9 @@ def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) ->
 
 def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
     """How many different codes below n each of g domains has, (g,)."""
-    pairs = np.unique(own * n + codes)
-    return np.bincount(pairs // n, minlength=g).astype(float)
+    pairs = own * n + codes
+    if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
+        seen = np.zeros(g * n, dtype=bool)
+        seen[pairs] = True
+        return seen.reshape(g, n).sum(axis=1, dtype=float)
+    return np.bincount(np.unique(pairs) // n, minlength=g).astype(float)

@@ -30,7 +30,7 @@ from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["WeightedResults"]
+__all__ = ["WeightedResults", "domain_shares"]
 
 Array = npt.NDArray[Any]
 
@@ -140,18 +140,16 @@ class WeightedResults(DesignResults):
 
     def _sums(self, weights: Array) -> Array:
         """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
-        g = len(self.domains.labels)
-        return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+        return _category_sums(weights, len(self.domains.labels))
 
     @property
     def _persons(self) -> Array:
         """The number of persons of each domain as linear forms, (g, totals)."""
-        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
+        return _persons(len(self.categories), len(self.domains.labels))
 
     @property
     def shares(self) -> Ratios:
-        k = len(self.categories)
-        return Ratios(self._sums(np.eye(k)), self._persons.repeat(k, axis=0))
+        return domain_shares(len(self.categories), len(self.domains.labels))
 
     # -- what is estimated -------------------------------------------------------------------
 
@@ -445,3 +443,16 @@ class WeightedResults(DesignResults):
         shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
         check_shapes(shapes | {"channel": (channel, (g * k,))})
         return found
+
+
+def domain_shares(k: int, g: int) -> Ratios:
+    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
+    return Ratios(_category_sums(np.eye(k), g), _persons(k, g).repeat(k, axis=0))
+
+
+def _category_sums(weights: Array, g: int) -> Array:
+    return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+
+
+def _persons(k: int, g: int) -> Array:
+    return np.kron(np.eye(g), np.eye(k + 1)[-1:])

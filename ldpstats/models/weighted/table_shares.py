@@ -17,7 +17,7 @@ from ldpstats.inference.designs.totals import Ratios
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.base import DesignResults, compared
 
-__all__ = ["CrossedShares"]
+__all__ = ["CrossedShares", "cell_shares"]
 
 Array = npt.NDArray[Any]
 
@@ -64,14 +64,11 @@ class CrossedShares(DesignResults):
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        (a, b), m = self._shape, len(self.totals_law.estimate)
-        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, a * b + a + b])
-        return cells, rows, columns, persons
+        return _total_forms(*self._shape)
 
     @property
     def shares(self) -> Ratios:
-        cells, *_, persons = self._forms
-        return Ratios(cells, persons.repeat(len(cells), axis=0))
+        return cell_shares(*self._shape)
 
     @property
     def _freedom(self) -> float:
@@ -245,3 +242,15 @@ class CrossedShares(DesignResults):
     def _place(self, name: str, axis: int, label: Any) -> int:
         known = self.labels[axis]
         return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+
+
+def cell_shares(a: int, b: int) -> Ratios:
+    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
+    cells, *_, persons = _total_forms(a, b)
+    return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+
+def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
+    ends = [a * b, a * b + a, a * b + a + b]
+    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
+    return cells, rows, columns, persons
