@@ -123,5 +123,5 @@ def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int,
     if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
         seen = np.zeros(g * n, dtype=bool)
         seen[pairs] = True
-        return seen.reshape(g, n).sum(axis=1, dtype=float)
-    return np.bincount(np.unique(pairs) // n, minlength=g).astype(float)
+        return np.asarray(seen.reshape(g, n).sum(axis=1, dtype=float))
+    return np.asarray(np.bincount(np.unique(pairs) // n, minlength=g).astype(float))

@@ -25,7 +25,7 @@ from ldpstats.models.shared.groups import worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.problems.covariance import Covariance
 
 __all__ = ["DesignResults", "checked", "compared", "standard_errors"]
@@ -351,6 +351,28 @@ class DesignResults(FittedResults):
     def _facts(self) -> dict[str, Any]:
         own = {"nobs": self.nobs, "df_resid": self.sample.df}
         return super()._facts() | asdict(self.sample) | own
+
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "fit": fit_to_dict(self.fit),
+            "totals": self.totals_law.to_dict(),
+            "sample": self.sample.to_dict(),
+            "domains": self.domains.to_dict(),
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+        }
+
+    @staticmethod
+    def _common(document: dict[str, Any]) -> dict[str, Any]:
+        """The fields that all such results have, from what `_stored` wrote."""
+        return {
+            "fit": fit_from_dict(document["fit"]),
+            "totals_law": Totals.from_dict(document["totals"]),
+            "sample": SampleFacts.from_dict(document["sample"]),
+            "domains": Domains.from_dict(document["domains"]),
+        }
 
 
 def _forms(R: Array, V: Array) -> Array:

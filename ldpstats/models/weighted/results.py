@@ -24,7 +24,6 @@ from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
 from ldpstats.models.weighted.base import DesignResults, compared
-from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
@@ -406,29 +405,20 @@ class WeightedResults(DesignResults):
         return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
 
     def _stored(self) -> dict[str, Any]:
-        return {
-            "fit": fit_to_dict(self.fit),
-            "totals": self.totals_law.to_dict(),
+        return super()._stored() | {
             "superpopulation": self.superpopulation.to_dict(),
-            "sample": self.sample.to_dict(),
-            "domains": self.domains.to_dict(),
             "categories": labels_to_json(self.categories),
             "mechanism": self.mechanism.to_dict(),
             "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedResults:
         categories = labels_from_json("categories", document["categories"])
         found = cls(
-            fit=fit_from_dict(document["fit"]),
-            totals_law=Totals.from_dict(document["totals"]),
-            sample=SampleFacts.from_dict(document["sample"]),
-            domains=Domains.from_dict(document["domains"]),
+            **cls._common(document),
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
             superpopulation=Totals.from_dict(document["superpopulation"]),

@@ -14,13 +14,11 @@ from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import METHODS
-from ldpstats.inference.designs.totals import Totals
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.dependence import Dependence
-from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 from ldpstats.models.weighted.table_shares import CrossedShares
 
@@ -283,40 +281,31 @@ class WeightedTable(CrossedShares):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return {
-            "fit": fit_to_dict(self.fit),
-            "totals": self.totals_law.to_dict(),
-            "sample": self.sample.to_dict(),
-            "domains": self.domains.to_dict(),
+        return super()._stored() | {
             "labels": [labels_to_json(own) for own in self.labels],
             "names": list(self.names),
             "lacking": list(self.lacking),
             "unprotected": list(self.unprotected),
             "listed": list(self.listed),
             "dependence": self.dependence.to_dict(),
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
         labels = tuple(labels_from_json("labels", own) for own in document["labels"])
-        fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
-        a, b = map(len, labels)
-        check_estimates(fit, {"totals": totals}, a * b, a * b + a + b + 1, 2)
-        names, domains = document["names"], Domains.from_dict(document["domains"])
-        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
-        pairs = {"names": (np.array(names), (2,)), "lacking": (np.array(document["lacking"]), (2,))}
-        check_shapes(shapes | pairs)
-        return cls(
-            fit=fit,
-            totals_law=totals,
-            sample=SampleFacts.from_dict(document["sample"]),
-            domains=domains,
+        found = cls(
+            **cls._common(document),
             labels=labels,
-            names=tuple(map(str, names)),
+            names=tuple(map(str, document["names"])),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),
             listed=tuple(map(str, document["listed"])),
             dependence=Dependence.from_dict(document["dependence"]),
         )
+        a, b = map(len, labels)
+        check_estimates(found.fit, {"totals": found.totals_law}, a * b, a * b + a + b + 1, 2)
+        domains = found.domains
+        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
+        pairs = {"names": (np.array(found.names), (2,)), "lacking": (np.array(found.lacking), (2,))}
+        check_shapes(shapes | pairs)
+        return found
