@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -28,7 +29,7 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
+__all__ = ["DesignResults", "checked", "compared", "contrasts", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
@@ -409,3 +410,9 @@ def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
     if known.any():
         p[1, known] = adjust(p[0, known], "holm")
     return table.assign(pvalue=p[0], pvalue_holm=p[1])
+
+
+def contrasts(pairs: Sequence[tuple[int, int]], g: int, k: int) -> Array:
+    """Each of k shares of one of g groups less that of another, for some pairs, (., g k)."""
+    at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.kron(np.eye(g)[at[:, 0]] - np.eye(g)[at[:, 1]], np.eye(k))

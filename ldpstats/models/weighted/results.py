@@ -20,10 +20,15 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.shared.groups import group_label, stacked_index, told
+from ldpstats.models.shared.groups import (
+    compared_index,
+    compared_pairs,
+    group_place,
+    stacked_index,
+)
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
-from ldpstats.models.weighted.base import DesignResults, compared
+from ldpstats.models.weighted.base import DesignResults, compared, contrasts
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
@@ -272,42 +277,19 @@ class WeightedResults(DesignResults):
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
         """
-        alpha, at, labels = level(alpha), 0, self.domains.labels
+        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
         if len(labels) < 2:
             raise NotAvailable("differences need two domains, by=: there is one only")
-        if reference is not None:
-            if boolean("all_pairs", all_pairs):
-                remedy = "goes without all_pairs=True, which compares every pair"
-                raise InvalidArgument("reference", reference, remedy)
-            at = self._position("reference", reference)
-        g, k = len(labels), len(self.categories)
-        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
-        if not boolean("all_pairs", all_pairs):
-            pairs = [(i, at) for i in range(g) if i != at]
-        between = np.eye(g)[[i for i, _ in pairs]] - np.eye(g)[[j for _, j in pairs]]
-        R = np.kron(between, np.eye(k))
+        pairs = compared_pairs(
+            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
+        )
+        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
+        R = contrasts(pairs, len(labels), k)
         df = self._contrast_df(R)
-        table = self._table(self.shares.combined(R), df, alpha, self._compared(pairs, all_pairs))
-        return compared(table, df)
-
-    def _compared(self, pairs: list[tuple[int, int]], all_pairs: bool) -> pd.MultiIndex:
-        """Labels of the rows of `differences`."""
-        labels, columns = self.domains.labels, self.by
-        if not all_pairs:
-            others = tuple(labels[i] for i, _ in pairs)
-            return stacked_index(others, self.categories, columns, self.name)
-        both = tuple(labels[i] + labels[j] for i, j in pairs)
-        columns = (*columns, *(f"{name} (reference)" for name in columns))
-        return stacked_index(both, self.categories, columns, self.name)
+        return compared(self._table(self.shares.combined(R), df, alpha, index), df)
 
     def _position(self, name: str, label: Any) -> int:
-        labels = self.domains.labels
-        try:
-            return labels.index(group_label(label, self.by))
-        except ValueError:
-            known = ", ".join(repr(told(one)) for one in labels[:5])
-            more = ", ..." if len(labels) > 5 else ""
-            raise InvalidArgument(name, label, f"must be a domain: {known}{more}") from None
+        return group_place(name, label, self.domains.labels, self.by, "domain")
 
     # -- tests -------------------------------------------------------------------------------
 
