@@ -8,16 +8,23 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.inference.designs.estimation import estimated_totals, missed_noise
+from ldpstats.inference.designs.estimation import (
+    degrees_in_domains,
+    estimated_totals,
+    in_one_unit,
+    missed_noise,
+)
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Estimated, Totals
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.shared.fit import Fit
+from ldpstats.models.shared.groups import Label
 from ldpstats.models.weighted.base import checked
+from ldpstats.models.weighted.record import Domains
 from ldpstats.problems.estimates import Uncertain
 
-__all__ = ["channel_factor", "linear_fit", "linear_totals"]
+__all__ = ["channel_factor", "domains_of", "linear_fit", "linear_totals"]
 
 Array = npt.NDArray[Any]
 
@@ -54,6 +61,31 @@ def linear_fit(
         ),
         name=name,
         source_nobs=(nobs,) * len(mechanisms),
+    )
+
+
+def domains_of(
+    sample: Sample,
+    domain: npt.NDArray[np.int64],
+    shares: Estimated,
+    channel: Array,
+    groups: tuple[tuple[str, ...], tuple[Label, ...]] = ((), ((),)),
+    n_ungrouped: int = 0,
+) -> Domains:
+    """The domains of a sample, whose `shares` were estimated: that of each cell, -1 outside."""
+    by, labels = groups
+    g, there = len(labels), np.flatnonzero(domain >= 0)
+    n, w, w2 = (np.bincount(domain[there], v[there], g) for v in (sample.n, sample.w, sample.w2))
+    varies = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1) > 0.0
+    return Domains(
+        by=by,
+        labels=labels,
+        sizes=np.rint(n).astype(np.int64),
+        df=degrees_in_domains(sample, domain, g),
+        channel=channel,
+        spread=n * w2 / w**2,
+        alone=in_one_unit(sample, domain, varies),
+        n_ungrouped=n_ungrouped,
     )
 
 

@@ -27,11 +27,11 @@ from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
-from ldpstats.models.weighted.linear import channel_factor, linear_fit, linear_totals
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
+from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.results import WeightedResults, domain_shares
 from ldpstats.models.weighted.unlisted import warn_of_unlisted
-from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
@@ -215,11 +215,18 @@ class WeightedModel:
             fit=linear_fit(shares, [mechanism], nobs, missing, self.name),
             totals_law=totals,
             sample=self.facts,
-            domains=self._domains(self._channel(shares.value)),
+            domains=domains_of(
+                self.sample,
+                np.where(self._inside, self.domain, -1),
+                shares,
+                self._channel(shares.value),
+                (self.by, self.labels),
+                self.facts.nobs - int(n[self.domain >= 0].sum()),
+            ),
             categories=self.categories,
             mechanism=mechanism,
             superpopulation=superpopulation,
-            counted=self._counted(),
+            counted=Counted.by(self.decoded[0]),
             equal=equal,
             untested=untested,
         )
@@ -263,26 +270,6 @@ class WeightedModel:
             message=solution.message,
         )
         return replace(results, fit=fit)
-
-    def _counted(self) -> Counted:
-        """The report that each category is counted by."""
-        decoding, k = self.decoded[0], len(self.categories)
-        form = decoding.equations.exact_form() if isinstance(decoding, LinearDecoding) else None
-        if form is None:
-            return Counted(np.full(k, np.nan), np.full(k, np.nan))
-        return Counted(form.offset, form.scale)
-
-    def _domains(self, channel: Array) -> Domains:
-        inside, n = self._inside, self.sample.n
-        sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
-        df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
-        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
-        whole = np.rint(sizes).astype(np.int64)
-        w, w2 = (
-            np.bincount(self.domain[inside], v[inside]) for v in (self.sample.w, self.sample.w2)
-        )
-        spread = sizes * w2 / w**2
-        return Domains(self.by, self.labels, whole, df, channel, spread, ungrouped)
 
     def _channel(self, shares: Array) -> Array:
         """The factor of the channel at shares, (g k,)."""

@@ -15,12 +15,13 @@ from ldpstats.inference.designs.departures import at_observed, independence
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
 )
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.models.weighted.dependence import Dependence
-from ldpstats.models.weighted.linear import channel_factor, linear_fit, linear_totals
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
+from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.models.weighted.table_shares import cell_shares
 from ldpstats.models.weighted.unlisted import refuse_unlisted
@@ -138,12 +139,13 @@ class WeightedCrossing:
         self._refuse_unlisted(totals)
         shares, n = totals.of(cell_shares(a, b)), self.sample.n
         missing = int(n[self.inside & ~self.there].sum())
+        inside = np.where(self.there, 0, -1)
         mechanisms = [one.reports.mechanism for one in self.variables]
         found = WeightedTable(
             fit=linear_fit(shares, mechanisms, self.nobs, missing),
             totals_law=totals,
             sample=self.facts,
-            domains=self._domain(self._channel(shares.value)),
+            domains=domains_of(self.sample, inside, shares, self._channel(shares.value)),
             labels=tuple(one.labels for one in self.variables),
             listed=tuple(
                 one.name
@@ -154,6 +156,7 @@ class WeightedCrossing:
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(again),
+            counted=Counted.by(self._decoded[0][0]).crossed(Counted.by(self._decoded[1][0])),
         )
         found.warn_of_unknown()
         return found
@@ -236,11 +239,6 @@ class WeightedCrossing:
     @cached_property
     def _df(self) -> float:
         return degrees_of_freedom(self.sample, self.there)
-
-    def _domain(self, channel: Array) -> Domains:
-        w, w2 = (float(v[self.there].sum()) for v in (self.sample.w, self.sample.w2))
-        n, spread = np.array([self.nobs]), np.array([self.nobs * w2 / w**2])
-        return Domains((), ((),), n, np.array([self._df]), channel, spread)
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n
