@@ -144,4 +144,5 @@ def sample_facts(weighed: Weighed, design: SampleDesign) -> SampleFacts:
         weight_sum=w,
         spread=n * float(sample.w2[inside].sum()) / w**2,
         df=degrees_of_freedom(sample, inside),
+        calibrated=sample.calibration is not None,
     )

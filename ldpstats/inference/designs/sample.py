@@ -24,7 +24,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 SINGLE_UNIT = ("fail", "certainty", "centered", "average")
-_FULL = 0.05  # share of entries from which on dense products are faster
+_DENSE = 0.05  # share of entries from which on dense products are faster
 _FULL = 4  # places of a table of sums for each cell, up to which it is kept with its zeros
 _SHOWN = 10  # strata of a single unit that an error names
 
@@ -264,7 +264,7 @@ def dense(matrix: Any) -> Array:
 
 def gram(X: Any, weights: Array) -> Array:
     """``X' diag(weights) X`` of a dense or sparse X, shape (p, p)."""
-    if not isinstance(X, np.ndarray) and X.nnz > _FULL * np.prod(X.shape):
+    if not isinstance(X, np.ndarray) and X.nnz > _DENSE * np.prod(X.shape):
         X = X.toarray()
     scaled = X * weights[:, None] if isinstance(X, np.ndarray) else X.multiply(weights[:, None])
     return dense(X.T @ scaled)

@@ -43,6 +43,16 @@ class Ratios:
         """Linear combinations of these functions, R of shape (r, q)."""
         return Ratios(self.A, self.B, R if self.R is None else R @ self.R)
 
+    def defined(self, T: Array) -> tuple[npt.NDArray[np.bool_], Ratios]:
+        """Which functions rest on no ratio to zero at totals T, (q,) or (r,), and those."""
+        there = np.full(len(self.A), True) if self.B is None else self.B @ T != 0.0
+        if self.R is None:
+            rows, R = there, None
+        else:
+            rows = ~self.R[:, ~there].any(axis=1)
+            R = self.R[np.ix_(rows, there)]
+        return rows, Ratios(self.A[there], None if self.B is None else self.B[there], R)
+
     def value(self, T: Array) -> Array:
         """The functions of totals T, shape (..., m) -> (..., q)."""
         found = T @ self.A.T

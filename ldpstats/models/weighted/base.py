@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, one_of
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.designs.effects import Effects, design_effects
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
@@ -20,6 +21,7 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.models.shared.groups import worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -87,7 +89,8 @@ class DesignResults(FittedResults):
     def _contrast_df(self, R: Array) -> Array:
         """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains.
 
-        At most those of the whole sample, whose units the domains share.
+        At most those of the whole sample, whose units the domains share. One at least, as for
+        intervals: a domain with one unit in each of its strata has none of its own.
         """
         parts, V = [], self.linear.known().matrix()
         for g in range(len(self.domains.df)):
@@ -95,8 +98,9 @@ class DesignResults(FittedResults):
             parts.append(_forms(R[:, at], V[np.ix_(at, at)]))
         v = np.array(parts)
         with np.errstate(divide="ignore", invalid="ignore"):
-            df = v.sum(axis=0) ** 2 / (v**2 / self.domains.df[:, None]).sum(axis=0)
-        return np.where(np.isnan(df), self.sample.df, np.minimum(df, self.sample.df))
+            own = np.maximum(self.domains.df[:, None], 1.0)
+            df = v.sum(axis=0) ** 2 / (v**2 / own).sum(axis=0)
+        return np.maximum(np.where(np.isnan(df), self.sample.df, np.minimum(df, self.sample.df)), 1)
 
     def _variances(self, R: Array) -> Array:
         return _forms(R, self.linear.known().matrix())
@@ -130,12 +134,26 @@ class DesignResults(FittedResults):
         about = self.fitted if method == "estimate" else self.linear
         estimate, se, df = about.estimate, about.every_bse(), self.df.to_numpy()
         bounds = t_bounds(estimate, se, df, alpha)
+        exact = self.sample.calibrated & (se == 0.0) & (estimate > 0.0) & (estimate < 1.0)
         if method == "default" and self._counted is not None:
-            n = self.domains.sizes[self._domain_of] / self.sample.spread
-            bounds = score_bounds(estimate, se, df, alpha, self._counted, n)
+            n = (self.domains.sizes / self.domains.spread)[self._domain_of]
+            score = score_bounds(estimate, se, df, alpha, self._counted, n)
+            bounds = np.where(exact[:, None], bounds, score)  # as population totals have it
+        nothing = self._unknown & (bounds[:, 0] == bounds[:, 1])
+        bounds = np.where(nothing[:, None], [-np.inf, np.inf], bounds)
         if boolean("clip", clip):
             bounds = edge_normal(bounds, estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    @property
+    def bse(self) -> pd.Series[float]:
+        """Standard errors of `params`; nan where unknown, as in a domain in one sampling unit."""
+        return super().bse.mask(self._unknown)
+
+    @property
+    def linear_bse(self) -> pd.Series[float]:
+        """Standard errors of `linear_params`; nan where they are unknown."""
+        return super().linear_bse.mask(self._unknown)
 
     @property
     def tvalues(self) -> pd.Series[float]:
@@ -167,6 +185,7 @@ class DesignResults(FittedResults):
         from ldpstats.models.shared.contrasts import contrast_names
 
         R, value = linear_hypothesis(hypothesis, self.terms)
+        self._refuse_alone(R)
         variance = self._variances(R)
         terms = np.einsum("ij,ij,j->i", R, R, self.linear.known().variances())
         fixed = np.flatnonzero(variance <= _FIXED * terms)
@@ -207,6 +226,7 @@ class DesignResults(FittedResults):
         from scipy.special import fdtrc
 
         R, value = linear_hypothesis(hypothesis, self.terms)
+        self._refuse_alone(R)
         try:
             W, q = tests_.wald(R, value, self.linear.estimate, self.linear.known())
         except InvalidArgument as error:  # which calls it by the name of an array
@@ -226,18 +246,59 @@ class DesignResults(FittedResults):
     # -- functions of the totals -------------------------------------------------------------
 
     def _table(self, functions: Ratios, df: Any, alpha: float, index: Any) -> pd.DataFrame:
-        """Functions of the totals: "estimate", "se", "lower", "upper"."""
-        found = self.totals_law.of(functions)
-        se = standard_errors(found.covariance)
-        bounds = t_bounds(found.value, se, np.broadcast_to(df, found.value.shape), alpha)
-        columns = {"estimate": found.value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
+        """Functions of the totals: "estimate", "se", "lower", "upper".
+
+        Ratios to a total of zero are nan, and so are standard errors that nothing is known of.
+        """
+        T = self.totals_law.estimate
+        rows, defined = functions.defined(T)
+        found = self.totals_law.of(defined)
+        value, se = np.full((2, len(rows)), np.nan)
+        value[rows], se[rows] = found.value, standard_errors(found.covariance)
+        if defined.B is not None and self._alone.any():  # shares of totals; these are by domain
+            own = np.repeat(self._alone, T.size // self._alone.size)
+            se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
+        bounds = t_bounds(value, se, np.broadcast_to(df, value.shape), alpha)
+        columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
+
+    @cached_property
+    def _alone(self) -> npt.NDArray[np.bool_]:
+        """Domains in one sampling unit, in which shares cannot be seen to vary, (g,)."""
+        varies = np.bincount(self._domain_of, self.linear.every_bse() > 0.0) > 0.0
+        return np.asarray(~varies & (self.domains.df <= 0.0))
+
+    @property
+    def _unknown(self) -> npt.NDArray[np.bool_]:
+        """Estimates of these domains, (q,)."""
+        return np.asarray(self._alone[self._domain_of])
+
+    def warn_of_unknown(self) -> None:
+        """Warn of domains in one sampling unit, by name."""
+        if self._alone.any():
+            labels = zip(self.domains.labels, self._alone, strict=True)
+            names = [worded(label, self.domains.by) for label, alone in labels if alone]
+            which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
+            warnings.warn(
+                f"{which} in one sampling unit, which does not show how shares vary: there are no "
+                "standard errors; join domains",
+                LDPWarning,
+                stacklevel=5,
+            )
+
+    def _refuse_alone(self, R: Array) -> None:
+        """Refuse hypotheses R, (r, q), about domains in one sampling unit."""
+        if R[:, self._unknown].any():
+            raise NotAvailable(
+                "a test of a domain that lies in one sampling unit, which does not show how its "
+                "shares vary: join domains"
+            )
 
     @cached_property
     def _effects(self) -> Effects:
         found = self.totals_law.of(self.shares)
         n = self.domains.sizes[self._domain_of]
-        variance = np.diagonal(found.covariance)
+        variance = np.where(self._unknown, np.nan, np.diagonal(found.covariance))
         return design_effects(found.value, variance, np.diagonal(found.noise), n)
 
     def deff(self) -> pd.DataFrame:
@@ -275,6 +336,7 @@ class DesignResults(FittedResults):
         the columns of `deff`.
         """
         frame = self._estimates_frame(level(alpha))
+        frame.loc[self._unknown, ["bse", "linear_se"]] = np.nan
         return pd.concat([frame, self.df, self.deff()], axis=1)
 
     def _tidy(self, alpha: float) -> pd.DataFrame:
@@ -282,7 +344,8 @@ class DesignResults(FittedResults):
 
         from ldpstats.models.shared.results import tidy_names
 
-        p = 2.0 * stdtr(self.df.to_numpy(), -np.abs(self.tvalues.to_numpy()))
+        df = np.maximum(self.df.to_numpy(), 1.0)  # as for intervals
+        p = 2.0 * stdtr(df, -np.abs(self.tvalues.to_numpy()))
         return tidy_names(self.summary_frame(alpha)).assign(p_value=p)
 
     def _facts(self) -> dict[str, Any]:
@@ -317,6 +380,10 @@ def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
     """A table of differences with the p-values of their t tests on df degrees of freedom, (q,)."""
     from scipy.special import stdtr
 
-    t = standardised(table["estimate"].to_numpy(), table["se"].to_numpy())
-    pvalues = 2.0 * stdtr(df, -np.abs(t))
-    return table.assign(pvalue=pvalues, pvalue_holm=adjust(pvalues, "holm"))
+    known = table["se"].notna().to_numpy()
+    t = standardised(table["estimate"].to_numpy()[known], table["se"].to_numpy()[known])
+    p = np.full((2, len(known)), np.nan)
+    p[0, known] = 2.0 * stdtr(np.maximum(df[known], 1.0), -np.abs(t))
+    if known.any():
+        p[1, known] = adjust(p[0, known], "holm")
+    return table.assign(pvalue=p[0], pvalue_holm=p[1])

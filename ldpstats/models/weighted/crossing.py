@@ -159,7 +159,9 @@ class WeightedCrossing:
         shares = totals.of(found.shares)
         channel = self._channel(shares.value)
         fit, domains = self._fit(shares.value, shares.covariance), found.domains
-        return replace(found, fit=fit, domains=replace(domains, channel=channel))
+        found = replace(found, fit=fit, domains=replace(domains, channel=channel))
+        found.warn_of_unknown()
+        return found
 
     def _refuse_shared_cohorts(self) -> None:
         """Refuse variables whose reports are not independent given the true answers."""
@@ -249,7 +251,9 @@ class WeightedCrossing:
         return degrees_of_freedom(self.sample, self.there)
 
     def _domain(self) -> Domains:
-        return Domains((), ((),), np.array([self.nobs]), np.array([self._df]), np.zeros(0))
+        w, w2 = (float(v[self.there].sum()) for v in (self.sample.w, self.sample.w2))
+        n, spread = np.array([self.nobs]), np.array([self.nobs * w2 / w**2])
+        return Domains((), ((),), n, np.array([self._df]), np.zeros(0), spread)
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n

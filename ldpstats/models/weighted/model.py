@@ -118,6 +118,7 @@ class WeightedModel:
                 f"fewer, so that there are {_MOST_TOTALS} at most, or join categories"
             )
         results = model._linear()
+        results.warn_of_unknown()
         if results.mechanism.is_open:
             warn_of_others(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
@@ -300,7 +301,11 @@ class WeightedModel:
         df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
         ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
         whole = np.rint(sizes).astype(np.int64)
-        return Domains(self.by, self.labels, whole, df, np.zeros(0), ungrouped)
+        w, w2 = (
+            np.bincount(self.domain[inside], v[inside]) for v in (self.sample.w, self.sample.w2)
+        )
+        spread = sizes * w2 / w**2
+        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, ungrouped)
 
     def _channel(self, shares: Array) -> Array:
         """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""

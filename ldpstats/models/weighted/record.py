@@ -39,6 +39,8 @@ class SampleFacts:
         ``n sum(w^2) / sum(w)^2``, what unequal weights alone would do to a variance (Kish 1965).
     df : float
         Units less strata of the first stage; of replicates their rank less one.
+    calibrated : bool
+        Whether weights were calibrated: population totals may then determine a share.
     """
 
     design: str
@@ -49,6 +51,7 @@ class SampleFacts:
     weight_sum: float
     spread: float
     df: float
+    calibrated: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Plain JSON types."""
@@ -77,6 +80,8 @@ class Domains:
     channel : array, shape (g k,)
         Variance of one report's estimate over that of the true answer, under simple random
         sampling: what planning calls the factor of the channel.
+    spread : array, shape (g,)
+        As that of `SampleFacts`, of the respondents of each.
     n_ungrouped : int
         Respondents who are in no domain.
     """
@@ -86,6 +91,7 @@ class Domains:
     sizes: Array
     df: Array
     channel: Array
+    spread: Array
     n_ungrouped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,6 +102,7 @@ class Domains:
             "sizes": self.sizes.tolist(),
             "df": array_to_json(self.df),
             "channel": array_to_json(self.channel),
+            "spread": array_to_json(self.spread),
             "n_ungrouped": self.n_ungrouped,
         }
 
@@ -109,10 +116,11 @@ class Domains:
             sizes=np.array(document["sizes"], dtype=np.int64),
             df=array_from_json(document["df"]),
             channel=array_from_json(document["channel"]),
+            spread=array_from_json(document["spread"]),
             n_ungrouped=int(document["n_ungrouped"]),
         )
         g = (len(found.labels),)
-        check_shapes({"sizes": (found.sizes, g), "df": (found.df, g)})
+        check_shapes({name: (getattr(found, name), g) for name in ("sizes", "df", "spread")})
         return found
 
 

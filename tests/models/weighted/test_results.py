@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -204,3 +205,66 @@ def test_rao_scott_tests_of_fit_and_homogeneity(
         domains.test_distribution([0.4, 0.4, 0.2])
     with pytest.raises(ldp.NotAvailable, match="one domain only"):
         whole.test_equal()
+
+
+def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: pd.DataFrame) -> None:
+    people = table.assign(job=table.job.fillna("cook"), place="town")
+    people.loc[people.school == 8, "place"] = "isle"
+    people.loc[people.index[(people.school == 9)][:3], "place"] = "farm"
+    people.loc[people.index[(people.school == 10)][:3], "place"] = "farm"
+    sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0)})
+    reports = sheet.privatize(people, np.random.default_rng(6))
+    survey = ldp.Survey(reports, sheet, weights="w", strata="stratum", clusters="school")
+    with pytest.warns(ldp.LDPWarning, match="domain place='isle' is in one sampling unit"):
+        found = survey.frequencies("job", by="place")
+    assert found.domains.df.tolist() == [0.0, 0.0, 35.0]
+    assert found.bse["isle"].isna().all() and (found.bse["farm"] > 0.0).all()
+    frame = found.summary_frame().loc["isle"]
+    assert frame[["bse", "linear_se", "deff", "effective_n"]].isna().all(axis=None)
+    assert re.search(r"  cook +-?\d\.\d+ +- ", str(found.summary()))
+    for method in ("wald", "estimate"):
+        assert (found.conf_int(method=method).loc["isle"] == [0.0, 1.0]).all(axis=None)
+    apart = found.differences(reference="town")
+    assert apart.loc["isle"].drop(columns="estimate").isna().all(axis=None)
+    # one unit in each of two strata: one degree of freedom at least
+    assert np.isfinite(apart.loc["farm"]).all(axis=None)
+    assert found.mean([1, 2, 3]).loc["isle", ["se", "lower", "upper"]].isna().all()
+    assert found.ratio("cook", "nurse").loc["town"].notna().all()
+    width = found.conf_int().loc["isle"]
+    assert (width.upper - width.lower > 0.8).all()
+    for hypothesis in ("isle:cook = 0.3", "isle:cook = town:cook"):
+        for test in (found.t_test, found.wald_test):
+            with pytest.raises(ldp.NotAvailable, match="one sampling unit"):
+                test(hypothesis)
+
+
+def test_ratios_to_nobody_are_unknown_and_others_are_not() -> None:
+    table = pd.DataFrame({"job": ["cook", "nurse"] * 20, "sex": ["f", "m", "m"] * 13 + ["f"]})
+    table["w"] = np.arange(40) % 7 + 1.0
+    sheet = {"job": ldp.Observed([*JOBS]), "sex": ldp.Observed(["f", "m"])}
+    survey = ldp.Survey(table, sheet, weights="w")
+    found = survey.association("job", "sex")
+    given = found.conditional("job")
+    assert given.loc["driver"].isna().all(axis=None) and given.drop("driver").notna().all(axis=None)
+    assert found.differences("job").loc["driver"].isna().all(axis=None)
+    assert found.differences("job", reference="driver").isna().all(axis=None)
+    assert np.isnan(survey.frequencies("job").ratio("cook", "driver")["estimate"])
+
+
+def test_a_share_that_population_totals_fix_is_a_point(table: pd.DataFrame) -> None:
+    people = table.assign(sex=np.where(table.index % 3 > 0, "f", "m"), job=table.job.fillna("cook"))
+    sheet = {"job": ldp.Observed([*JOBS, "pilot"]), "sex": ldp.Observed(["f", "m"])}
+    survey = ldp.Survey(people, sheet, weights="w", clusters="school")
+    margin = {"sex": {"f": 600, "m": 400}}
+    ends = survey.calibrate(margin).frequencies("sex").conf_int()
+    np.testing.assert_allclose(ends, [[0.6, 0.6], [0.4, 0.4]], rtol=1e-9)
+    assert survey.calibrate(margin).frequencies("job").conf_int().loc["pilot", "upper"] > 0.001
+
+
+def test_rare_answers_of_a_domain_know_its_own_weights(table: pd.DataFrame) -> None:
+    people = table.assign(w=np.where(table.region == "s", table.w**4, table.w))
+    people["job"] = people.job.where(people.job != "driver")
+    survey = ldp.Survey(people, {"job": ldp.Observed(JOBS)}, weights="w", clusters="school")
+    both, alone = survey.frequencies("job", by="region"), survey.where("region == 's'")
+    ends = alone.frequencies("job").conf_int()
+    np.testing.assert_allclose(both.conf_int().loc["s"], ends, rtol=1e-9)
