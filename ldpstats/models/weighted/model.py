@@ -102,9 +102,10 @@ class WeightedModel:
         """
         if method is None:
             method = "inversion" if constraints is None else "mle"
-        if isinstance(method, str) and method in ESTIMATORS and method not in _METHODS:
+        name = str.__str__(method) if isinstance(method, str) else ""
+        if name in ESTIMATORS and name not in _METHODS:
             raise NotAvailable(
-                f"method={method!r} with weights: use 'inversion', whose standard errors know the "
+                f"method={name!r} with weights: use 'inversion', whose standard errors know the "
                 "design, or 'mle', which stays within [0, 1]"
             )
         method = one_of("method", method, _METHODS)
