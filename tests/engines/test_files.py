@@ -196,10 +196,10 @@ def test_polars_names_the_file_that_is_damaged(tmp_path: Path) -> None:
     """What checks files one by one is another engine, which must live as long."""
     pytest.importorskip("polars", reason="polars is not installed")
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
+    spoil(paths[1])
     strict = opened(paths, engine="polars")
     lenient = opened(paths, engine="polars", on_error="report")
     assert strict is not None and lenient is not None
-    spoil(paths[1])
     with pytest.raises(InvalidArgument, match=r"1\.parquet'.*may be damaged"):
         strict.cells(["id"])
     with pytest.warns(LDPWarning, match=r"1\.parquet: .*left out"):
