@@ -20,6 +20,7 @@ __all__ = [
     "group_label",
     "group_place",
     "labelled",
+    "several_worded",
     "stacked_index",
     "told",
     "worded",
@@ -93,6 +94,12 @@ def group_place(
 def worded(label: Label, by: tuple[str, ...]) -> str:
     """The label as messages have it: region='north', year=2024."""
     return ", ".join(f"{name}={value!r}" for name, value in zip(by, label, strict=True))
+
+
+def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) -> str:
+    """The first of some labels as messages have them, and how many more there are."""
+    more = f"; and {len(labels) - most} more" if len(labels) > most else ""
+    return "; ".join(worded(label, by) for label in labels[:most]) + more
 
 
 def stacked_index(

@@ -22,7 +22,7 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
-from ldpstats.models.shared.groups import worded
+from ldpstats.models.shared.groups import several_worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
@@ -275,9 +275,9 @@ class DesignResults(FittedResults):
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
         if self.domains.alone.any():
-            labels = zip(self.domains.labels, self.domains.alone, strict=True)
-            names = [worded(label, self.domains.by) for label, alone in labels if alone]
-            which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
+            by, labels = self.domains.by, self.domains.labels
+            own = [label for label, alone in zip(labels, self.domains.alone, strict=True) if alone]
+            which = f"the domain {several_worded(own, by)} is" if by else "all reports are"
             warnings.warn(
                 f"{which} in one sampling unit, which does not show how shares vary: there are no "
                 "standard errors; join domains",
@@ -311,7 +311,8 @@ class DesignResults(FittedResults):
             over that of a simple random sample of true answers; "effective_n": respondents of such
             a sample who tell as much; "channel": what randomisation alone does in a simple random
             sample, which planning uses. nan where not estimable, as where less variance is left
-            than the randomisation has.
+            than the randomisation has. Without noise "deff" is that of R's survey with
+            ``deff="replace"``.
         """
         found = self._effects
         n = self.domains.sizes[self._domain_of]

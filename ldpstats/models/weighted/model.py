@@ -25,7 +25,7 @@ from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH
-from ldpstats.models.shared.groups import Label, worded
+from ldpstats.models.shared.groups import Label, several_worded
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
 from ldpstats.models.weighted.record import SampleFacts
@@ -101,9 +101,10 @@ class WeightedModel:
         """
         if method is None:
             method = "inversion" if constraints is None else "mle"
-        if isinstance(method, str) and method in ESTIMATORS and method not in _METHODS:
+        name = str.__str__(method) if isinstance(method, str) else ""
+        if name in ESTIMATORS and name not in _METHODS:
             raise NotAvailable(
-                f"method={method!r} with weights: use 'inversion', whose standard errors know the "
+                f"method={name!r} with weights: use 'inversion', whose standard errors know the "
                 "design, or 'mle', which stays within [0, 1]"
             )
         method = one_of("method", method, _METHODS)
@@ -127,11 +128,8 @@ class WeightedModel:
         there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
         if there.all():
             return self
-        empty = "; ".join(
-            worded(label, self.by)
-            for label, is_there in zip(self.labels, there, strict=True)
-            if not is_there
-        )
+        none = [label for label, here in zip(self.labels, there, strict=True) if not here]
+        empty = several_worded(none, self.by)
         warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 5)
         place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
         labels = tuple(one for one, is_there in zip(self.labels, there, strict=True) if is_there)
