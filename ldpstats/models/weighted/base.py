@@ -28,10 +28,11 @@ from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
+__all__ = ["DesignResults", "check_compared", "checked", "compared", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
+_MOST_COMPARED = 7000  # differences, whose covariance matrix takes 400 MB
 _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
@@ -374,6 +375,15 @@ def checked(covariance: Array) -> Covariance:
             "leave fpc= out, or join domains"
         )
     return Covariance.dense(covariance)
+
+
+def check_compared(number: int) -> None:
+    """Refuse so many differences at once that their covariance would take a gigabyte."""
+    if number > _MOST_COMPARED:
+        raise NotAvailable(
+            f"{number:,} differences at once were not computed, but {_MOST_COMPARED:,} at most: "
+            "compare with reference=, without all_pairs=True, or select fewer by where(...)"
+        )
 
 
 def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:

@@ -23,7 +23,7 @@ from ldpstats.models.frequency.ordered import checked_scores
 from ldpstats.models.shared.groups import group_label, stacked_index, told
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
-from ldpstats.models.weighted.base import DesignResults, compared
+from ldpstats.models.weighted.base import DesignResults, check_compared, compared
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
@@ -274,6 +274,11 @@ class WeightedResults(DesignResults):
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only, or more than 7,000 differences.
         """
         alpha, at, labels = level(alpha), 0, self.domains.labels
         if len(labels) < 2:
@@ -287,6 +292,7 @@ class WeightedResults(DesignResults):
         pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
         if not boolean("all_pairs", all_pairs):
             pairs = [(i, at) for i in range(g) if i != at]
+        check_compared(len(pairs) * k)
         between = np.eye(g)[[i for i, _ in pairs]] - np.eye(g)[[j for _, j in pairs]]
         R = np.kron(between, np.eye(k))
         df = self._contrast_df(R)

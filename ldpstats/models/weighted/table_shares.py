@@ -15,7 +15,7 @@ from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, compared
+from ldpstats.models.weighted.base import DesignResults, check_compared, compared
 
 __all__ = ["CrossedShares"]
 
@@ -191,6 +191,7 @@ class CrossedShares(DesignResults):
             i = np.delete(np.arange(len(own)), at)
             j = np.full(i.shape, at)
         unit, other = np.eye(len(own)), self.labels[1 - axis]
+        check_compared(len(i) * len(other))
         R = np.kron(unit[i] - unit[j], np.eye(len(other)))
         name = self.names[axis]
         columns = {name: own[i], f"{name} (reference)": own[j]}

@@ -268,3 +268,12 @@ def test_rare_answers_of_a_domain_know_its_own_weights(table: pd.DataFrame) -> N
     both, alone = survey.frequencies("job", by="region"), survey.where("region == 's'")
     ends = alone.frequencies("job").conf_int()
     np.testing.assert_allclose(both.conf_int().loc["s"], ends, rtol=1e-9)
+
+
+def test_too_many_differences_are_refused() -> None:
+    table = pd.DataFrame({"ill": ["no", "yes"] * 100, "w": 1.0, "town": np.arange(200) // 2})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w")
+    results = survey.frequencies("ill", by="town")
+    assert len(results.differences()) == 198
+    with pytest.raises(ldp.NotAvailable, match=r"9,900 differences at once .* reference="):
+        results.differences(all_pairs=True)
