@@ -276,6 +276,11 @@ class WeightedResults(DesignResults):
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only, or more than 7,000 differences.
         """
         alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
         if len(labels) < 2:
