@@ -58,24 +58,24 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
-    from ldpstats.models.weighted.calibration import CalibrationReport
+    from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
-    from ldpstats.models.weighted.tables import WeightedTable
+    from ldpstats.models.weighted.table_results import WeightedTable
     from ldpstats.survey.counting import count
     from ldpstats.survey.questionnaire import Questionnaire
-    from ldpstats.survey.replicates import ReplicateWeights
+    from ldpstats.survey.sample.replicates import ReplicateWeights
     from ldpstats.survey.survey import Survey
 
 __version__ = "0.1.0"
 
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
-    "CalibrationReport": "ldpstats.models.weighted.calibration",
+    "CalibrationReport": "ldpstats.models.weighted.calibration_report",
     "Questionnaire": "ldpstats.survey.questionnaire",
-    "ReplicateWeights": "ldpstats.survey.replicates",
+    "ReplicateWeights": "ldpstats.survey.sample.replicates",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
-    "WeightedTable": "ldpstats.models.weighted.tables",
+    "WeightedTable": "ldpstats.models.weighted.table_results",
     "count": "ldpstats.survey.counting",
 }
 

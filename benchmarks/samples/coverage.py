@@ -10,10 +10,10 @@ import numpy.typing as npt
 
 from benchmarks.samples.asking import ALPHA, D, K, Question, totals
 from benchmarks.samples.population import AGES, REGIONS, Design, Drawn, Population
-from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import Margins, calibrate
-from ldpstats.inference.designs.distances import Raking
 from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
+from ldpstats.inference.designs.reweighting.calibration import Margins, calibrate
+from ldpstats.inference.designs.reweighting.distances import Raking
+from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
 from ldpstats.inference.designs.totals import Ratios
 
 __all__ = ["coverage", "effects", "simulate"]

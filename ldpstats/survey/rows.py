@@ -12,15 +12,15 @@ from ldpstats.engines.query import Query
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.dictionary.survey import DictionarySurvey
 from ldpstats.survey.conditions import And, Condition, parse, words
-from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.masks import masked
 from ldpstats.survey.opening import held_on, rows_of
 from ldpstats.survey.questionnaire import Questionnaire
-from ldpstats.survey.replicates import ReplicateWeights
-from ldpstats.survey.reweighting import check_changes
+from ldpstats.survey.sample.cells import weigh, whole_of
+from ldpstats.survey.sample.design import SampleDesign
+from ldpstats.survey.sample.replicates import ReplicateWeights
+from ldpstats.survey.sample.reweighting import check_changes
 from ldpstats.survey.selecting import columns_in
-from ldpstats.survey.weighing import weigh, whole_of
 
 __all__ = ["SurveyRows", "column_name"]
 

@@ -8,17 +8,17 @@ from typing import Any, Self
 
 from ldpstats.arguments.checks import listed
 from ldpstats.errors import NotAvailable
-from ldpstats.models.weighted.calibration import CalibrationReport
+from ldpstats.models.weighted.calibration_report import CalibrationReport
 from ldpstats.survey.remote import Remote
-from ldpstats.survey.replicates import MadeReplicates
-from ldpstats.survey.reweighting import (
+from ldpstats.survey.rows import SurveyRows, column_name
+from ldpstats.survey.sample.cells import weigh, whole_of
+from ldpstats.survey.sample.replicates import MadeReplicates
+from ldpstats.survey.sample.reweighting import (
     calibrated,
     poststratified,
     report_of,
     trimmed,
 )
-from ldpstats.survey.rows import SurveyRows, column_name
-from ldpstats.survey.weighing import weigh, whole_of
 
 __all__ = ["SampledRows"]
 
@@ -245,7 +245,7 @@ class SampledRows(SurveyRows):
         ----------
         https://svylab.com/docs/svy
         """
-        from ldpstats.survey.exporting import svy_sample
+        from ldpstats.survey.sample.svy import svy_sample
 
         questions = [names] if isinstance(names, str) else listed("names", names, _QUESTIONS)
         asked = [column_name("names", name) for name in questions]

@@ -28,12 +28,18 @@ from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
 from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.joining import matched
 from ldpstats.survey.options import check_options
 from ldpstats.survey.rows import column_name
+from ldpstats.survey.sample.models import (
+    refuse_uncrossed,
+    refuse_unweighted,
+    weighted_crossing,
+    weighted_model,
+)
 from ldpstats.survey.sampled import SampledRows
 from ldpstats.survey.tallying import (
     grouped,
@@ -44,12 +50,6 @@ from ldpstats.survey.tallying import (
     tally,
 )
 from ldpstats.survey.waves import identifiers
-from ldpstats.survey.weighted import (
-    refuse_uncrossed,
-    refuse_unweighted,
-    weighted_crossing,
-    weighted_model,
-)
 
 __all__ = ["Survey"]
 

@@ -21,7 +21,7 @@ from shared.survey_reference import (
     transcript,
 )
 
-from ldpstats.survey.weighing import weigh
+from ldpstats.survey.sample.cells import weigh
 
 BASES: dict[str, Callable[[], Any]] = {
     "elements_fpc": lambda: survey("elements_fpc"),

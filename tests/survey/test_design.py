@@ -13,7 +13,7 @@ from shared.engines import PLACES
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable
-from ldpstats.survey.weighing import weigh
+from ldpstats.survey.sample.cells import weigh
 
 SHEET = ldp.Questionnaire({"ill": ldp.Warner(1.0), "sex": ldp.Observed(("f", "m"))})
 TABLE = pd.DataFrame(

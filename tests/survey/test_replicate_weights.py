@@ -9,10 +9,10 @@ import pytest
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.given_weights import GivenWeights
-from ldpstats.inference.designs.replication import Bootstrap, Jackknife
+from ldpstats.inference.designs.given_replicates import GivenWeights
+from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife
 from ldpstats.inference.designs.sample import Sample, Stage
-from ldpstats.survey.replicates import MadeReplicates
+from ldpstats.survey.sample.replicates import MadeReplicates
 
 
 def given(**more: Any) -> ldp.ReplicateWeights:

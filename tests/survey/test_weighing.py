@@ -14,8 +14,8 @@ from shared.engines import MOSTLY_SLOW, PLACES
 
 import ldpstats as ldp
 from ldpstats.errors import NotAvailable
-from ldpstats.survey.design import SampleDesign
-from ldpstats.survey.weighing import Weighed, weigh, whole_of
+from ldpstats.survey.sample.cells import Weighed, weigh, whole_of
+from ldpstats.survey.sample.design import SampleDesign
 
 SHEET = {"ill": ldp.KRR(("a", "b", "c"), 1.0), "sex": ldp.Observed(("f", "m"))}
 NAMES = ("ill", "group")

@@ -29,9 +29,9 @@ from ldpstats.inference.designs.totals import Totals
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
 from ldpstats.models.shared.groups import Label, worded
 from ldpstats.models.weighted.base import checked
-from ldpstats.models.weighted.others import warn_of_others
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
+from ldpstats.models.weighted.unlisted import warn_of_others
 from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance

@@ -13,13 +13,17 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import Margins, calibrate, calibrate_replicates
-from ldpstats.inference.designs.distances import Distance, Linear, Logit, Raking
 from ldpstats.inference.designs.estimation import estimated_totals
+from ldpstats.inference.designs.reweighting.calibration import (
+    Margins,
+    calibrate,
+    calibrate_replicates,
+)
+from ldpstats.inference.designs.reweighting.distances import Distance, Linear, Logit, Raking
+from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
+from ldpstats.inference.designs.reweighting.trimming import trimmed
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.totals import LinearTotals, Ratios
-from ldpstats.inference.designs.trimming import trimmed
 
 Array = npt.NDArray[Any]
 FOLDER = Path(__file__).parents[2] / "reference" / "survey"

@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import t as student
 from simulate import near, repeat
 
-from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import Margins, calibrate
-from ldpstats.inference.designs.distances import Distance, Linear, Logit, Raking
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
     estimated_totals,
     missed_noise,
 )
+from ldpstats.inference.designs.reweighting.calibration import Margins, calibrate
+from ldpstats.inference.designs.reweighting.distances import Distance, Linear, Logit, Raking
+from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.mechanisms import KRR

@@ -20,11 +20,11 @@ from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.totals import LinearTotals
 from ldpstats.inference.outcome import TestResult
-from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
 from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
-from ldpstats.survey.weighted import weighted_crossing
+from ldpstats.survey.sample.models import weighted_crossing
 
 REFERENCE = Path(__file__).parents[2] / "reference" / "survey"
 DESIGNS = {

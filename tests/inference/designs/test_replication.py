@@ -19,9 +19,9 @@ from ldpstats.inference.designs.estimation import (
     estimated_totals,
     missed_noise,
 )
-from ldpstats.inference.designs.given_weights import GivenWeights, scales_of
-from ldpstats.inference.designs.recalibrated import Recalibrated
-from ldpstats.inference.designs.replication import Bootstrap, Jackknife, bootstrap, jackknife
+from ldpstats.inference.designs.given_replicates import GivenWeights, scales_of
+from ldpstats.inference.designs.made_replicates import Bootstrap, Jackknife, bootstrap, jackknife
+from ldpstats.inference.designs.reweighting.replicates import Recalibrated
 from ldpstats.inference.designs.sample import Replication, Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
 

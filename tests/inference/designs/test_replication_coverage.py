@@ -16,7 +16,7 @@ from ldpstats.inference.designs.estimation import (
     estimated_totals,
     missed_noise,
 )
-from ldpstats.inference.designs.replication import bootstrap, jackknife
+from ldpstats.inference.designs.made_replicates import bootstrap, jackknife
 from ldpstats.inference.designs.sample import Sample, Scores, Stage
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.mechanisms import KRR

@@ -10,9 +10,9 @@ from scipy.stats import chi2, norm
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
-from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
+from ldpstats.models.weighted.table_results import WeightedTable
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument, LDPError, NotAvailable, NotConverged
-from ldpstats.inference.designs.distances import Distance
-from ldpstats.inference.designs.feasibility import refuse_unreachable
+from ldpstats.inference.designs.reweighting.distances import Distance
+from ldpstats.inference.designs.reweighting.feasibility import refuse_unreachable
 
 __all__ = ["Margins", "Solved", "calibrate", "calibrate_replicates", "solved_equations"]
 

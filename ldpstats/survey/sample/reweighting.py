@@ -11,10 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
-from ldpstats.inference.designs.calibration import Margins
-from ldpstats.inference.designs.distances import Distance, Linear
-from ldpstats.models.weighted.calibration import CalibrationReport, WeightStep, weight_step
-from ldpstats.survey.calibrating import (
+from ldpstats.inference.designs.reweighting.calibration import Margins
+from ldpstats.inference.designs.reweighting.distances import Distance, Linear
+from ldpstats.models.weighted.calibration_report import CalibrationReport, WeightStep, weight_step
+from ldpstats.survey.held import Held
+from ldpstats.survey.sample.cells import Weighed, weigh
+from ldpstats.survey.sample.changes import (
     Adjusted,
     Calibration,
     WeightChange,
@@ -22,10 +24,8 @@ from ldpstats.survey.calibrating import (
     distance_of,
     trimming_of,
 )
-from ldpstats.survey.design import SampleDesign
-from ldpstats.survey.held import Held
-from ldpstats.survey.margins import Margin, given_margins, margin_cells, matched_margin
-from ldpstats.survey.weighing import Weighed, weigh
+from ldpstats.survey.sample.design import SampleDesign
+from ldpstats.survey.sample.margins import Margin, given_margins, margin_cells, matched_margin
 
 __all__ = ["Reweighting", "calibrated", "check_changes", "poststratified", "report_of", "trimmed"]
 

@@ -18,8 +18,8 @@ from ldpstats.arguments.checks import (
     real_number,
 )
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.given_weights import KINDS, GivenWeights, scales_of
-from ldpstats.inference.designs.replication import bootstrap, jackknife
+from ldpstats.inference.designs.given_replicates import KINDS, GivenWeights, scales_of
+from ldpstats.inference.designs.made_replicates import bootstrap, jackknife
 from ldpstats.inference.designs.sample import Replication, Sample
 
 __all__ = ["MadeReplicates", "ReplicateWeights", "Replicates"]

@@ -10,16 +10,12 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.inference.designs.sample import Sample
-from ldpstats.models.shared.notes import header
-from ldpstats.models.shared.spelling import count_of
-from ldpstats.models.shared.tables import LONGEST_LABEL, SummaryTable, one_line
 
 __all__ = ["CalibrationReport", "WeightStep", "weight_step"]
 
 Array = npt.NDArray[Any]
 
 _FACTORS = ("factor_min", "factor_q1", "factor_median", "factor_q3", "factor_max")
-_QUARTILES = ("min", "25%", "50%", "75%", "max")
 
 
 @dataclass(frozen=True)
@@ -114,39 +110,9 @@ class CalibrationReport:
 
     def summary(self) -> Any:
         """The steps, how far weights moved, and what that costs, as a statsmodels Summary."""
-        return self._table().layout()
+        from ldpstats.models.weighted.calibration_summary import calibration_summary
 
-    def _table(self) -> SummaryTable:
-        last = self.steps[-1]
-        left = [("Last step:", last.method), ("Respondents:", f"{self.nobs:,}")]
-        right = [
-            ("Sum of weights before:", f"{self.steps[0].weight_sum[0]:,.6g}"),
-            ("Sum of weights after:", f"{last.weight_sum[1]:,.6g}"),
-        ]
-        return SummaryTable(
-            title="Calibration of weights",
-            header=header(left, right),
-            columns=[*_QUARTILES, "deviation", "Kish before", "Kish after"],
-            stubs=[one_line(str(step), LONGEST_LABEL) for step in self.steps],
-            body=[_cells(step) for step in self.steps],
-            notes=self._notes(),
-        )
-
-    def _notes(self) -> list[str]:
-        notes = [
-            "min to max: factors of the weights, their quartiles over respondents; deviation: "
-            "largest relative one from a total; Kish: n sum(w^2) / sum(w)^2."
-        ]
-        for step in self.steps:
-            notes += _step_notes(step)
-        if self.categories is not None:
-            ratio = self.categories["ratio"]
-            farthest = int(np.abs(np.log(ratio.to_numpy())).argmax())
-            notes.append(
-                f"Farthest from its total before: {' '.join(ratio.index[farthest])}, whose total "
-                f"is {ratio.iloc[farthest]:.3g} times the sum of its weights."
-            )
-        return notes
+        return calibration_summary(self.to_frame(), self.nobs, self.categories).layout()
 
     def __repr__(self) -> str:
         return f"CalibrationReport({'; '.join(map(str, self.steps))})"
@@ -154,34 +120,6 @@ class CalibrationReport:
     def _repr_html_(self) -> str:
         """The summary, in a notebook."""
         return str(self.summary().as_html())
-
-
-def _cells(step: WeightStep) -> list[str]:
-    deviation = "-" if step.method == "trimming" else f"{step.deviation:.1g}"
-    return [*(f"{one:.4g}" for one in step.factors), deviation, *(f"{k:.3f}" for k in step.kish)]
-
-
-def _step_notes(step: WeightStep) -> list[str]:
-    """What must be known of a step: bounds, weights that were cut, negative ones."""
-    notes = []
-    if step.method == "trimming":
-        notes.append(f"Trimming cut {count_of(step.n_trimmed, 'weight')}; the sum stays the same.")
-    else:
-        within = f", factors {step.bounds}" if step.bounds else ""
-        notes.append(
-            f"{step.method.capitalize()}: {count_of(step.iterations, 'iteration')}{within}."
-        )
-    if step.n_beyond:
-        notes.append(
-            f"NOTE: {count_of(step.n_beyond, 'weight')} moved out of the bounds when they took "
-            "their part of what was cut: strict=True repeats the trimming until none is."
-        )
-    if step.n_negative:
-        notes.append(
-            f"WARNING: the weights of {count_of(step.n_negative, 'respondent')} are negative: give "
-            'bounds=(0, None), or use method="raking".'
-        )
-    return notes
 
 
 def weight_step(before: Sample, after: Sample, factors: Array, **what: Any) -> WeightStep:

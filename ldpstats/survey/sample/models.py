@@ -12,14 +12,14 @@ from ldpstats.arguments.checks import boolean
 from ldpstats.errors import IncompleteListWarning, InvalidArgument
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.models.association.variables import per_variable, prepared
-from ldpstats.models.weighted.crossing import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
 from ldpstats.survey.coded import Coded
-from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.grouping import grouped_rows
 from ldpstats.survey.held import Held
-from ldpstats.survey.weighing import Weighed, weigh
+from ldpstats.survey.sample.cells import Weighed, weigh
+from ldpstats.survey.sample.design import SampleDesign
 
 __all__ = [
     "refuse_uncrossed",

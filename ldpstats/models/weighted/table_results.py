@@ -19,10 +19,10 @@ from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.crossed import CrossedShares
 from ldpstats.models.weighted.dependence import Dependence
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
+from ldpstats.models.weighted.table_shares import CrossedShares
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,11 +13,11 @@ from ldpstats.engines.weighted import LEAST_WEIGHT, MOST_WEIGHT, faults
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.shared.spelling import count_of
-from ldpstats.survey.calibrating import adjusted
-from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held, Selected
 from ldpstats.survey.remote import Part, Remote
-from ldpstats.survey.staging import refuse_rows, stages_of
+from ldpstats.survey.sample.changes import adjusted
+from ldpstats.survey.sample.design import SampleDesign
+from ldpstats.survey.sample.stages import refuse_rows, stages_of
 
 __all__ = ["Weighed", "weigh", "whole_of"]
 

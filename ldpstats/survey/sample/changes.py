@@ -12,13 +12,13 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import boolean, listed, one_of, real_number
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.calibrated import Step, calibrated_sample
-from ldpstats.inference.designs.calibration import calibrate
-from ldpstats.inference.designs.distances import Distance, Linear, Logit, Raking
+from ldpstats.inference.designs.reweighting.calibration import calibrate
+from ldpstats.inference.designs.reweighting.distances import Distance, Linear, Logit, Raking
+from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
+from ldpstats.inference.designs.reweighting.trimming import trimmed
 from ldpstats.inference.designs.sample import Sample
-from ldpstats.inference.designs.trimming import trimmed
 from ldpstats.survey.held import Held
-from ldpstats.survey.margins import Margin, margin_cells
+from ldpstats.survey.sample.margins import Margin, margin_cells
 
 __all__ = ["Calibration", "Trimming", "WeightChange", "adjusted", "distance_of", "trimming_of"]
 

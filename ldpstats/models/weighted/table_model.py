@@ -25,7 +25,7 @@ from ldpstats.models.shared.fit import Fit
 from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.dependence import Dependence
 from ldpstats.models.weighted.record import Domains, SampleFacts
-from ldpstats.models.weighted.tables import WeightedTable
+from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.problems.decoding import Decoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import pair_noise, pair_table, report_covariance

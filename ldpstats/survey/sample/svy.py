@@ -10,13 +10,13 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.given_weights import GivenWeights
+from ldpstats.inference.designs.given_replicates import GivenWeights
 from ldpstats.inference.designs.sample import Sample
 from ldpstats.mechanisms import PUM
 from ldpstats.problems.decoding import decode
-from ldpstats.survey.design import SampleDesign
 from ldpstats.survey.held import Held
-from ldpstats.survey.weighing import weigh, whole_of
+from ldpstats.survey.sample.cells import weigh, whole_of
+from ldpstats.survey.sample.design import SampleDesign
 
 __all__ = ["svy_sample"]
 

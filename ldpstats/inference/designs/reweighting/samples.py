@@ -11,14 +11,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.inference.designs.calibration import (
+from ldpstats.inference.designs.reweighting.calibration import (
     Margins,
     Solved,
     calibrate_replicates,
     solved_equations,
 )
-from ldpstats.inference.designs.distances import Distance
-from ldpstats.inference.designs.recalibrated import Recalibrated
+from ldpstats.inference.designs.reweighting.distances import Distance
+from ldpstats.inference.designs.reweighting.replicates import Recalibrated
 from ldpstats.inference.designs.sample import Adjustment, Sample, Scores, dense
 
 __all__ = ["Calibrated", "Step", "calibrated_sample"]

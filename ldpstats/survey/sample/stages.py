@@ -15,8 +15,8 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.sample import Stage
 from ldpstats.models.shared.spelling import count_of
 from ldpstats.survey.columns import Column
-from ldpstats.survey.design import SampleDesign, StageColumns
 from ldpstats.survey.held import Held
+from ldpstats.survey.sample.design import SampleDesign, StageColumns
 
 __all__ = ["refuse_rows", "stages_of"]
 

@@ -11,7 +11,7 @@ from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument
 from ldpstats.inference.designs.sample import SINGLE_UNIT
 from ldpstats.survey.held import Held
-from ldpstats.survey.replicates import Replicates
+from ldpstats.survey.sample.replicates import Replicates
 
 __all__ = ["SampleDesign", "StageColumns"]
 

@@ -14,7 +14,7 @@ from ldpstats.arguments.checks import real_number
 from ldpstats.arguments.matching import matched
 from ldpstats.arguments.names import did_you_mean
 from ldpstats.errors import InvalidArgument, UnknownCategory
-from ldpstats.inference.designs.calibration import Margins
+from ldpstats.inference.designs.reweighting.calibration import Margins
 from ldpstats.models.shared.spelling import count_of
 from ldpstats.survey.columns import Column
 from ldpstats.survey.held import Held

@@ -1,0 +1,1 @@
+"""Weights that reproduce population totals, or are cut, and variances since."""

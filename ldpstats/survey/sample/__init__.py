@@ -1,0 +1,1 @@
+"""The sample of a survey: its design in columns, weighted cells, and changes of its weights."""
