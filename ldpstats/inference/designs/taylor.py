@@ -19,11 +19,14 @@ __all__ = [
     "between_units",
     "degrees_of_freedom",
     "design_covariance",
+    "in_one_unit",
     "missed_noise",
     "scale_of_strata",
 ]
 
 Array = npt.NDArray[Any]
+
+_FEW = 1 << 16  # places that are marked one by one
 
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
@@ -115,7 +118,26 @@ def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) ->
     return _different(own, stage.unit[there], len(stage.strata), g) - strata
 
 
+def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:
+    """Which of g domains one unit of the first stage holds, where not all units were taken, (g,).
+
+    Shares of such a domain do not vary between units, whatever their variance is.
+    """
+    stage = sample.stages[0]
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own, n = domain[there], sample.n[there]
+    units = np.bincount(own, n, g)
+    if stage.unit is not None:
+        units = _different(own, stage.unit[there], len(stage.strata), g)
+    taken = np.bincount(own, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
+    return np.asarray((units == 1.0) & (taken == 0.0))
+
+
 def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
     """How many different codes below n each of g domains has, (g,)."""
-    pairs = np.unique(own * n + codes)
-    return np.bincount(pairs // n, minlength=g).astype(float)
+    pairs = own * n + codes
+    if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
+        seen = np.zeros(g * n, dtype=bool)
+        seen[pairs] = True
+        return np.asarray(seen.reshape(g, n).sum(axis=1, dtype=float))
+    return np.asarray(np.bincount(np.unique(pairs) // n, minlength=g).astype(float))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -21,14 +22,14 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
-from ldpstats.models.shared.groups import worded
+from ldpstats.models.shared.groups import several_worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
+__all__ = ["DesignResults", "checked", "compared", "contrasts", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
@@ -132,7 +133,8 @@ class DesignResults(FittedResults):
         """
         alpha, method = level(alpha), one_of("method", method, ("default", "wald", "estimate"))
         about = self.fitted if method == "estimate" else self.linear
-        estimate, se, df = about.estimate, about.every_bse(), self.df.to_numpy()
+        estimate, df = about.estimate, self.df.to_numpy()
+        se = np.where(self._unknown, 0.0, about.every_bse())
         bounds = t_bounds(estimate, se, df, alpha)
         exact = self.sample.calibrated & (se == 0.0) & (estimate > 0.0) & (estimate < 1.0)
         if method == "default" and self._counted is not None:
@@ -160,7 +162,8 @@ class DesignResults(FittedResults):
         """The unconstrained estimates over their standard errors; nan where these are zero."""
         se = self.linear.bse()
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
+            t = np.where((se > 0.0) & ~self._unknown, self.linear.estimate / se, np.nan)
+        return self._series(t, "tvalues")
 
     def t_test(self, hypothesis: Any) -> Any:
         """Test linear combinations of the frequencies one by one, two-sided, by t.
@@ -255,30 +258,26 @@ class DesignResults(FittedResults):
         found = self.totals_law.of(defined)
         value, se = np.full((2, len(rows)), np.nan)
         value[rows], se[rows] = found.value, standard_errors(found.covariance)
-        if defined.B is not None and self._alone.any():  # shares of totals; these are by domain
-            own = np.repeat(self._alone, T.size // self._alone.size)
+        if (
+            defined.B is not None and self.domains.alone.any()
+        ):  # shares of totals; these are by domain
+            own = np.repeat(self.domains.alone, T.size // self.domains.alone.size)
             se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
         bounds = t_bounds(value, se, np.broadcast_to(df, value.shape), alpha)
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
-    @cached_property
-    def _alone(self) -> npt.NDArray[np.bool_]:
-        """Domains in one sampling unit, in which shares cannot be seen to vary, (g,)."""
-        varies = np.bincount(self._domain_of, self.linear.every_bse() > 0.0) > 0.0
-        return np.asarray(~varies & (self.domains.df <= 0.0))
-
     @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
         """Estimates of these domains, (q,)."""
-        return np.asarray(self._alone[self._domain_of])
+        return np.asarray(self.domains.alone[self._domain_of])
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
-        if self._alone.any():
-            labels = zip(self.domains.labels, self._alone, strict=True)
-            names = [worded(label, self.domains.by) for label, alone in labels if alone]
-            which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
+        if self.domains.alone.any():
+            by, labels = self.domains.by, self.domains.labels
+            own = [label for label, alone in zip(labels, self.domains.alone, strict=True) if alone]
+            which = f"the domain {several_worded(own, by)} is" if by else "all reports are"
             warnings.warn(
                 f"{which} in one sampling unit, which does not show how shares vary: there are no "
                 "standard errors; join domains",
@@ -312,7 +311,8 @@ class DesignResults(FittedResults):
             over that of a simple random sample of true answers; "effective_n": respondents of such
             a sample who tell as much; "channel": what randomisation alone does in a simple random
             sample, which planning uses. nan where not estimable, as where less variance is left
-            than the randomisation has.
+            than the randomisation has. Without noise "deff" is that of R's survey with
+            ``deff="replace"``.
         """
         found = self._effects
         n = self.domains.sizes[self._domain_of]
@@ -352,6 +352,28 @@ class DesignResults(FittedResults):
         own = {"nobs": self.nobs, "df_resid": self.sample.df}
         return super()._facts() | asdict(self.sample) | own
 
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "fit": fit_to_dict(self.fit),
+            "totals": self.totals_law.to_dict(),
+            "sample": self.sample.to_dict(),
+            "domains": self.domains.to_dict(),
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+        }
+
+    @staticmethod
+    def _common(document: dict[str, Any]) -> dict[str, Any]:
+        """The fields that all such results have, from what `_stored` wrote."""
+        return {
+            "fit": fit_from_dict(document["fit"]),
+            "totals_law": Totals.from_dict(document["totals"]),
+            "sample": SampleFacts.from_dict(document["sample"]),
+            "domains": Domains.from_dict(document["domains"]),
+        }
+
 
 def _forms(R: Array, V: Array) -> Array:
     """The variances ``r' V r`` of rows r, (r,)."""
@@ -387,3 +409,9 @@ def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
     if known.any():
         p[1, known] = adjust(p[0, known], "holm")
     return table.assign(pvalue=p[0], pvalue_holm=p[1])
+
+
+def contrasts(pairs: Sequence[tuple[int, int]], g: int, k: int) -> Array:
+    """Each of k shares of one of g groups less that of another, for some pairs, (., g k)."""
+    at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.kron(np.eye(g)[at[:, 0]] - np.eye(g)[at[:, 1]], np.eye(k))

@@ -10,17 +10,16 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import METHODS
-from ldpstats.inference.designs.totals import Totals
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.effects import Effect
 from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.dependence import Dependence
-from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 from ldpstats.models.weighted.table_shares import CrossedShares
 
@@ -101,11 +100,14 @@ class WeightedTable(CrossedShares):
     lacking: tuple[int, ...]
     unprotected: tuple[str, ...]
     dependence: Dependence
+    counted: Counted
     listed: tuple[str, ...] = ()
 
     _format = "ldpstats-weighted-table"
     _version = 1
-    _required = frozenset({"fit", "totals", "sample", "domains", "labels", "names", "dependence"})
+    _required = frozenset(
+        {"fit", "totals", "sample", "domains", "labels", "names", "dependence", "counted"}
+    )
 
     def __repr__(self) -> str:
         a, b = self._shape
@@ -113,9 +115,12 @@ class WeightedTable(CrossedShares):
         return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
 
     @property
-    def _counted(self) -> Counted | None:
-        q = len(self.index)  # without noise each cell is a count of its own
-        return Counted(np.zeros(q), np.ones(q)) if len(self.unprotected) == 2 else None
+    def _counted(self) -> Counted:
+        # nobody made the reports of a cell that is zero and does not vary
+        unseen = (self.linear.estimate == 0.0) & (self.linear.bse() == 0.0)
+        unseen &= np.isnan(self.counted.scale)
+        offset, scale = self.counted.offset, self.counted.scale
+        return Counted(np.where(unseen, 0.0, offset), np.where(unseen, 1.0, scale))
 
     # -- association -------------------------------------------------------------------------
 
@@ -288,40 +293,34 @@ class WeightedTable(CrossedShares):
     # -- storage -----------------------------------------------------------------------------
 
     def _stored(self) -> dict[str, Any]:
-        return {
-            "fit": fit_to_dict(self.fit),
-            "totals": self.totals_law.to_dict(),
-            "sample": self.sample.to_dict(),
-            "domains": self.domains.to_dict(),
+        return super()._stored() | {
             "labels": [labels_to_json(own) for own in self.labels],
             "names": list(self.names),
             "lacking": list(self.lacking),
             "unprotected": list(self.unprotected),
             "listed": list(self.listed),
             "dependence": self.dependence.to_dict(),
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
+            "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedTable:
         labels = tuple(labels_from_json("labels", own) for own in document["labels"])
-        fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
-        a, b = map(len, labels)
-        check_estimates(fit, {"totals": totals}, a * b, a * b + a + b + 1, 2)
-        names, domains = document["names"], Domains.from_dict(document["domains"])
-        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
-        pairs = {"names": (np.array(names), (2,)), "lacking": (np.array(document["lacking"]), (2,))}
-        check_shapes(shapes | pairs)
-        return cls(
-            fit=fit,
-            totals_law=totals,
-            sample=SampleFacts.from_dict(document["sample"]),
-            domains=domains,
+        found = cls(
+            **cls._common(document),
             labels=labels,
-            names=tuple(map(str, names)),
+            names=tuple(map(str, document["names"])),
             lacking=tuple(map(int, document["lacking"])),
             unprotected=tuple(map(str, document["unprotected"])),
             listed=tuple(map(str, document["listed"])),
             dependence=Dependence.from_dict(document["dependence"]),
+            counted=Counted(*map(array_from_json, document["counted"])),
         )
+        a, b = map(len, labels)
+        check_estimates(found.fit, {"totals": found.totals_law}, a * b, a * b + a + b + 1, 2)
+        domains, counted = found.domains, found.counted
+        shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
+        shapes |= {"offset": (counted.offset, (a * b,)), "scale": (counted.scale, (a * b,))}
+        pairs = {"names": (np.array(found.names), (2,)), "lacking": (np.array(found.lacking), (2,))}
+        check_shapes(shapes | pairs)
+        return found

@@ -10,14 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, listed, one_of
+from ldpstats.arguments.checks import level, listed, one_of
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted, score_bounds
 from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.edges import edge_normal
+from ldpstats.models.shared.groups import compared_index, compared_pairs
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, compared
+from ldpstats.models.weighted.base import DesignResults, compared, contrasts
 
-__all__ = ["CrossedShares"]
+__all__ = ["CrossedShares", "cell_shares"]
 
 Array = npt.NDArray[Any]
 
@@ -64,14 +67,11 @@ class CrossedShares(DesignResults):
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        (a, b), m = self._shape, len(self.totals_law.estimate)
-        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, a * b + a + b])
-        return cells, rows, columns, persons
+        return _total_forms(*self._shape)
 
     @property
     def shares(self) -> Ratios:
-        cells, *_, persons = self._forms
-        return Ratios(cells, persons.repeat(len(cells), axis=0))
+        return cell_shares(*self._shape)
 
     @property
     def _freedom(self) -> float:
@@ -96,11 +96,8 @@ class CrossedShares(DesignResults):
         """
         _, *own, persons = self._forms
         return {
-            name: self._table(
-                Ratios(forms, persons.repeat(len(forms), axis=0)),
-                self._freedom,
-                level(alpha),
-                labels.rename(name),
+            name: self._parts(
+                forms, persons.repeat(len(forms), axis=0), level(alpha), labels.rename(name)
             )
             for name, forms, labels in zip(self.names, own, self.labels, strict=True)
         }
@@ -132,7 +129,22 @@ class CrossedShares(DesignResults):
         {('f', 'no'): 1.0, ('f', 'yes'): 0.0, ('m', 'no'): 0.5, ('m', 'yes'): 0.5}
         """
         axis = self._axis(on)
-        return self._table(self._given(axis), self._freedom, level(alpha), self._by(axis))
+        given = self._given(axis)
+        return self._parts(given.A, given.B, level(alpha), self._by(axis))
+
+    def _parts(self, A: Array, B: Any, alpha: float, index: Any) -> pd.DataFrame:
+        """Shares of persons A among B, with t intervals; with score intervals where all are alike.
+
+        Who was not seen there may be there all the same.
+        """
+        table = self._table(Ratios(A, B), self._freedom, alpha, index)
+        p, T = table["estimate"].to_numpy(), self.totals_law.estimate
+        ends = ((p == 0.0) | (p == 1.0)) & (table["se"] == 0.0).to_numpy()
+        m = B[ends] @ T / T[-1] * (self.domains.sizes / self.domains.spread)
+        df, one = np.full(m.shape, self._freedom), np.ones_like(m)
+        found = score_bounds(p[ends], 0.0 * one, df, alpha, Counted(0.0 * one, one), m)
+        table.loc[ends, ["lower", "upper"]] = edge_normal(found, p[ends], 0.0, alpha)
+        return table
 
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))
@@ -179,27 +191,16 @@ class CrossedShares(DesignResults):
             all rows.
         """
         alpha, axis = level(alpha), self._axis(on)
-        own = self.labels[axis]
-        at = 0 if reference is None else self._place("reference", axis, reference)
-        if boolean("all_pairs", all_pairs) and reference is not None:
-            remedy = "goes without all_pairs=True, which compares every pair"
-            raise InvalidArgument("reference", reference, remedy)
+        own, other = self.labels[axis], self.labels[1 - axis]
+        by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
-            raise NotAvailable(f"differences need two categories: {self.names[axis]} has one only")
-        i, j = np.tril_indices(len(own), -1)
-        if not all_pairs:
-            i = np.delete(np.arange(len(own)), at)
-            j = np.full(i.shape, at)
-        unit, other = np.eye(len(own)), self.labels[1 - axis]
-        R = np.kron(unit[i] - unit[j], np.eye(len(other)))
-        name = self.names[axis]
-        columns = {name: own[i], f"{name} (reference)": own[j]}
-        parts = [values.repeat(len(other)) for values in columns.values()]
-        keep = slice(None) if all_pairs else slice(1)
-        index = pd.MultiIndex.from_arrays(
-            [*parts[keep], other.take(np.tile(np.arange(len(other)), len(i)))],
-            names=[*list(columns)[keep], self.names[1 - axis]],
+            raise NotAvailable(f"differences need two categories: {by} has one only")
+        pairs = compared_pairs(
+            len(own), reference, all_pairs, lambda label: self._place("reference", axis, label)
         )
+        labels = [(label,) for label in own]
+        index = compared_index(labels, pairs, all_pairs, other, (by,), name)
+        R = contrasts(pairs, len(own), len(other))
         table = self._table(self._given(axis).combined(R), self._freedom, alpha, index)
         return compared(table, np.full(len(R), self._freedom))
 
@@ -245,3 +246,15 @@ class CrossedShares(DesignResults):
     def _place(self, name: str, axis: int, label: Any) -> int:
         known = self.labels[axis]
         return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+
+
+def cell_shares(a: int, b: int) -> Ratios:
+    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
+    cells, *_, persons = _total_forms(a, b)
+    return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+
+def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
+    ends = [a * b, a * b + a, a * b + a + b]
+    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
+    return cells, rows, columns, persons
