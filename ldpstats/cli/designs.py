@@ -43,6 +43,11 @@ def design_of(given: argparse.Namespace) -> dict[str, Any]:
     """The options as arguments of `Survey`; none where no column of a design is named."""
     if given.questionnaire is None:
         refuse_options(given, (*_COLUMNS, *_RULES), "goes with --questionnaire only")
+    for name in _COLUMNS:
+        value = getattr(given, name)
+        if value == "" or (isinstance(value, list) and "" in value):
+            remedy = f"must be the name of a column: leave --{name} out if there is none"
+            raise InvalidArgument(f"--{name}", "", remedy)
     if not any(getattr(given, name) for name in _COLUMNS):
         refuse_options(given, _RULES, "goes with the columns of a design, such as --clusters")
         return {}

@@ -52,7 +52,7 @@ def found_files(data: object, report: bool = False) -> Found:
     refused: list[tuple[str, str]] = []
     known: dict[tuple[int, int], Path] = {}
     for item in listed("data", items, "must be a list of files"):
-        if os.fspath(item) == "":  # which would mean the current folder
+        if not os.fspath(item):  # which would mean the current folder
             raise InvalidArgument("path", item, "must be the name of a file")
         for file, reason in _readable(checked_path(item)):
             reason = reason or _twice(file, known)

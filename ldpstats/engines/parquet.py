@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 from ldpstats.engines.base import BATCH_ROWS, Engine, Partial, Source
@@ -142,9 +143,9 @@ class Files(Source):
             self._refuse(file, why)
         return bool(why)
 
-    @property
+    @cached_property
     def _checker(self) -> Embedded:
-        """DuckDB, whatever engine counts."""
+        """DuckDB, whatever engine counts; kept, as what it opens ends with it."""
         return self.engine if isinstance(self.engine, Embedded) else Embedded()
 
     def _damage(self, file: str) -> str:

@@ -46,7 +46,8 @@ class SampledRows(SurveyRows):
         the margins become more precise: variances are those of residuals (Deville and Saerndal
         1992), of replicates each calibrated anew. All numbers equal those of `calibrate` in R's
         package survey; only where weights are calibrated twice do variances differ, as residuals
-        are taken here in the order that linearisation gives, the last calibration first.
+        are taken here in the order that linearisation gives, the last calibration first. (Those of
+        its `rake` differ, whose residuals are from means without weights.)
 
         Parameters
         ----------

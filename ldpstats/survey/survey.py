@@ -536,7 +536,7 @@ class Survey(SampledRows):
         """Refuse an analysis that would ignore the design."""
         if self.design is not None:
             remedy = instead or "make the survey without weights= for an unweighted one"
-            raise NotAvailable(f"{what} has no weighted form, and this is {self}: {remedy}")
+            raise NotAvailable(f"{what} of a survey with a design has no weighted form: {remedy}")
 
     def _crossed(self, names: Sequence[str], candidates: Any, other: Any) -> WeightedTable:
         """The weighted table of two questions."""

@@ -101,6 +101,8 @@ BAD = {
     (*GOOD, "--fpc", "-"): "--fpc='-': goes with --strata only",
     (*GOOD, "--by", "late"): "is private",
     (*GOOD, "--method", "em"): "method",
+    ("fit", "table.csv", *JOB, "--weights", ""): "--weights='': must be the name of a column",
+    (*GOOD, "--strata", ""): "--strata='': must be the name of a column",
     ("fit", "table.csv", *JOB, "--weights", "v"): "no such column",
     ("fit", "table.csv", *JOB, "--weights", "job"): "needs a public column",
     ("fit", "table.csv", *JOB, "--weights", "sex"): "weights",

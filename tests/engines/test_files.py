@@ -192,6 +192,21 @@ def test_widths_of_columns_may_differ(
     assert query.cells(["x"]).to_pydict() == {"x": [0.5, 1.5, 2.5, None], "n": [1, 2, 1, 1]}
 
 
+def test_polars_names_the_file_that_is_damaged(tmp_path: Path) -> None:
+    """What checks files one by one is another engine, which must live as long."""
+    pytest.importorskip("polars", reason="polars is not installed")
+    paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]
+    spoil(paths[1])
+    strict = opened(paths, engine="polars")
+    lenient = opened(paths, engine="polars", on_error="report")
+    assert strict is not None and lenient is not None
+    with pytest.raises(InvalidArgument, match=r"1\.parquet'.*may be damaged"):
+        strict.cells(["id"])
+    with pytest.warns(LDPWarning, match=r"1\.parquet: .*left out"):
+        lenient.cells(["id"])
+    assert [Path(file).name for file, _ in lenient.left_out] == ["1.parquet"]
+
+
 @pytest.mark.parametrize("harm", [cut, spoil, Path.unlink, lambda path: write(path, 7)])
 def test_files_that_are_harmed_later_are_named_or_left_out(harm: Any, tmp_path: Path) -> None:
     paths = [write(tmp_path / f"{i}.parquet", start=40 * i) for i in range(3)]

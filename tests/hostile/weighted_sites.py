@@ -11,6 +11,8 @@ from hostile.examples import JOBS, Examples, Site
 
 import ldpstats as ldp
 
+COLUMN = ("column", "question", "name", "where", "table", "names", "groups")
+
 
 def weighted_sites(e: Examples) -> Iterator[Site]:
     rng = np.random.default_rng(5)
@@ -24,8 +26,54 @@ def weighted_sites(e: Examples) -> Iterator[Site]:
         return survey.association(*(names if isinstance(names, list | tuple) else (names,)), **how)
 
     yield Site("Survey.association weighted", association, names)
+    yield from _sample_sites(e, people, survey, rng)
     yield from _table_sites(survey.association("job", "late"))
     yield from _frequency_sites(survey.frequencies("job"), survey.frequencies("job", by="region"))
+
+
+def _sample_sites(
+    e: Examples, people: pd.DataFrame, survey: Any, rng: np.random.Generator
+) -> Iterator[Site]:
+    names = {"name": COLUMN, "by": COLUMN}
+    asked: dict[str, Any] = {"name": "job", "by": ["region"], "candidates": None}
+    asked |= {"incomplete": False, "method": "mle", "constraints": None, "cov_type": "default"}
+    drawn = survey.replicates("bootstrap", np.random.default_rng(1), 20)
+    fixed = survey.calibrate({"region": {"n": 90.0, "s": 90.0}})
+    for kind, one in {"weighted": survey, "of replicates": drawn, "calibrated": fixed}.items():
+        given = asked | {"method": "mle" if one is survey else None}
+        yield Site(f"Survey.frequencies {kind}", one.frequencies, given, names)
+    sheet = ldp.Questionnaire({"word": e.orr})
+    held = sheet.privatize(people[["w", "region"]].assign(word=people["job"]), rng)
+    opened = ldp.Survey(held, sheet, weights="w")
+    listed = {"name": "word", "by": "region", "candidates": JOBS, "incomplete": True}
+    yield Site("Survey.frequencies weighted open", opened.frequencies, listed, names)
+    several = {"name": "word", "candidates": {"word": JOBS}, "other": False}
+    yield Site(
+        "Survey.association weighted open",
+        lambda name, **how: opened.association(name, "region", **how),
+        several,
+        {"name": ("names", "column", "question")},
+    )
+    yield Site(
+        "where weighted",
+        lambda condition: fixed.where(condition).frequencies("job"),
+        {"condition": "region == 'n' or w > 2"},
+        {"condition": COLUMN},
+    )
+    mask = {"mask": np.arange(90) % 2 == 0}
+    yield Site("Survey[mask] weighted", lambda mask: survey[mask].frequencies("job"), mask)
+    factors = _replicates(people, 4)
+    columns = {"data": people.join(factors), "questionnaire": {"job": e.krr}, "weights": "w"}
+    given = columns | {"replicate_weights": ldp.ReplicateWeights("rep_*", "BRR"), "changes": ()}
+    also = {"data": ("table", "frame", "path", "weights", "replicate_weights", "columns")}
+    also |= {"questionnaire": ("mechanisms", "question")}
+    yield Site("Survey of replicates", ldp.Survey, given, also)
+
+
+def _replicates(people: pd.DataFrame, n: int) -> pd.DataFrame:
+    """Columns of replicate weights."""
+    rng = np.random.default_rng(6)
+    return pd.DataFrame({f"rep_{r}": people["w"] * rng.integers(0, 3, 90) for r in range(n)})
 
 
 def _frequency_sites(r: Any, grouped: Any) -> Iterator[Site]:
@@ -45,6 +93,7 @@ def _frequency_sites(r: Any, grouped: Any) -> Iterator[Site]:
         "to_frame": (grouped.to_frame, alpha),
         "summary": (grouped.summary, alpha | {"max_rows": 40, "details": True}),
         "from_dict": (type(r).from_dict, {"document": grouped.to_dict()}),
+        "from_json": (type(r).from_json, {"text": grouped.to_json()}),
     }
     for name, (call, given) in calls.items():
         yield Site(f"WeightedResults.{name}", call, given)

@@ -47,6 +47,8 @@ ARGUMENTS: dict[str, tuple[dict[str, Any], str]] = {
     "strata of a set": ({"strata": {"region"}}, "strata=.*a list of names, one for each stage"),
     "twice": ({"strata": "school"}, "clusters='school': is the column that strata= names"),
     "no unit": ({"clusters": ["", "school"]}, "every stage needs a column of units"),
+    "an empty name": ({"clusters": ""}, "clusters='': every stage needs a column of units"),
+    "no name of fpc": ({"fpc": ""}, "fpc='': must be the name of a column"),
     "a stage without fpc": ({"fpc": ["", "N"]}, "has none for stage 1, .*without effect"),
     "too many fpc": ({"fpc": ["N", "M", "room"]}, "has 3 stages, but clusters= has 1"),
     "too many strata": ({"strata": ["region", "sex"]}, "has 2 stages, but units were sampled in 1"),

@@ -244,6 +244,16 @@ def without_sex() -> ldp.Survey:
         (lambda s: s.trim(), "InvalidArgument", "give the largest weight"),
         (lambda s: s.trim(5, 4), "InvalidArgument", "must be below upper, 4"),
         (lambda s: s.trim(0), "InvalidArgument", "positive finite number"),
+        (
+            lambda s: s.calibrate({"sex": {"f": 1e300, "m": 1e300}}),
+            "InvalidArgument",
+            r"margins\['sex'\]\['f'\]=1e\+300: must be a population total: zero, or from 1e-50",
+        ),
+        (
+            lambda s: s.calibrate({"sex": {"f": 0.5, "m": 0.5}}, total=1e-300),
+            "InvalidArgument",
+            "total=1e-300: must be the size of the population, from 1e-50 to",
+        ),
         (lambda s: s.trim(upper=5), "InvalidArgument", "above the mean weight, 12.55"),
         (
             lambda s: ldp.Survey(people(), SHEET).calibrate(MARGINS),

@@ -26,6 +26,8 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 
+_FEW = 1 << 16  # places that are marked one by one
+
 
 def design_covariance(sample: Sample, scores: Scores) -> Array:
     """Covariance of the weighted totals of scores, shape (p, p).
@@ -133,5 +135,9 @@ def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.ND
 
 def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:
     """How many different codes below n each of g domains has, (g,)."""
-    pairs = np.unique(own * n + codes)
-    return np.bincount(pairs // n, minlength=g).astype(float)
+    pairs = own * n + codes
+    if g * n <= max(_FEW, 4 * pairs.size):  # without sorting
+        seen = np.zeros(g * n, dtype=bool)
+        seen[pairs] = True
+        return np.asarray(seen.reshape(g, n).sum(axis=1, dtype=float))
+    return np.asarray(np.bincount(np.unique(pairs) // n, minlength=g).astype(float))

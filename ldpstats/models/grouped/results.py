@@ -14,7 +14,13 @@ from ldpstats.inference.tests import TestResult
 from ldpstats.models.frequency.differences import differences_table
 from ldpstats.models.frequency.results import FrequencyResults
 from ldpstats.models.grouped.record import FittedGroups
-from ldpstats.models.shared.groups import group_label, stacked_index, told
+from ldpstats.models.shared.groups import (
+    compared_index,
+    compared_pairs,
+    group_label,
+    group_place,
+    stacked_index,
+)
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.results import tidy_names
 from ldpstats.models.shared.spelling import names_alpha
@@ -220,25 +226,16 @@ class GroupedResults(FittedGroups, Stored, Presented):
         >>> differences.loc[("south", "yes"), ["estimate", "lower", "upper"]].round(3).to_dict()
         {'estimate': -0.325, 'lower': -0.418, 'upper': -0.231}
         """
-        alpha, at = level(alpha), 0
-        if len(self.fits) < 2:
+        alpha, g = level(alpha), len(self.fits)
+        if g < 2:
             raise NotAvailable("differences need two groups: there is one only")
-        if reference is not None:
-            if boolean("all_pairs", all_pairs):
-                remedy = "goes without all_pairs=True, which compares every pair"
-                raise InvalidArgument("reference", reference, remedy)
-            at = self._position("reference", reference)
-        g = len(self.fits)
-        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
-        if not boolean("all_pairs", all_pairs):
-            pairs = [(i, at) for i in range(g) if i != at]
+        pairs = compared_pairs(
+            g, reference, all_pairs, lambda label: self._position("reference", label)
+        )
         table = differences_table(self.fits, pairs, alpha)
-        if all_pairs:
-            both = tuple(self.labels[i] + self.labels[j] for i, j in pairs)
-            columns = (*self.by, *(f"{name} (reference)" for name in self.by))
-            return table.set_axis(stacked_index(both, self.categories, columns, self.name))
-        others = tuple(self.labels[i] for i, _ in pairs)
-        return table.set_axis(stacked_index(others, self.categories, self.by, self.name))
+        return table.set_axis(
+            compared_index(self.labels, pairs, all_pairs, self.categories, self.by, self.name)
+        )
 
     # -- presentation ----------------------------------------------------------------------
 
@@ -362,12 +359,7 @@ class GroupedResults(FittedGroups, Stored, Presented):
         return pd.DataFrame(pd.concat(parts).set_axis(self._rows, axis=0))
 
     def _position(self, name: str, label: Any) -> int:
-        try:
-            return self.labels.index(group_label(label, self.by))
-        except ValueError:
-            known = ", ".join(repr(told(one)) for one in self.labels[:5])
-            more = ", ..." if len(self.labels) > 5 else ""
-            raise InvalidArgument(name, label, f"must be a group: {known}{more}") from None
+        return group_place(name, label, self.labels, self.by)
 
     def _stored(self) -> dict[str, Any]:
         return {

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from ldpstats.arguments.checks import listed
+from ldpstats.arguments.checks import boolean, listed
 from ldpstats.errors import InvalidArgument
 
-__all__ = ["Label", "group_columns", "group_label", "labelled", "stacked_index", "told", "worded"]
+__all__ = [
+    "Label",
+    "compared_index",
+    "compared_pairs",
+    "group_columns",
+    "group_label",
+    "group_place",
+    "labelled",
+    "several_worded",
+    "stacked_index",
+    "told",
+    "worded",
+]
 
 Label = tuple[Any, ...]
 
@@ -67,9 +79,27 @@ def told(label: Label) -> Hashable:
     return label[0] if len(label) == 1 else label
 
 
+def group_place(
+    argument: str, label: object, labels: Sequence[Label], by: tuple[str, ...], what: str = "group"
+) -> int:
+    """The place of a label that an argument gives."""
+    try:
+        return labels.index(group_label(label, by))
+    except ValueError:
+        known = ", ".join(repr(told(one)) for one in labels[:5])
+        more = ", ..." if len(labels) > 5 else ""
+        raise InvalidArgument(argument, label, f"must be a {what}: {known}{more}") from None
+
+
 def worded(label: Label, by: tuple[str, ...]) -> str:
     """The label as messages have it: region='north', year=2024."""
     return ", ".join(f"{name}={value!r}" for name, value in zip(by, label, strict=True))
+
+
+def several_worded(labels: Sequence[Label], by: tuple[str, ...], most: int = 5) -> str:
+    """The first of some labels as messages have them, and how many more there are."""
+    more = f"; and {len(labels) - most} more" if len(labels) > most else ""
+    return "; ".join(worded(label, by) for label in labels[:most]) + more
 
 
 def stacked_index(
@@ -84,3 +114,34 @@ def stacked_index(
     free = (one for one in (name, "category", "answer") if one and one not in by)
     level = next(free, f"answer by {', '.join(by)}")
     return pd.MultiIndex.from_arrays([*columns, rows], names=[*by, level])
+
+
+def compared_pairs(
+    g: int, reference: Any, all_pairs: object, place: Callable[[Any], int]
+) -> list[tuple[int, int]]:
+    """The pairs of g groups that differences are of: all, or each other one with a reference.
+
+    `place` finds the reference, which is the first by default.
+    """
+    if boolean("all_pairs", all_pairs):
+        if reference is not None:
+            remedy = "goes without all_pairs=True, which compares every pair"
+            raise InvalidArgument("reference", reference, remedy)
+        return [(i, j) for j in range(g) for i in range(j + 1, g)]
+    at = 0 if reference is None else place(reference)
+    return [(i, at) for i in range(g) if i != at]
+
+
+def compared_index(
+    labels: Sequence[Label],
+    pairs: Sequence[tuple[int, int]],
+    all_pairs: bool,
+    categories: pd.Index[Any],
+    by: tuple[str, ...],
+    name: str,
+) -> pd.MultiIndex:
+    """Every category of every pair, the reference being named where there are several."""
+    if not all_pairs:
+        return stacked_index(tuple(labels[i] for i, _ in pairs), categories, by, name)
+    both = tuple(labels[i] + labels[j] for i, j in pairs)
+    return stacked_index(both, categories, (*by, *(f"{one} (reference)" for one in by)), name)

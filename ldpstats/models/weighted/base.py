@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -21,17 +22,18 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
 from ldpstats.inference.multiplicity import adjust
 from ldpstats.inference.tests import TestResult, standardised
-from ldpstats.models.shared.groups import worded
+from ldpstats.models.shared.groups import several_worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "compared", "standard_errors"]
+__all__ = ["DesignResults", "checked", "compared", "contrasts", "standard_errors"]
 
 Array = npt.NDArray[Any]
 
+_MOST_COMPARED = 7000  # differences, whose covariance matrix takes 400 MB
 _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
@@ -274,9 +276,9 @@ class DesignResults(FittedResults):
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
         if self.domains.alone.any():
-            labels = zip(self.domains.labels, self.domains.alone, strict=True)
-            names = [worded(label, self.domains.by) for label, alone in labels if alone]
-            which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
+            by, labels = self.domains.by, self.domains.labels
+            own = [label for label, alone in zip(labels, self.domains.alone, strict=True) if alone]
+            which = f"the domain {several_worded(own, by)} is" if by else "all reports are"
             warnings.warn(
                 f"{which} in one sampling unit, which does not show how shares vary: there are no "
                 "standard errors; join domains",
@@ -310,7 +312,8 @@ class DesignResults(FittedResults):
             over that of a simple random sample of true answers; "effective_n": respondents of such
             a sample who tell as much; "channel": what randomisation alone does in a simple random
             sample, which planning uses. nan where not estimable, as where less variance is left
-            than the randomisation has.
+            than the randomisation has. Without noise "deff" is that of R's survey with
+            ``deff="replace"``.
         """
         found = self._effects
         n = self.domains.sizes[self._domain_of]
@@ -350,6 +353,28 @@ class DesignResults(FittedResults):
         own = {"nobs": self.nobs, "df_resid": self.sample.df}
         return super()._facts() | asdict(self.sample) | own
 
+    # -- storage -----------------------------------------------------------------------------
+
+    def _stored(self) -> dict[str, Any]:
+        return {
+            "fit": fit_to_dict(self.fit),
+            "totals": self.totals_law.to_dict(),
+            "sample": self.sample.to_dict(),
+            "domains": self.domains.to_dict(),
+            "nobs": self.nobs,
+            "n_missing": self.n_missing,
+        }
+
+    @staticmethod
+    def _common(document: dict[str, Any]) -> dict[str, Any]:
+        """The fields that all such results have, from what `_stored` wrote."""
+        return {
+            "fit": fit_from_dict(document["fit"]),
+            "totals_law": Totals.from_dict(document["totals"]),
+            "sample": SampleFacts.from_dict(document["sample"]),
+            "domains": Domains.from_dict(document["domains"]),
+        }
+
 
 def _forms(R: Array, V: Array) -> Array:
     """The variances ``r' V r`` of rows r, (r,)."""
@@ -385,3 +410,17 @@ def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
     if known.any():
         p[1, known] = adjust(p[0, known], "holm")
     return table.assign(pvalue=p[0], pvalue_holm=p[1])
+
+
+def contrasts(pairs: Sequence[tuple[int, int]], g: int, k: int) -> Array:
+    """Each of k shares of one of g groups less that of another, for some pairs, (., g k).
+
+    Refused for so many at once that their covariance would take a gigabyte.
+    """
+    if len(pairs) * k > _MOST_COMPARED:
+        raise NotAvailable(
+            f"{len(pairs) * k:,} differences at once were not computed, but {_MOST_COMPARED:,} at "
+            "most: compare with reference=, without all_pairs=True, or select fewer by where(...)"
+        )
+    at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    return np.kron(np.eye(g)[at[:, 0]] - np.eye(g)[at[:, 1]], np.eye(k))

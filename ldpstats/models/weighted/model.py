@@ -18,21 +18,19 @@ from ldpstats.inference.designs.collisions import collision_covariance
 from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
-    estimated_totals,
-    in_one_unit,
-    missed_noise,
 )
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
 from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Totals
-from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH, Fit
-from ldpstats.models.shared.groups import Label, worded
+from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH
+from ldpstats.models.shared.groups import Label, several_worded
 from ldpstats.models.weighted.base import checked
-from ldpstats.models.weighted.record import Domains, SampleFacts
-from ldpstats.models.weighted.results import WeightedResults
-from ldpstats.models.weighted.unlisted import warn_of_others
+from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
+from ldpstats.models.weighted.record import SampleFacts
+from ldpstats.models.weighted.results import WeightedResults, domain_shares
+from ldpstats.models.weighted.unlisted import warn_of_unlisted
 from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance
@@ -103,9 +101,10 @@ class WeightedModel:
         """
         if method is None:
             method = "inversion" if constraints is None else "mle"
-        if isinstance(method, str) and method in ESTIMATORS and method not in _METHODS:
+        name = str.__str__(method) if isinstance(method, str) else ""
+        if name in ESTIMATORS and name not in _METHODS:
             raise NotAvailable(
-                f"method={method!r} with weights: use 'inversion', whose standard errors know the "
+                f"method={name!r} with weights: use 'inversion', whose standard errors know the "
                 "design, or 'mle', which stays within [0, 1]"
             )
         method = one_of("method", method, _METHODS)
@@ -121,7 +120,7 @@ class WeightedModel:
         results = model._linear()
         results.warn_of_unknown()
         if results.mechanism.is_open:
-            warn_of_others(results, model.decoded, method, self.incomplete)
+            warn_of_unlisted(results, model.decoded, method, self.incomplete)
         return results if method == "inversion" else model._likeliest(results, constraints)
 
     def _with_reports(self) -> WeightedModel:
@@ -129,11 +128,8 @@ class WeightedModel:
         there = np.bincount(self.domain[self._inside], minlength=len(self.labels)) > 0
         if there.all():
             return self
-        empty = "; ".join(
-            worded(label, self.by)
-            for label, is_there in zip(self.labels, there, strict=True)
-            if not is_there
-        )
+        none = [label for label, here in zip(self.labels, there, strict=True) if not here]
+        empty = several_worded(none, self.by)
         warnings.warn(f"no report in the domain {empty}: it is not fitted", LDPWarning, 5)
         place = np.append(np.where(there, np.cumsum(there) - 1, -1), -1)
         labels = tuple(one for one, is_there in zip(self.labels, there, strict=True) if is_there)
@@ -186,9 +182,7 @@ class WeightedModel:
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
-        collided = self._collided(sample)
-        missed = self.noise(sample.w2 * missed_noise(sample)) + collided
-        return estimated_totals(sample, self.scores, self.noise(sample.w2) + collided, missed)
+        return linear_totals(sample, self.scores, self.noise, self._collided(sample))
 
     def _collided(self, sample: Sample) -> Array:
         """Covariance of the totals by chance collisions of hashes, which no design shows.
@@ -211,26 +205,29 @@ class WeightedModel:
         free = self.sample.without_corrections()
         superpopulation = totals if free is self.sample else self.totals(free)
         equal, untested = self._equal(superpopulation)
-        found = WeightedResults(
-            fit=self._fit(np.zeros(0), np.zeros((0, 0))),
+        shares = totals.of(domain_shares(len(self.categories), len(self.labels)))
+        n = self.sample.n
+        missing = int(n[(self.at < 0) & (self.domain >= 0)].sum())
+        mechanism, nobs = self.reports.mechanism, int(n[self._inside].sum())
+        return WeightedResults(
+            fit=linear_fit(shares, [mechanism], nobs, missing, self.name),
             totals_law=totals,
             sample=self.facts,
-            domains=self._domains(),
+            domains=domains_of(
+                self.sample,
+                np.where(self._inside, self.domain, -1),
+                shares,
+                self._channel(shares.value),
+                (self.by, self.labels),
+                self.facts.nobs - int(n[self.domain >= 0].sum()),
+            ),
             categories=self.categories,
-            mechanism=self.reports.mechanism,
+            mechanism=mechanism,
             superpopulation=superpopulation,
             counted=Counted.by(self.decoded[0]),
             equal=equal,
             untested=untested,
         )
-        shares = totals.of(found.shares)
-        fit = self._fit(shares.value, shares.covariance)
-        channel = self._channel(shares.value)
-        g = len(self.labels)
-        v = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1)
-        alone = in_one_unit(self.sample, np.where(self._inside, self.domain, -1), v > 0.0)
-        domains = replace(found.domains, channel=channel, alone=alone)
-        return replace(found, fit=fit, domains=domains)
 
     def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
         """Departures from one distribution in all domains, or why there are none."""
@@ -272,42 +269,8 @@ class WeightedModel:
         )
         return replace(results, fit=fit)
 
-    def _fit(self, estimate: Array, covariance: Array) -> Fit:
-        """The record of the linear estimate."""
-        linear = Uncertain(estimate, checked(covariance))
-        mechanism, n = self.reports.mechanism, self.sample.n
-        sensitive = mechanism.sensitive
-        return Fit(
-            fitted=linear,
-            linear=linear,
-            method="inversion",
-            settings="",
-            cov_type="linear",
-            nobs=int(n[self._inside].sum()),
-            n_missing=int(n[(self.at < 0) & (self.domain >= 0)].sum()),
-            epsilon=mechanism.epsilon,
-            sources=(str(mechanism),),
-            is_partial=sensitive is not None and len(sensitive) < mechanism.k,
-            name=self.name,
-            source_nobs=(int(n[self._inside].sum()),),
-        )
-
-    def _domains(self) -> Domains:
-        inside, n = self._inside, self.sample.n
-        sizes = np.bincount(self.domain[inside], n[inside], len(self.labels))
-        df = degrees_in_domains(self.sample, np.where(inside, self.domain, -1), len(self.labels))
-        ungrouped = self.facts.nobs - int(n[self.domain >= 0].sum())
-        whole = np.rint(sizes).astype(np.int64)
-        w, w2 = (
-            np.bincount(self.domain[inside], v[inside]) for v in (self.sample.w, self.sample.w2)
-        )
-        spread = sizes * w2 / w**2
-        none = np.zeros(len(self.labels), dtype=np.bool_)
-        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, none, ungrouped)
-
     def _channel(self, shares: Array) -> Array:
-        """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""
+        """The factor of the channel at shares, (g k,)."""
         p = shares.reshape(len(self.labels), -1)
         noise = [np.diagonal(d.noise(row, 1.0)) for d, row in zip(self.decoded, p, strict=True)]
-        simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
-        return np.asarray((1.0 + np.array(noise) / simple).reshape(-1))
+        return channel_factor(shares, np.concatenate(noise))

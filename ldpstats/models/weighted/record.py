@@ -125,7 +125,8 @@ class Domains:
             n_ungrouped=int(document["n_ungrouped"]),
         )
         g = (len(found.labels),)
-        check_shapes({"sizes": (found.sizes, g), "df": (found.df, g), "alone": (found.alone, g)})
+        arrays = ("sizes", "df", "spread", "alone")
+        check_shapes({name: (getattr(found, name), g) for name in arrays})
         return found
 
 

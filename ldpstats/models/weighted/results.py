@@ -20,17 +20,21 @@ from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.tests import TestResult
 from ldpstats.mechanisms import Mechanism, mechanism_from_dict
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.shared.groups import group_label, stacked_index, told
+from ldpstats.models.shared.groups import (
+    compared_index,
+    compared_pairs,
+    group_place,
+    stacked_index,
+)
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
-from ldpstats.models.weighted.base import DesignResults, compared
-from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
+from ldpstats.models.weighted.base import DesignResults, compared, contrasts
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
 
-__all__ = ["WeightedResults"]
+__all__ = ["WeightedResults", "domain_shares"]
 
 Array = npt.NDArray[Any]
 
@@ -140,18 +144,16 @@ class WeightedResults(DesignResults):
 
     def _sums(self, weights: Array) -> Array:
         """Sums of category totals in each domain as linear forms, (g m, totals), weights (m, k)."""
-        g = len(self.domains.labels)
-        return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+        return _category_sums(weights, len(self.domains.labels))
 
     @property
     def _persons(self) -> Array:
         """The number of persons of each domain as linear forms, (g, totals)."""
-        return np.kron(np.eye(len(self.domains.labels)), np.eye(len(self.categories) + 1)[-1:])
+        return _persons(len(self.categories), len(self.domains.labels))
 
     @property
     def shares(self) -> Ratios:
-        k = len(self.categories)
-        return Ratios(self._sums(np.eye(k)), self._persons.repeat(k, axis=0))
+        return domain_shares(len(self.categories), len(self.domains.labels))
 
     # -- what is estimated -------------------------------------------------------------------
 
@@ -274,47 +276,29 @@ class WeightedResults(DesignResults):
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only, or more than 7,000 differences.
         """
-        alpha, at, labels = level(alpha), 0, self.domains.labels
+        alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
         if len(labels) < 2:
             raise NotAvailable("differences need two domains, by=: there is one only")
-        if reference is not None:
-            if boolean("all_pairs", all_pairs):
-                remedy = "goes without all_pairs=True, which compares every pair"
-                raise InvalidArgument("reference", reference, remedy)
-            at = self._position("reference", reference)
-        g, k = len(labels), len(self.categories)
-        pairs = [(i, j) for j in range(g) for i in range(j + 1, g)]
-        if not boolean("all_pairs", all_pairs):
-            pairs = [(i, at) for i in range(g) if i != at]
-        between = np.eye(g)[[i for i, _ in pairs]] - np.eye(g)[[j for _, j in pairs]]
-        R = np.kron(between, np.eye(k))
+        pairs = compared_pairs(
+            len(labels), reference, all_pairs, lambda label: self._position("reference", label)
+        )
+        index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
+        R = contrasts(pairs, len(labels), k)
         df = self._contrast_df(R)
-        table = self._table(self.shares.combined(R), df, alpha, self._compared(pairs, all_pairs))
-        return compared(table, df)
-
-    def _compared(self, pairs: list[tuple[int, int]], all_pairs: bool) -> pd.MultiIndex:
-        """Labels of the rows of `differences`."""
-        labels, columns = self.domains.labels, self.by
-        if not all_pairs:
-            others = tuple(labels[i] for i, _ in pairs)
-            return stacked_index(others, self.categories, columns, self.name)
-        both = tuple(labels[i] + labels[j] for i, j in pairs)
-        columns = (*columns, *(f"{name} (reference)" for name in columns))
-        return stacked_index(both, self.categories, columns, self.name)
+        return compared(self._table(self.shares.combined(R), df, alpha, index), df)
 
     def _position(self, name: str, label: Any) -> int:
-        labels = self.domains.labels
-        try:
-            return labels.index(group_label(label, self.by))
-        except ValueError:
-            known = ", ".join(repr(told(one)) for one in labels[:5])
-            more = ", ..." if len(labels) > 5 else ""
-            raise InvalidArgument(name, label, f"must be a domain: {known}{more}") from None
+        return group_place(name, label, self.domains.labels, self.by, "domain")
 
     # -- tests -------------------------------------------------------------------------------
 
-    def test_equal(self, method: str = "first") -> TestResult:
+    def test_equal(self, method: str = "unbiased") -> TestResult:
         """Rao-Scott test that all domains have the same distribution.
 
         Parameters
@@ -331,7 +315,9 @@ class WeightedResults(DesignResults):
             raise NotAvailable(f"no test that the domains are equal: {self.untested}")
         return self.equal.test("all domains have the same distribution", method)
 
-    def test_distribution(self, p0: Any, domain: Any = None, method: str = "first") -> TestResult:
+    def test_distribution(
+        self, p0: Any, domain: Any = None, method: str = "unbiased"
+    ) -> TestResult:
         """Rao-Scott test that the frequencies are `p0`.
 
         Pearson's statistic of the decoded reports, for k-RR that of the weighted table of reports,
@@ -408,29 +394,20 @@ class WeightedResults(DesignResults):
         return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
 
     def _stored(self) -> dict[str, Any]:
-        return {
-            "fit": fit_to_dict(self.fit),
-            "totals": self.totals_law.to_dict(),
+        return super()._stored() | {
             "superpopulation": self.superpopulation.to_dict(),
-            "sample": self.sample.to_dict(),
-            "domains": self.domains.to_dict(),
             "categories": labels_to_json(self.categories),
             "mechanism": self.mechanism.to_dict(),
             "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
-            "nobs": self.nobs,
-            "n_missing": self.n_missing,
         }
 
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedResults:
         categories = labels_from_json("categories", document["categories"])
         found = cls(
-            fit=fit_from_dict(document["fit"]),
-            totals_law=Totals.from_dict(document["totals"]),
-            sample=SampleFacts.from_dict(document["sample"]),
-            domains=Domains.from_dict(document["domains"]),
+            **cls._common(document),
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
             superpopulation=Totals.from_dict(document["superpopulation"]),
@@ -445,3 +422,16 @@ class WeightedResults(DesignResults):
         shapes = {"offset": (counted.offset, (k,)), "scale": (counted.scale, (k,))}
         check_shapes(shapes | {"channel": (channel, (g * k,))})
         return found
+
+
+def domain_shares(k: int, g: int) -> Ratios:
+    """Shares of k categories in g domains, whose totals are those of the categories and persons."""
+    return Ratios(_category_sums(np.eye(k), g), _persons(k, g).repeat(k, axis=0))
+
+
+def _category_sums(weights: Array, g: int) -> Array:
+    return np.kron(np.eye(g), np.column_stack([weights, np.zeros(len(weights))]))
+
+
+def _persons(k: int, g: int) -> Array:
+    return np.kron(np.eye(g), np.eye(k + 1)[-1:])

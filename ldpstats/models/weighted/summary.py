@@ -136,18 +136,20 @@ def sample_notes(
     df = results.df.to_numpy()
     cut = ", cut to [0, 1]" if touch_ends(frame) else ""
     law = f"{results.intervals}, t quantiles"
-    kind = f"{100 * (1 - alpha):.4g}% {law} with {_range(df.min(), df.max())} df"
+    kind = (
+        f"{100 * (1 - alpha):.4g}% {law} with {_range(*np.maximum([df.min(), df.max()], 1.0))} df"
+    )
     notes = [f"Intervals: {kind}{cut}{source}."]
     notes.append(
         "deff design: variance without noise over that of a simple random sample; deff privacy: "
         "variance over that without noise."
     )
-    known = frame["effective_n"][frame["lower"] > 0.0].dropna()  # rarer ones are mostly chance
+    inner = (frame["lower"] > 0.0) & (frame["upper"] < 1.0)  # of others it is mostly chance
+    known = frame["effective_n"][inner].dropna()
     if len(known):
         low, high = known.min(), known.max()
         notes.append(
-            f"These reports tell as much as {_range(low, high)} true answers of a simple random "
-            "sample would."
+            f"Effective sample size: {_range(low, high)} true answers of a simple random sample."
         )
     notes += _noise_notes(frame)
     if np.any(df < 1.0):

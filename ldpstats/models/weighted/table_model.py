@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,22 +14,18 @@ from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.departures import at_observed, independence
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
-    estimated_totals,
-    in_one_unit,
-    missed_noise,
 )
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Ratios, Totals
-from ldpstats.mechanisms.observed import joint_epsilon
-from ldpstats.models.shared.fit import Fit
-from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.dependence import Dependence
-from ldpstats.models.weighted.record import Domains, SampleFacts
+from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
+from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.table_results import WeightedTable
+from ldpstats.models.weighted.table_shares import cell_shares
+from ldpstats.models.weighted.unlisted import refuse_unlisted
 from ldpstats.problems.decoding import Decoding, decode
-from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import pair_noise, pair_table, report_covariance
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
@@ -40,7 +36,6 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _MOST_CELLS = 2000  # whose covariance matrix takes 32 MB
-_CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 _MOST_NUMBERS = 50_000_000  # of decoded pairs, 400 MB
 
 
@@ -141,11 +136,16 @@ class WeightedCrossing:
         self._refuse_shared_cohorts()
         totals, free = self.totals(self.sample), self.sample.without_corrections()
         again = totals if free is self.sample else self.totals(free)
+        self._refuse_unlisted(totals)
+        shares, n = totals.of(cell_shares(a, b)), self.sample.n
+        missing = int(n[self.inside & ~self.there].sum())
+        inside = np.where(self.there, 0, -1)
+        mechanisms = [one.reports.mechanism for one in self.variables]
         found = WeightedTable(
-            fit=self._fit(np.zeros(0), np.zeros((0, 0))),
+            fit=linear_fit(shares, mechanisms, self.nobs, missing),
             totals_law=totals,
             sample=self.facts,
-            domains=self._domain(),
+            domains=domains_of(self.sample, inside, shares, self._channel(shares.value)),
             labels=tuple(one.labels for one in self.variables),
             listed=tuple(
                 one.name
@@ -158,14 +158,6 @@ class WeightedCrossing:
             dependence=self.dependence(again),
             counted=self._counted(totals.estimate),
         )
-        self._refuse_others(totals)
-        shares = totals.of(found.shares)
-        channel = self._channel(shares.value)
-        varies = np.array([np.any(np.diagonal(shares.covariance) > 0.0)])
-        alone = in_one_unit(self.sample, np.where(self.there, 0, -1), varies)
-        fit, domains = self._fit(shares.value, shares.covariance), found.domains
-        domains = replace(domains, channel=channel, alone=alone)
-        found = replace(found, fit=fit, domains=domains)
         found.warn_of_unknown()
         return found
 
@@ -184,7 +176,7 @@ class WeightedCrossing:
                 "its own, or leave the design out"
             )
 
-    def _refuse_others(self, totals: Totals) -> None:
+    def _refuse_unlisted(self, totals: Totals) -> None:
         """Refuse lists of candidates to which answers are certain to be missing."""
         (a, b), m = self.shape, len(totals.estimate)
         places = slice(a * b, a * b + a), slice(a * b + a, m - 1)
@@ -192,14 +184,7 @@ class WeightedCrossing:
             if decoding.is_open:
                 rest = np.eye(m)[-1:]
                 rest[0, own] = -1.0
-                found = totals.of(Ratios(rest, np.eye(m)[-1:]))
-                share, se = float(found.value[0]), float(np.sqrt(found.covariance[0, 0]))
-                if share > _CERTAIN * se:
-                    raise NotAvailable(
-                        f"{share:.2g} of the answers to {one.name!r} are not among its candidates: "
-                        "chance collisions with them have no variance in a weighted table; list "
-                        "more answers, or use frequencies()"
-                    )
+                refuse_unlisted(one.name, totals.of(Ratios(rest, np.eye(m)[-1:])))
 
     # -- totals ------------------------------------------------------------------------------
 
@@ -231,8 +216,7 @@ class WeightedCrossing:
 
     def totals(self, sample: Sample) -> Totals:
         """The totals in a sample of the same cells."""
-        missed = self.noise(sample.w2 * missed_noise(sample))
-        return estimated_totals(sample, self.scores, self.noise(sample.w2), missed)
+        return linear_totals(sample, self.scores, self.noise)
 
     # -- records -----------------------------------------------------------------------------
 
@@ -262,39 +246,13 @@ class WeightedCrossing:
     def _df(self) -> float:
         return degrees_of_freedom(self.sample, self.there)
 
-    def _domain(self) -> Domains:
-        w, w2 = (float(v[self.there].sum()) for v in (self.sample.w, self.sample.w2))
-        n, spread = np.array([self.nobs]), np.array([self.nobs * w2 / w**2])
-        return Domains((), ((),), n, np.array([self._df]), np.zeros(0), spread, np.zeros(1, bool))
-
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n
         return tuple(int(n[self.inside & (one.at < 0)].sum()) for one in self.variables)
 
-    def _fit(self, estimate: Array, covariance: Array) -> Fit:
-        """The record of the linear estimate."""
-        linear, n = Uncertain(estimate, checked(covariance)), self.sample.n
-        mechanisms = [one.reports.mechanism for one in self.variables]
-        return Fit(
-            fitted=linear,
-            linear=linear,
-            method="inversion",
-            settings="",
-            cov_type="linear",
-            nobs=self.nobs,
-            n_missing=int(n[self.inside & ~self.there].sum()),
-            epsilon=joint_epsilon(mechanisms),
-            sources=tuple(map(str, mechanisms)),
-            is_partial=any(
-                one.sensitive is not None and len(one.sensitive) < one.k for one in mechanisms
-            ),
-        )
-
     def _channel(self, p: Array) -> Array:
-        """The factor of the channels at cells p, (ab,): (p (1 - p) + noise) / (p (1 - p))."""
+        """The factor of both channels at cells p, (ab,)."""
         (first, _), (second, _) = self._decoded
         P = p.reshape(self.shape)
         totals = np.concatenate([p, P.sum(axis=1), P.sum(axis=0), [1.0]])
-        noise = np.diagonal(pair_noise(totals, first, second))[: p.size]
-        simple = np.where((p > 0.0) & (p < 1.0), p * (1.0 - p), np.nan)
-        return np.asarray(1.0 + noise / simple)
+        return channel_factor(p, np.diagonal(pair_noise(totals, first, second))[: p.size])

@@ -10,16 +10,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, level, listed, one_of
+from ldpstats.arguments.checks import level, listed, one_of
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted, score_bounds
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.inference.edges import edge_normal
+from ldpstats.models.shared.groups import compared_index, compared_pairs
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, compared
+from ldpstats.models.weighted.base import DesignResults, compared, contrasts
 
-__all__ = ["CrossedShares"]
+__all__ = ["CrossedShares", "cell_shares"]
 
 Array = npt.NDArray[Any]
 
@@ -66,14 +67,11 @@ class CrossedShares(DesignResults):
     @property
     def _forms(self) -> tuple[Array, Array, Array, Array]:
         """Cells, rows, columns and persons as linear forms of the totals."""
-        (a, b), m = self._shape, len(self.totals_law.estimate)
-        cells, rows, columns, persons = np.split(np.eye(m), [a * b, a * b + a, a * b + a + b])
-        return cells, rows, columns, persons
+        return _total_forms(*self._shape)
 
     @property
     def shares(self) -> Ratios:
-        cells, *_, persons = self._forms
-        return Ratios(cells, persons.repeat(len(cells), axis=0))
+        return cell_shares(*self._shape)
 
     @property
     def _freedom(self) -> float:
@@ -193,27 +191,16 @@ class CrossedShares(DesignResults):
             all rows.
         """
         alpha, axis = level(alpha), self._axis(on)
-        own = self.labels[axis]
-        at = 0 if reference is None else self._place("reference", axis, reference)
-        if boolean("all_pairs", all_pairs) and reference is not None:
-            remedy = "goes without all_pairs=True, which compares every pair"
-            raise InvalidArgument("reference", reference, remedy)
+        own, other = self.labels[axis], self.labels[1 - axis]
+        by, name = (self.names[v] for v in (axis, 1 - axis))
         if len(own) < 2:
-            raise NotAvailable(f"differences need two categories: {self.names[axis]} has one only")
-        i, j = np.tril_indices(len(own), -1)
-        if not all_pairs:
-            i = np.delete(np.arange(len(own)), at)
-            j = np.full(i.shape, at)
-        unit, other = np.eye(len(own)), self.labels[1 - axis]
-        R = np.kron(unit[i] - unit[j], np.eye(len(other)))
-        name = self.names[axis]
-        columns = {name: own[i], f"{name} (reference)": own[j]}
-        parts = [values.repeat(len(other)) for values in columns.values()]
-        keep = slice(None) if all_pairs else slice(1)
-        index = pd.MultiIndex.from_arrays(
-            [*parts[keep], other.take(np.tile(np.arange(len(other)), len(i)))],
-            names=[*list(columns)[keep], self.names[1 - axis]],
+            raise NotAvailable(f"differences need two categories: {by} has one only")
+        pairs = compared_pairs(
+            len(own), reference, all_pairs, lambda label: self._place("reference", axis, label)
         )
+        labels = [(label,) for label in own]
+        index = compared_index(labels, pairs, all_pairs, other, (by,), name)
+        R = contrasts(pairs, len(own), len(other))
         table = self._table(self._given(axis).combined(R), self._freedom, alpha, index)
         return compared(table, np.full(len(R), self._freedom))
 
@@ -259,3 +246,15 @@ class CrossedShares(DesignResults):
     def _place(self, name: str, axis: int, label: Any) -> int:
         known = self.labels[axis]
         return position(name, label, known, f"is no category of {self.names[axis]}: {list(known)}")
+
+
+def cell_shares(a: int, b: int) -> Ratios:
+    """Shares of the cells, of totals of a b cells, a rows, b columns and persons."""
+    cells, *_, persons = _total_forms(a, b)
+    return Ratios(cells, persons.repeat(len(cells), axis=0))
+
+
+def _total_forms(a: int, b: int) -> tuple[Array, Array, Array, Array]:
+    ends = [a * b, a * b + a, a * b + a + b]
+    cells, rows, columns, persons = np.split(np.eye(ends[-1] + 1), ends)
+    return cells, rows, columns, persons

@@ -7,16 +7,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ldpstats.errors import IncompleteListWarning, MisfitWarning
+from ldpstats.errors import IncompleteListWarning, MisfitWarning, NotAvailable
+from ldpstats.inference.designs.totals import Estimated
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.problems.decoding import CohortDecoding, Decoding
 
-__all__ = ["warn_of_others"]
+__all__ = ["refuse_unlisted", "warn_of_unlisted"]
 
 _CERTAIN = 3.09  # standard errors beyond which other answers are held: a p-value of .001
 
 
-def warn_of_others(
+def warn_of_unlisted(
     results: WeightedResults, decoded: Sequence[Decoding], method: str, incomplete: bool
 ) -> None:
     """Warn where other answers are held that the estimate, or its errors, do not allow for.
@@ -51,3 +52,14 @@ def warn_of_others(
                 stacklevel=4,
             )
             return
+
+
+def refuse_unlisted(name: str, rest: Estimated) -> None:
+    """Refuse the candidates of a variable, if others are certain to be held: the share `rest`."""
+    share, se = float(rest.value[0]), float(np.sqrt(rest.covariance[0, 0]))
+    if share > _CERTAIN * se:
+        raise NotAvailable(
+            f"{share:.2g} of the answers to {name!r} are not among its candidates: chance "
+            "collisions with them have no variance in a weighted table; list more answers, or use "
+            "frequencies()"
+        )

@@ -90,7 +90,7 @@ class SampleDesign:
             raise InvalidArgument("clusters", clusters, "every stage needs a column of units")
         made = cls(
             None if weights is None else str.__str__(weights),
-            _by_stage("strata", strata),
+            _without_last(_by_stage("strata", strata)),
             tuple(name for name in units if name is not None),
             _corrections(fpc),
             boolean("nested", nested),
@@ -234,21 +234,27 @@ class SampleDesign:
 
 
 def _by_stage(argument: str, given: object) -> tuple[str | None, ...]:
-    """Names of columns by stage, None where a stage has none; those at the end are left out."""
+    """Names of columns by stage, None where a stage has none."""
     if given is None:
         return ()
     names = [given] if isinstance(given, str) else listed(argument, given, _BY_STAGE)
     if not all(name is None or isinstance(name, str) for name in names):
         raise InvalidArgument(argument, given, _BY_STAGE)
-    found = [str.__str__(name) if name else None for name in names]
-    while found and found[-1] is None:
-        found.pop()
-    return tuple(found)
+    return tuple(str.__str__(name) if name else None for name in names)
+
+
+def _without_last(names: tuple[str | None, ...]) -> tuple[str | None, ...]:
+    """Without the stages at the end that have none."""
+    while names and names[-1] is None:
+        names = names[:-1]
+    return names
 
 
 def _corrections(given: object) -> tuple[str, ...]:
     """Columns of corrections; refuse one of a stage that follows one without."""
-    names = _by_stage("fpc", given)
+    if isinstance(given, str) and not given:
+        raise InvalidArgument("fpc", given, _BY_STAGE)
+    names = _without_last(_by_stage("fpc", given))
     if None in names:
         stage = names.index(None) + 1
         remedy = f"has none for stage {stage}, where all later ones are without effect: give it, "

@@ -13,6 +13,7 @@ import pandas as pd
 from ldpstats.arguments.checks import real_number
 from ldpstats.arguments.matching import matched
 from ldpstats.arguments.names import did_you_mean
+from ldpstats.engines.weighted import LEAST_WEIGHT, MOST_WEIGHT
 from ldpstats.errors import InvalidArgument, UnknownCategory
 from ldpstats.inference.designs.reweighting.calibration import Margins
 from ldpstats.models.shared.spelling import count_of
@@ -173,9 +174,9 @@ def _totals(
         if category in seen:
             raise InvalidArgument(argument, key, "the category is there twice")
         seen.add(category)
-        remedy = "must be a population total, a finite number from 0 on"
+        remedy = f"must be a population total: zero, or from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
         number = real_number(f"{argument}[{key!r}]", value, remedy)
-        if not 0.0 <= number < np.inf:
+        if not (number == 0.0 or LEAST_WEIGHT <= number <= MOST_WEIGHT):
             raise InvalidArgument(f"{argument}[{key!r}]", value, remedy)
         yield category, number
 
@@ -190,9 +191,9 @@ def _scaled(margins: list[Margin], total: object) -> list[Margin]:
             remedy += "or give it as total="
             raise InvalidArgument(margins[0].argument, [margin.name for margin in margins], remedy)
         return margins
-    remedy = "must be the size of the population, a positive finite number"
+    remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
     size = real_number("total", total, remedy)
-    if not 0.0 < size < np.inf:
+    if not LEAST_WEIGHT <= size <= MOST_WEIGHT:
         raise InvalidArgument("total", total, remedy)
     if not are_shares:
         shown = {margin.name: one for margin, one in zip(margins, sums, strict=True)}

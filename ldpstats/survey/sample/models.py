@@ -39,6 +39,7 @@ def weighted_model(
     incomplete: object = False,
 ) -> WeightedModel:
     """One question in a complex sample, in all or in the domains that public columns make."""
+    by = [str.__str__(column) if isinstance(column, str) else column for column in by]
     names = [column for column in by if isinstance(column, str)]
     for column in names:
         if column != name:
@@ -98,9 +99,10 @@ def weighted_crossing(
 
 def refuse_unweighted(how: Mapping[str, Any]) -> None:
     """Refuse what is not known of a complex sample."""
-    if how.get("cov_type", "default") != "default":
+    asked = how.get("cov_type", "default")
+    if not (isinstance(asked, str) and str.__str__(asked) == "default"):
         remedy = "leave it out: with weights the covariance is that of the design"
-        raise InvalidArgument("cov_type", how["cov_type"], remedy)
+        raise InvalidArgument("cov_type", asked, remedy)
 
 
 def _crossed(name: str, coded: Coded, candidates: Any, other: Any) -> CrossedVariable:
