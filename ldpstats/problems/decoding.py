@@ -34,6 +34,7 @@ Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
 _LISTED = 1 << 16  # numbers that keys may have, up to which they are counted and not sorted
+_ROUNDING = 1e-14  # of a covariance, of which those of the truth were taken away
 _KEY = 8  # bytes of packed reports up to which equal ones are merged
 
 
@@ -106,8 +107,10 @@ class LinearDecoding(Decoding):
 
     def noise_at(self, q: Array) -> Array:
         # the covariance of phi is that of the truth, diag(q) - q q', and the noise
-        found = self.equations.covariance(q).matrix() * self.equations.nobs
-        return np.asarray(found - np.diag(q) + np.outer(q, q))
+        whole = self.equations.covariance(q).matrix() * self.equations.nobs
+        found = whole - np.diag(q) + np.outer(q, q)
+        # without noise only rounding is left, which may be negative
+        return np.where(np.abs(found) <= _ROUNDING * np.abs(whole).max(initial=0.0), 0.0, found)
 
     def noise(self, t: Array, total: float | None = None) -> Array:
         return super().noise(t)  # every answer is one of the categories

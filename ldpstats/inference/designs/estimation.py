@@ -12,7 +12,13 @@ from ldpstats.inference.designs import taylor
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import LinearTotals, ReplicatedTotals, Totals
 
-__all__ = ["degrees_in_domains", "degrees_of_freedom", "estimated_totals", "missed_noise"]
+__all__ = [
+    "degrees_in_domains",
+    "degrees_of_freedom",
+    "estimated_totals",
+    "in_one_unit",
+    "missed_noise",
+]
 
 Array = npt.NDArray[Any]
 
@@ -79,6 +85,18 @@ def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
     if sample.replication is None:
         return taylor.degrees_of_freedom(sample, inside)
     return sample.replication.degrees_of_freedom(sample, inside)
+
+
+def in_one_unit(
+    sample: Sample, domain: npt.NDArray[np.int64], varies: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Which of g domains lie in one sampling unit, and do not show how their shares vary, (g,).
+
+    Replicates that were given do not tell their units: there it is where nothing `varies`, (g,).
+    """
+    if sample.replication is not None and not sample.replication.knows_units:
+        return ~varies
+    return taylor.in_one_unit(sample, domain, len(varies))
 
 
 def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:

@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.problems.decoding import Decoding, LinearDecoding
+
 __all__ = ["Counted", "score_bounds", "t_bounds"]
 
 Array = npt.NDArray[Any]
@@ -25,6 +27,24 @@ class Counted:
 
     offset: Array
     scale: Array
+
+    @classmethod
+    def by(cls, decoding: Decoding) -> Counted:
+        """The reports that categories are counted by."""
+        form = decoding.equations.exact_form() if isinstance(decoding, LinearDecoding) else None
+        if form is None:
+            return cls(np.full(decoding.k, np.nan), np.full(decoding.k, np.nan))
+        return cls(form.offset, form.scale)
+
+    def crossed(self, other: Counted) -> Counted:
+        """The pairs of reports that pairs of categories are counted by, in a row, (a b,).
+
+        nan but where nobody else makes either report: the share of a pair is then that of its
+        reports over both scales.
+        """
+        reveals = np.logical_and.outer(self.offset == 0.0, other.offset == 0.0).reshape(-1)
+        scale = np.outer(self.scale, other.scale).reshape(-1)
+        return Counted(np.where(reveals, 0.0, np.nan), np.where(reveals, scale, np.nan))
 
 
 def t_bounds(estimate: Array, se: Array, df: Array, alpha: float) -> Array:

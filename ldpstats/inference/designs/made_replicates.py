@@ -24,6 +24,7 @@ __all__ = ["Bootstrap", "Jackknife", "bootstrap", "jackknife"]
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 
+_ROUNDING = 1e-12  # of a total, relative to its terms
 _MOST_UNITS = 20_000  # of a jackknife, each of which makes a replicate
 _MOST_NUMBERS = 4_000_000  # of a block of draws, 32 MB
 _MOST_DRAWS = 1_000_000_000  # of a bootstrap, 1 GB where no stratum has over 256 units
@@ -68,6 +69,10 @@ class _Units:
 class FromDesign(Replication):
     """Replicates of the first stage of sampling; later stages are left to linearisation."""
 
+    @property
+    def knows_units(self) -> bool:
+        return True
+
     def missed(self, sample: Sample) -> Array:
         return taylor.missed_noise(sample)
 
@@ -101,7 +106,11 @@ class Jackknife(FromDesign):
         mean = dense(scores.totals(sample.w, sample.stages[0].cell_strata, len(n))) / n[:, None]
         mean[n < 2] = 0.0  # a unit alone is left out and not replaced
         others = np.where(n < 2, 1.0, n / np.maximum(n - 1.0, 1.0))[stratum]
-        return np.asarray(scores.total(sample.w) + others[:, None] * (mean[stratum] - X[unit]))
+        total, others = scores.total(sample.w), others[:, None]
+        found = total + others * (mean[stratum] - X[unit])
+        # rounding is what is left of a domain whose only unit is left out, and no ratio
+        size = np.abs(total) + others * (np.abs(mean[stratum]) + np.abs(X[unit]))
+        return np.asarray(np.where(np.abs(found) <= _ROUNDING * size, 0.0, found))
 
     def degrees_of_freedom(self, sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
         return taylor.degrees_of_freedom(sample, inside)

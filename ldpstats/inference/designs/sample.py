@@ -159,6 +159,11 @@ class Replication(ABC):
     def about_estimate(self) -> bool:
         """Whether deviations are from the estimate, not from the mean of the replicates."""
 
+    @property
+    def knows_units(self) -> bool:
+        """Whether the units are those that the sample has, as where replicates were made of it."""
+        return False
+
     @abstractmethod
     def totals(self, sample: Sample, scores: Scores) -> Array:
         """Weighted totals of p scores in every replicate, shape (R, p)."""

@@ -19,6 +19,7 @@ __all__ = [
     "between_units",
     "degrees_of_freedom",
     "design_covariance",
+    "in_one_unit",
     "missed_noise",
     "scale_of_strata",
 ]
@@ -113,6 +114,21 @@ def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) ->
     if stage.unit is None:
         return np.asarray(np.bincount(own, sample.n[there], g) - strata)
     return _different(own, stage.unit[there], len(stage.strata), g) - strata
+
+
+def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:
+    """Which of g domains one unit of the first stage holds, where not all units were taken, (g,).
+
+    Shares of such a domain do not vary between units, whatever their variance is.
+    """
+    stage = sample.stages[0]
+    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    own, n = domain[there], sample.n[there]
+    units = np.bincount(own, n, g)
+    if stage.unit is not None:
+        units = _different(own, stage.unit[there], len(stage.strata), g)
+    taken = np.bincount(own, n * (stage.fraction[stage.cell_strata[there]] >= 1.0), g)
+    return np.asarray((units == 1.0) & (taken == 0.0))
 
 
 def _different(own: npt.NDArray[np.int64], codes: npt.NDArray[np.int64], n: int, g: int) -> Array:

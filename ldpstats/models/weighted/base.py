@@ -133,7 +133,8 @@ class DesignResults(FittedResults):
         """
         alpha, method = level(alpha), one_of("method", method, ("default", "wald", "estimate"))
         about = self.fitted if method == "estimate" else self.linear
-        estimate, se, df = about.estimate, about.every_bse(), self.df.to_numpy()
+        estimate, df = about.estimate, self.df.to_numpy()
+        se = np.where(self._unknown, 0.0, about.every_bse())
         bounds = t_bounds(estimate, se, df, alpha)
         exact = self.sample.calibrated & (se == 0.0) & (estimate > 0.0) & (estimate < 1.0)
         if method == "default" and self._counted is not None:
@@ -161,7 +162,8 @@ class DesignResults(FittedResults):
         """The unconstrained estimates over their standard errors; nan where these are zero."""
         se = self.linear.bse()
         with np.errstate(divide="ignore", invalid="ignore"):
-            return self._series(np.where(se > 0.0, self.linear.estimate / se, np.nan), "tvalues")
+            t = np.where((se > 0.0) & ~self._unknown, self.linear.estimate / se, np.nan)
+        return self._series(t, "tvalues")
 
     def t_test(self, hypothesis: Any) -> Any:
         """Test linear combinations of the frequencies one by one, two-sided, by t.
@@ -256,28 +258,24 @@ class DesignResults(FittedResults):
         found = self.totals_law.of(defined)
         value, se = np.full((2, len(rows)), np.nan)
         value[rows], se[rows] = found.value, standard_errors(found.covariance)
-        if defined.B is not None and self._alone.any():  # shares of totals; these are by domain
-            own = np.repeat(self._alone, T.size // self._alone.size)
+        if (
+            defined.B is not None and self.domains.alone.any()
+        ):  # shares of totals; these are by domain
+            own = np.repeat(self.domains.alone, T.size // self.domains.alone.size)
             se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
         bounds = t_bounds(value, se, np.broadcast_to(df, value.shape), alpha)
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
 
-    @cached_property
-    def _alone(self) -> npt.NDArray[np.bool_]:
-        """Domains in one sampling unit, in which shares cannot be seen to vary, (g,)."""
-        varies = np.bincount(self._domain_of, self.linear.every_bse() > 0.0) > 0.0
-        return np.asarray(~varies & (self.domains.df <= 0.0))
-
     @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
         """Estimates of these domains, (q,)."""
-        return np.asarray(self._alone[self._domain_of])
+        return np.asarray(self.domains.alone[self._domain_of])
 
     def warn_of_unknown(self) -> None:
         """Warn of domains in one sampling unit, by name."""
-        if self._alone.any():
-            labels = zip(self.domains.labels, self._alone, strict=True)
+        if self.domains.alone.any():
+            labels = zip(self.domains.labels, self.domains.alone, strict=True)
             names = [worded(label, self.domains.by) for label, alone in labels if alone]
             which = f"the domain {'; '.join(names)} is" if self.domains.by else "all reports are"
             warnings.warn(

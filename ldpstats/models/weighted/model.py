@@ -19,6 +19,7 @@ from ldpstats.inference.designs.departures import homogeneity
 from ldpstats.inference.designs.estimation import (
     degrees_in_domains,
     estimated_totals,
+    in_one_unit,
     missed_noise,
 )
 from ldpstats.inference.designs.intervals import Counted
@@ -32,7 +33,7 @@ from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains, SampleFacts
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.unlisted import warn_of_others
-from ldpstats.problems.decoding import CohortDecoding, Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
 from ldpstats.problems.estimates import Uncertain
 from ldpstats.problems.pairs import report_covariance
 from ldpstats.reports.single import Reports
@@ -219,14 +220,18 @@ class WeightedModel:
             categories=self.categories,
             mechanism=self.reports.mechanism,
             superpopulation=superpopulation,
-            counted=self._counted(),
+            counted=Counted.by(self.decoded[0]),
             equal=equal,
             untested=untested,
         )
         shares = totals.of(found.shares)
         fit = self._fit(shares.value, shares.covariance)
         channel = self._channel(shares.value)
-        return replace(found, fit=fit, domains=replace(found.domains, channel=channel))
+        g = len(self.labels)
+        v = np.diagonal(shares.covariance).reshape(g, -1).max(axis=1)
+        alone = in_one_unit(self.sample, np.where(self._inside, self.domain, -1), v > 0.0)
+        domains = replace(found.domains, channel=channel, alone=alone)
+        return replace(found, fit=fit, domains=domains)
 
     def _equal(self, totals: Totals) -> tuple[RaoScott | None, str]:
         """Departures from one distribution in all domains, or why there are none."""
@@ -268,14 +273,6 @@ class WeightedModel:
         )
         return replace(results, fit=fit)
 
-    def _counted(self) -> Counted:
-        """The report that each category is counted by."""
-        decoding, k = self.decoded[0], len(self.categories)
-        form = decoding.equations.exact_form() if isinstance(decoding, LinearDecoding) else None
-        if form is None:
-            return Counted(np.full(k, np.nan), np.full(k, np.nan))
-        return Counted(form.offset, form.scale)
-
     def _fit(self, estimate: Array, covariance: Array) -> Fit:
         """The record of the linear estimate."""
         linear = Uncertain(estimate, checked(covariance))
@@ -306,7 +303,8 @@ class WeightedModel:
             np.bincount(self.domain[inside], v[inside]) for v in (self.sample.w, self.sample.w2)
         )
         spread = sizes * w2 / w**2
-        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, ungrouped)
+        none = np.zeros(len(self.labels), dtype=np.bool_)
+        return Domains(self.by, self.labels, whole, df, np.zeros(0), spread, none, ungrouped)
 
     def _channel(self, shares: Array) -> Array:
         """The factor of the channel at shares p, (g k,): (p (1 - p) + noise) / (p (1 - p))."""

@@ -82,6 +82,8 @@ class Domains:
         sampling: what planning calls the factor of the channel.
     spread : array, shape (g,)
         As that of `SampleFacts`, of the respondents of each.
+    alone : array of bool, shape (g,)
+        Which lie in one sampling unit, of which the variance of shares is not known.
     n_ungrouped : int
         Respondents who are in no domain.
     """
@@ -92,6 +94,7 @@ class Domains:
     df: Array
     channel: Array
     spread: Array
+    alone: npt.NDArray[np.bool_]
     n_ungrouped: int = 0
 
     def to_dict(self) -> dict[str, Any]:
@@ -103,6 +106,7 @@ class Domains:
             "df": array_to_json(self.df),
             "channel": array_to_json(self.channel),
             "spread": array_to_json(self.spread),
+            "alone": self.alone.tolist(),
             "n_ungrouped": self.n_ungrouped,
         }
 
@@ -117,10 +121,12 @@ class Domains:
             df=array_from_json(document["df"]),
             channel=array_from_json(document["channel"]),
             spread=array_from_json(document["spread"]),
+            alone=np.array(document["alone"], dtype=np.bool_),
             n_ungrouped=int(document["n_ungrouped"]),
         )
         g = (len(found.labels),)
-        check_shapes({name: (getattr(found, name), g) for name in ("sizes", "df", "spread")})
+        names = ("sizes", "df", "spread", "alone")
+        check_shapes({name: (getattr(found, name), g) for name in names})
         return found
 
 

@@ -15,8 +15,10 @@ from ldpstats.inference.designs.departures import at_observed, independence
 from ldpstats.inference.designs.estimation import (
     degrees_of_freedom,
     estimated_totals,
+    in_one_unit,
     missed_noise,
 )
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
 from ldpstats.inference.designs.totals import Ratios, Totals
@@ -154,12 +156,16 @@ class WeightedCrossing:
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(again),
+            counted=Counted.by(self._decoded[0][0]).crossed(Counted.by(self._decoded[1][0])),
         )
         self._refuse_others(totals)
         shares = totals.of(found.shares)
         channel = self._channel(shares.value)
+        varies = np.array([np.any(np.diagonal(shares.covariance) > 0.0)])
+        alone = in_one_unit(self.sample, np.where(self.there, 0, -1), varies)
         fit, domains = self._fit(shares.value, shares.covariance), found.domains
-        found = replace(found, fit=fit, domains=replace(domains, channel=channel))
+        domains = replace(domains, channel=channel, alone=alone)
+        found = replace(found, fit=fit, domains=domains)
         found.warn_of_unknown()
         return found
 
@@ -253,7 +259,7 @@ class WeightedCrossing:
     def _domain(self) -> Domains:
         w, w2 = (float(v[self.there].sum()) for v in (self.sample.w, self.sample.w2))
         n, spread = np.array([self.nobs]), np.array([self.nobs * w2 / w**2])
-        return Domains((), ((),), n, np.array([self._df]), np.zeros(0), spread)
+        return Domains((), ((),), n, np.array([self._df]), np.zeros(0), spread, np.zeros(1, bool))
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted
@@ -101,11 +102,14 @@ class WeightedTable(CrossedShares):
     lacking: tuple[int, ...]
     unprotected: tuple[str, ...]
     dependence: Dependence
+    counted: Counted
     listed: tuple[str, ...] = ()
 
     _format = "ldpstats-weighted-table"
     _version = 1
-    _required = frozenset({"fit", "totals", "sample", "domains", "labels", "names", "dependence"})
+    _required = frozenset(
+        {"fit", "totals", "sample", "domains", "labels", "names", "dependence", "counted"}
+    )
 
     def __repr__(self) -> str:
         a, b = self._shape
@@ -113,9 +117,12 @@ class WeightedTable(CrossedShares):
         return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
 
     @property
-    def _counted(self) -> Counted | None:
-        q = len(self.index)  # without noise each cell is a count of its own
-        return Counted(np.zeros(q), np.ones(q)) if len(self.unprotected) == 2 else None
+    def _counted(self) -> Counted:
+        # nobody made the reports of a cell that is zero and does not vary
+        unseen = (self.linear.estimate == 0.0) & (self.linear.bse() == 0.0)
+        unseen &= np.isnan(self.counted.scale)
+        offset, scale = self.counted.offset, self.counted.scale
+        return Counted(np.where(unseen, 0.0, offset), np.where(unseen, 1.0, scale))
 
     # -- association -------------------------------------------------------------------------
 
@@ -294,6 +301,7 @@ class WeightedTable(CrossedShares):
             "unprotected": list(self.unprotected),
             "listed": list(self.listed),
             "dependence": self.dependence.to_dict(),
+            "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
             "nobs": self.nobs,
             "n_missing": self.n_missing,
         }
@@ -304,8 +312,10 @@ class WeightedTable(CrossedShares):
         fit, totals = fit_from_dict(document["fit"]), Totals.from_dict(document["totals"])
         a, b = map(len, labels)
         check_estimates(fit, {"totals": totals}, a * b, a * b + a + b + 1, 2)
+        counted = Counted(*map(array_from_json, document["counted"]))
         names, domains = document["names"], Domains.from_dict(document["domains"])
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
+        shapes |= {"offset": (counted.offset, (a * b,)), "scale": (counted.scale, (a * b,))}
         pairs = {"names": (np.array(names), (2,)), "lacking": (np.array(document["lacking"]), (2,))}
         check_shapes(shapes | pairs)
         return cls(
@@ -319,4 +329,5 @@ class WeightedTable(CrossedShares):
             unprotected=tuple(map(str, document["unprotected"])),
             listed=tuple(map(str, document["listed"])),
             dependence=Dependence.from_dict(document["dependence"]),
+            counted=counted,
         )

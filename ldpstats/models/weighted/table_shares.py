@@ -13,7 +13,9 @@ import pandas as pd
 from ldpstats.arguments.checks import boolean, level, listed, one_of
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted, score_bounds
 from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.edges import edge_normal
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.weighted.base import DesignResults, check_compared, compared
 
@@ -96,11 +98,8 @@ class CrossedShares(DesignResults):
         """
         _, *own, persons = self._forms
         return {
-            name: self._table(
-                Ratios(forms, persons.repeat(len(forms), axis=0)),
-                self._freedom,
-                level(alpha),
-                labels.rename(name),
+            name: self._parts(
+                forms, persons.repeat(len(forms), axis=0), level(alpha), labels.rename(name)
             )
             for name, forms, labels in zip(self.names, own, self.labels, strict=True)
         }
@@ -132,7 +131,22 @@ class CrossedShares(DesignResults):
         {('f', 'no'): 1.0, ('f', 'yes'): 0.0, ('m', 'no'): 0.5, ('m', 'yes'): 0.5}
         """
         axis = self._axis(on)
-        return self._table(self._given(axis), self._freedom, level(alpha), self._by(axis))
+        given = self._given(axis)
+        return self._parts(given.A, given.B, level(alpha), self._by(axis))
+
+    def _parts(self, A: Array, B: Any, alpha: float, index: Any) -> pd.DataFrame:
+        """Shares of persons A among B, with t intervals; with score intervals where all are alike.
+
+        Who was not seen there may be there all the same.
+        """
+        table = self._table(Ratios(A, B), self._freedom, alpha, index)
+        p, T = table["estimate"].to_numpy(), self.totals_law.estimate
+        ends = ((p == 0.0) | (p == 1.0)) & (table["se"] == 0.0).to_numpy()
+        m = B[ends] @ T / T[-1] * (self.domains.sizes / self.domains.spread)
+        df, one = np.full(m.shape, self._freedom), np.ones_like(m)
+        found = score_bounds(p[ends], 0.0 * one, df, alpha, Counted(0.0 * one, one), m)
+        table.loc[ends, ["lower", "upper"]] = edge_normal(found, p[ends], 0.0, alpha)
+        return table
 
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))

@@ -207,14 +207,16 @@ def test_rao_scott_tests_of_fit_and_homogeneity(
         whole.test_equal()
 
 
-def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: pd.DataFrame) -> None:
+@pytest.mark.parametrize("how", [None, "N"])
+def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: Any, how: Any) -> None:
     people = table.assign(job=table.job.fillna("cook"), place="town")
     people.loc[people.school == 8, "place"] = "isle"
     people.loc[people.index[(people.school == 9)][:3], "place"] = "farm"
     people.loc[people.index[(people.school == 10)][:3], "place"] = "farm"
     sheet = ldp.Questionnaire({"job": ldp.KRR(JOBS, epsilon=2.0)})
     reports = sheet.privatize(people, np.random.default_rng(6))
-    survey = ldp.Survey(reports, sheet, weights="w", strata="stratum", clusters="school")
+    columns = {"weights": "w", "strata": "stratum", "clusters": "school"}
+    survey = ldp.Survey(reports, sheet, **columns, fpc=how)
     with pytest.warns(ldp.LDPWarning, match="domain place='isle' is in one sampling unit"):
         found = survey.frequencies("job", by="place")
     assert found.domains.df.tolist() == [0.0, 0.0, 35.0]
@@ -277,3 +279,25 @@ def test_too_many_differences_are_refused() -> None:
     assert len(results.differences()) == 198
     with pytest.raises(ldp.NotAvailable, match=r"9,900 differences at once .* reference="):
         results.differences(all_pairs=True)
+
+
+def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFrame) -> None:
+    people = table.assign(job=table.job.fillna("cook"))
+    people["place"] = np.where(people.school == 8, "isle", "town")
+    people["N"] = np.where(people.stratum == 0, 10, 30)
+    sheet = {"job": ldp.Observed(JOBS)}
+    columns = {"weights": "w", "strata": "stratum", "clusters": "school"}
+    # all units of its stratum are in the sample: only noise varies, of which there is none
+    taken = ldp.Survey(people, sheet, **columns, fpc="N").frequencies("job", by="place")
+    assert (taken.bse["isle"] == 0.0).all()
+    for given in (False, True):
+        survey = ldp.Survey(people, sheet, **columns).replicates("jackknife")
+        if given:
+            n = people.groupby("stratum").school.nunique()
+            for one, of in people[["school", "stratum"]].drop_duplicates().to_numpy():
+                others = np.where(people.stratum == of, n[of] / (n[of] - 1), 1.0)
+                people[f"rep_{one}"] = people.w * np.where(people.school == one, 0.0, others)
+            weights = ldp.ReplicateWeights("rep_*", "JKn", scale=0.9, rscales=np.ones(n.sum()))
+            survey = ldp.Survey(people, sheet, weights="w", replicate_weights=weights)
+        with pytest.raises(ldp.NotAvailable, match="replicate"):
+            survey.frequencies("job", by="place")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import chi2, norm
+from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
@@ -274,3 +274,25 @@ def test_the_default_test_keeps_its_size_and_pearsons_does_not(
     band = 3.0 * np.sqrt(0.06 * 0.94 / R)
     assert 0.035 - band < first / R < 0.075 + band
     assert naive / R > 0.1
+
+
+def test_answers_that_nobody_gave_may_be_there() -> None:
+    n = 120
+    rng = np.random.default_rng(4)
+    table = pd.DataFrame({"job": rng.choice(["cook", "nurse"], n), "w": rng.uniform(1, 3, n)})
+    table["sex"] = np.where(table.job == "cook", rng.choice(["f", "m"], n), "f")
+    jobs = ldp.URR(["cook", "nurse", "thief"], ["thief"], epsilon=1.0)
+    sheet = ldp.Questionnaire({"job": jobs, "sex": ldp.Observed(["f", "m", "x"])})
+    reports = sheet.privatize(table, rng)
+    found = ldp.Survey(reports, sheet, weights="w").association("job", "sex")
+    m = 120 / found.sample.spread
+    t2 = t.ppf(0.975, 119) ** 2
+    ends = found.conf_int()
+    # a nurse who reports herself, as 1 - exp(-1) of them do, reveals both answers; none is a man
+    upper = t2 / m / (1 + t2 / m) / (1 - np.exp(-1))
+    assert ends.loc[("nurse", "m"), "upper"] == pytest.approx(upper, rel=1e-9)
+    assert ends.loc[("thief", "x"), "upper"] == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
+    assert found.margins()["sex"].loc["x", "upper"] == pytest.approx(t2 / m / (1 + t2 / m))
+    m *= found.margins()["sex"].loc["m", "estimate"]
+    upper = found.conditional("sex").loc[("m", "nurse"), "upper"]
+    assert upper == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)

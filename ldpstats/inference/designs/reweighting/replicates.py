@@ -49,6 +49,10 @@ class Recalibrated(Replication):
     def about_estimate(self) -> bool:
         return self.base.about_estimate
 
+    @property
+    def knows_units(self) -> bool:
+        return self.base.knows_units
+
     def totals(self, sample: Sample, scores: Scores) -> Array:
         base = self.base
         before = replace(self.before, stages=sample.stages, single_unit=sample.single_unit)
