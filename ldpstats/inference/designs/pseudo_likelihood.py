@@ -145,6 +145,7 @@ class Maxima:
     Parameters
     ----------
     domains : tuple of PseudoLikelihood
+        Their `place` is that of the domain's cells.
     covariance : array, shape (g k, g k), or None
         Sandwich covariance under the design; None where a domain has no scores.
     """
@@ -196,34 +197,32 @@ def maxima(
     cells = [np.flatnonzero((domain == g) & (at >= 0)) for g in range(int(domain.max()) + 1)]
     found = []
     for own in cells:
-        weights = np.bincount(at[own], sample.w[own], len(distinct))
-        nobs = float(sample.n[own].sum())
-        one = pseudo_likelihood(distinct, weights, nobs, candidates, constraints)
-        found.append(replace(one, place=place))  # distinct reports keep their order
+        seen, mine = np.unique(at[own], return_inverse=True)  # distinct reports keep their order
+        weights, nobs = np.bincount(mine, sample.w[own]), float(sample.n[own].sum())
+        one = pseudo_likelihood(distinct[seen], weights, nobs, candidates, constraints)
+        found.append(replace(one, place=mine))
     covariance = None
     if all(one.has_errors for one in found):
-        covariance = _joint_covariance(sample, at, cells, found)
+        covariance = _joint_covariance(sample, cells, found)
     return Maxima(tuple(found), covariance)
 
 
-def _joint_covariance(
-    sample: Sample, at: Codes, cells: list[Codes], found: list[PseudoLikelihood]
-) -> Array:
-    """Covariance of the maxima of all domains, from their linearised scores."""
+def _joint_covariance(sample: Sample, cells: list[Codes], found: list[PseudoLikelihood]) -> Array:
+    """Covariance of the maxima of all domains, of some cells each, from their linearised scores."""
     from scipy.linalg import block_diag
     from scipy.sparse import block_diag as sparse_diag
 
-    place, missed = np.full(at.shape, -1), sample.w2 * missed_noise(sample)
-    parts, u = [], len(found[0].phi)
+    place, missed = np.full(sample.w.shape, -1), sample.w2 * missed_noise(sample)
+    parts, before = [], 0
     noise: list[Array] = []
     lost: list[Array] = []
-    for g, (own, one) in enumerate(zip(cells, found, strict=True)):
-        rows = at[own]
-        place[own] = g * u + rows
-        total = sample.w[own].sum()
+    for own, one in zip(cells, found, strict=True):
+        rows, total = one.place, sample.w[own].sum()
+        place[own] = before + rows
+        before += len(one.phi)
         parts.append((one.phi - one.solution.p) / total)
         for v, kept in ((sample.w2, noise), (missed, lost)):
-            t = np.bincount(rows, v[own], u) @ one.phi
+            t = np.bincount(rows, v[own], len(one.phi)) @ one.phi
             kept.append(one.noise(t) / total**2)
     table = parts[0] if len(parts) == 1 else sparse_diag(parts, format="csr")
     totals = estimated_totals(

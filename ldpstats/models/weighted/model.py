@@ -141,34 +141,54 @@ class WeightedModel:
         return np.asarray((self.at >= 0) & (self.domain >= 0))
 
     @cached_property
-    def decoded(self) -> list[Decoding]:
-        """The decoding of each domain; of most mechanisms it is the same in all."""
-        there = self.at >= 0
-        first = self._decoded(there)
-        if first.is_fixed:
-            return [first] * len(self.labels)
-        return [self._decoded(there & (self.domain == g)) for g in range(len(self.labels))]
+    def _members(self) -> list[Codes]:
+        """The cells of each domain, in order, that have a report."""
+        there = np.flatnonzero(self._inside)
+        there = there[np.argsort(self.domain[there], kind="stable")]
+        sizes = np.bincount(self.domain[there], minlength=len(self.labels))
+        return np.split(there, np.cumsum(sizes)[:-1])
 
-    def _decoded(self, inside: npt.NDArray[np.bool_]) -> Decoding:
-        weights = np.bincount(self.at[inside], self.sample.w[inside], len(self.reports))
-        return decode(self.reports, weights, self.candidates)
+    @cached_property
+    def _decoded(self) -> list[tuple[Decoding, Codes]]:
+        """The decoding of each domain, and which of its reports each member has.
+
+        That of most mechanisms is the same in all domains; else it is of the domain's own reports.
+        """
+        everyone = np.flatnonzero(self.at >= 0)
+        first, _ = self._decode(everyone)
+        if not first.is_fixed:
+            return [self._decode(own) for own in self._members]
+        seen = np.unique(self.at[everyone])
+        return [(first, np.searchsorted(seen, self.at[own])) for own in self._members]
+
+    def _decode(self, cells: Codes) -> tuple[Decoding, Codes]:
+        """Decode the reports of some cells, and which of the reports each has."""
+        seen, at = np.unique(self.at[cells], return_inverse=True)
+        weights = np.bincount(at, self.sample.w[cells])
+        return decode(self.reports[seen], weights, self.candidates), at
+
+    @property
+    def decoded(self) -> list[Decoding]:
+        """The decoding of each domain."""
+        return [one for one, _ in self._decoded]
 
     @cached_property
     def scores(self) -> Scores:
         """What each respondent adds to the totals of all domains: k categories, and one person."""
         from scipy.sparse import block_diag, csr_array
 
-        places = np.append(self.decoded[0].place, -1)[self.at]
-        tables = [
-            np.column_stack([one.phi, np.ones(len(one.phi))]) for one in dict.fromkeys(self.decoded)
-        ]
-        g, u = len(self.labels), len(tables[0])
-        at = np.where(self._inside, self.domain * u + places, -1)
-        if g == 1:
-            return Scores(((at, tables[0]),))
-        if len(tables) == 1:
-            tables *= g
-        return Scores(((at, csr_array(block_diag(tables, format="csr"))),))
+        tables = {
+            one: np.column_stack([one.phi, np.ones(len(one.phi))])
+            for one in dict.fromkeys(self.decoded)
+        }
+        at, before = np.full(self.at.shape, -1, dtype=np.int64), 0
+        for cells, (one, reports) in zip(self._members, self._decoded, strict=True):
+            at[cells] = before + one.place[reports]
+            before += len(one.phi)
+        if len(self.labels) == 1:
+            return Scores(((at, tables[self.decoded[0]]),))
+        every = [tables[one] for one in self.decoded]
+        return Scores(((at, csr_array(block_diag(every, format="csr"))),))
 
     def noise(self, weights: Array) -> Array:
         """Randomisation covariance of the totals, where squared weights are `weights`, (c,)."""
@@ -191,11 +211,12 @@ class WeightedModel:
         """
         k, g = len(self.categories), len(self.labels)
         found = np.zeros((g * (k + 1), g * (k + 1)))
-        for i, one in enumerate(self.decoded):
+        parts = zip(self._members, self._decoded, strict=True)
+        for i, (cells, (one, reports)) in enumerate(parts):
             if isinstance(one, CohortDecoding):
-                own, inside = slice(i * (k + 1), i * (k + 1) + k), self._inside & (self.domain == i)
-                persons = float(sample.w[inside].sum())
-                at = np.where(inside, self.at, -1)
+                own, persons = slice(i * (k + 1), i * (k + 1) + k), float(sample.w[cells].sum())
+                at = np.full(self.at.shape, -1, dtype=np.int64)
+                at[cells] = reports
                 found[own, own] = persons**2 * collision_covariance(sample, at, one)
         return found
 
@@ -236,7 +257,7 @@ class WeightedModel:
             return None, "there is one domain only"
         decoding = self.decoded[0]
         if not decoding.is_fixed:  # decode around the estimate of all, as the hypothesis has it
-            decoding = self._decoded(everyone)
+            decoding, _ = self._decode(np.flatnonzero(everyone))
         sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
         S = report_covariance(decoding, sums[:k] / sums[k])
         n = float(self.sample.n[everyone].sum())

@@ -151,12 +151,12 @@ def test_domains_are_fitted_on_their_own_and_vary_together(fraction):
     assert np.abs(both.covariance[:4, 4:]).max() > 0.0  # they share units
     np.testing.assert_allclose(both.covariance.sum(axis=1), 0.0, atol=1e-12)
     assert both.solution.gap == max(one.solution.gap for one in both.domains)
-    z = np.where(inside[:, None], alone.domains[0].phi[alone.domains[0].place] - alone.p, 0.0)
-    z /= sample.w[inside].sum()
+    phi, z = alone.domains[0].phi[alone.domains[0].place], np.zeros((n, 4))
+    z[inside] = (phi - alone.p) / sample.w[inside].sum()
     X = np.stack([(sample.w[:, None] * z)[np.arange(n) % 12 == j] for j in range(12)]).sum(axis=1)
     expected = sum(6 / 5 * (1 - fraction) * 5 * np.cov(X[h::2].T) for h in range(2))
     v = fraction * sample.w2[inside] / sample.w[inside].sum() ** 2
-    expected += alone.domains[0].noise(v @ alone.domains[0].phi[alone.domains[0].place][inside])
+    expected += alone.domains[0].noise(v @ phi)
     np.testing.assert_allclose(alone.covariance, expected, rtol=1e-9, atol=1e-15)
 
 
