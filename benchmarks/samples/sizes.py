@@ -21,7 +21,7 @@ __all__ = ["TESTS", "rejections"]
 
 Array = npt.NDArray[Any]
 
-TESTS = ("first", "first-chi2", "second", "wald", "wald-adjusted")
+TESTS = ("unbiased", "first", "second", "wald", "wald-adjusted")
 _BETWEEN = 0.5  # standard deviation between units, of what varies by 1 within
 
 

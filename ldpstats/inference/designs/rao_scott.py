@@ -24,6 +24,8 @@ __all__ = ["METHODS", "RaoScott", "corrected", "metric"]
 Array = npt.NDArray[Any]
 
 METHODS = {
+    "unbiased": "Pearson's chi-square with the second-order correction of Rao and Scott, "
+    "unbiased effects, F",
     "first": "Pearson's chi-square with the first-order correction of Rao and Scott, F",
     "first-chi2": "Pearson's chi-square with the first-order correction of Rao and Scott",
     "second": "Pearson's chi-square with the second-order correction of Rao and Scott, F",
@@ -60,7 +62,7 @@ class RaoScott:
     wald: float
     nu: float
 
-    def test(self, null: str, method: str = "first") -> TestResult:
+    def test(self, null: str, method: str = "unbiased") -> TestResult:
         """The test of the hypothesis that is put in words, by one of `METHODS`.
 
         Raises
@@ -73,24 +75,46 @@ class RaoScott:
         J. N. K. Rao, A. J. Scott (1984), On chi-squared tests for multiway contingency tables with
         cell proportions estimated from survey data, Annals of Statistics 12, 46-60. D. R. Thomas,
         J. N. K. Rao (1987), Small-sample comparisons of level and power for simple goodness-of-fit
-        statistics under cluster sampling, JASA 82, 630-636, for the F laws.
+        statistics under cluster sampling, JASA 82, 630-636, for the F laws. M. S. Srivastava
+        (2005), Some tests concerning the covariance matrix in high dimensional data, Journal of the
+        Japan Statistical Society 35, 251-272, for the unbiased trace of the squared effects.
         """
         words = METHODS[one_of("method", method, tuple(METHODS))]
         if not self.trace > 0.0:
             raise NotAvailable("the departures have no variance: there is nothing to test")
         if method.startswith("wald"):
             return self._wald(null, words, method == "wald-adjusted")
-        first = method.startswith("first")
-        d = float(self.d) if first else self.trace**2 / self.trace2
+        d = self._dimension(method)
         if method.endswith("chi2"):
             return TestResult.chi_square(null, self.pearson * d / self.trace, d, words)
         return _f_test(null, self.pearson / self.trace, d, d * self._freedom(d), words)
+
+    def _dimension(self, method: str) -> float:
+        """Degrees of freedom of the statistic: less than d, the more uneven the effects are."""
+        if method.startswith("first"):
+            return float(self.d)
+        if method.startswith("second"):
+            return self.trace**2 / self.trace2
+        return self._unbiased_dimension()
+
+    def _unbiased_dimension(self) -> float:
+        """``(tr M)^2 / tr M^2`` of the effects M, of which the estimate has a Wishart law.
+
+        Chance spreads the estimated effects: ``E tr M^2 = (1 + 1/nu) tr M^2 + (tr M)^2 / nu`` and
+        ``E (tr M)^2 = (tr M)^2 + 2 tr M^2 / nu``, which are solved for what M has.
+        """
+        nu, squared = self.nu, self.trace**2
+        if nu <= 1.0:
+            return float(self.d)
+        squares = (self.trace2 - squared / nu) * nu**2 / ((nu + 2.0) * (nu - 1.0))
+        squared -= 2.0 * squares / nu
+        return max(squared / max(squares, squared / self.d), 1.0)
 
     def _wald(self, null: str, words: str, adjusted: bool) -> TestResult:
         if np.isnan(self.wald):
             raise NotAvailable(
                 f"the covariance of {self.d} departures from {self.nu:g} degrees of freedom of the "
-                "design is singular: use method='first'"
+                "design is singular: use method='unbiased'"
             )
         if not adjusted:
             return _f_test(null, self.wald / self.d, self.d, self._freedom(self.d), words)
@@ -98,7 +122,7 @@ class RaoScott:
         if rest <= 0.0:
             raise NotAvailable(
                 f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of freedom "
-                f"of the design or more, not {self.nu:g}: use method='first'"
+                f"of the design or more, not {self.nu:g}: use method='unbiased'"
             )
         return _f_test(null, self.wald * rest / (self.d * self.nu), self.d, rest, words)
 

@@ -33,6 +33,7 @@ __all__ = ["DesignResults", "checked", "compared", "contrasts", "standard_errors
 
 Array = npt.NDArray[Any]
 
+_MOST_COMPARED = 7000  # differences, whose covariance matrix takes 400 MB
 _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
@@ -412,6 +413,14 @@ def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
 
 
 def contrasts(pairs: Sequence[tuple[int, int]], g: int, k: int) -> Array:
-    """Each of k shares of one of g groups less that of another, for some pairs, (., g k)."""
+    """Each of k shares of one of g groups less that of another, for some pairs, (., g k).
+
+    Refused for so many at once that their covariance would take a gigabyte.
+    """
+    if len(pairs) * k > _MOST_COMPARED:
+        raise NotAvailable(
+            f"{len(pairs) * k:,} differences at once were not computed, but {_MOST_COMPARED:,} at "
+            "most: compare with reference=, without all_pairs=True, or select fewer by where(...)"
+        )
     at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     return np.kron(np.eye(g)[at[:, 0]] - np.eye(g)[at[:, 1]], np.eye(k))

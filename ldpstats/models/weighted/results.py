@@ -276,6 +276,11 @@ class WeightedResults(DesignResults):
         DataFrame, a row for each comparison and category
             "estimate", "se", "lower", "upper", "pvalue" and "pvalue_holm", Holm's adjustment for
             all rows.
+
+        Raises
+        ------
+        NotAvailable
+            If there is one domain only, or more than 7,000 differences.
         """
         alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
         if len(labels) < 2:
@@ -293,7 +298,7 @@ class WeightedResults(DesignResults):
 
     # -- tests -------------------------------------------------------------------------------
 
-    def test_equal(self, method: str = "first") -> TestResult:
+    def test_equal(self, method: str = "unbiased") -> TestResult:
         """Rao-Scott test that all domains have the same distribution.
 
         Parameters
@@ -310,7 +315,9 @@ class WeightedResults(DesignResults):
             raise NotAvailable(f"no test that the domains are equal: {self.untested}")
         return self.equal.test("all domains have the same distribution", method)
 
-    def test_distribution(self, p0: Any, domain: Any = None, method: str = "first") -> TestResult:
+    def test_distribution(
+        self, p0: Any, domain: Any = None, method: str = "unbiased"
+    ) -> TestResult:
         """Rao-Scott test that the frequencies are `p0`.
 
         Pearson's statistic of the decoded reports, for k-RR that of the weighted table of reports,

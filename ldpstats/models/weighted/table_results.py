@@ -170,7 +170,7 @@ class WeightedTable(CrossedShares):
         departure, se = effects.departures(self.table, self.linear.known())
         return self._grid(np.divide(departure, se, out=np.zeros_like(se), where=se > 0.0))
 
-    def test_independence(self, method: str = "first", effects: str = "null") -> TestResult:
+    def test_independence(self, method: str = "unbiased", effects: str = "null") -> TestResult:
         """Test that the variables are independent in what the population was drawn from.
 
         The statistic is Pearson's chi-square of the weighted table of reports (of decoded reports,
@@ -180,11 +180,13 @@ class WeightedTable(CrossedShares):
 
         Parameters
         ----------
-        method : {"first", "first-chi2", "second", "second-chi2", "wald", "wald-adjusted"}
-            "first": divided by the mean generalised design effect (Rao and Scott 1984), with an F
-            law on d and d nu degrees of freedom. "second": with the F law of the same mean and
-            variance, as svychisq(statistic="F") of R's survey. "-chi2": the same with chi-square
-            laws, which reject too often where the design has few degrees of freedom nu. "wald" and
+        method : {"unbiased", "first", "first-chi2", "second", "second-chi2", "wald", \
+"wald-adjusted"}
+            All but the last two divide by the mean generalised design effect (Rao and Scott 1984).
+            "first": with an F law on d and d nu degrees of freedom. "second": with the F law of the
+            same mean and variance, as svychisq(statistic="F") of R's survey. "unbiased": the same
+            law from unbiased estimates of its mean and variance. "-chi2": with chi-square laws,
+            which reject too often where the design has few degrees of freedom nu. "wald" and
             "wald-adjusted": as svychisq(statistic="Wald") and "adjWald"; of the latter the size is
             .1 to .2 at .05, of the former more, unless units are many.
         effects : {"null", "observed"}
@@ -208,6 +210,9 @@ class WeightedTable(CrossedShares):
         Simulated sizes at .05, 3,000 samples each of 3 x 4 cells, k-RR or no noise, in ten designs
         of 4 to 50 degrees of freedom: "first" .050 to .080, "second" .018 to .080; at observed
         effects .052 to .093 and .025 to .074; "wald" up to .53, Pearson's uncorrected .13 to .38.
+        1,000 samples each of 16 others of 4 to 240 degrees of freedom, fit and homogeneity as well:
+        "unbiased" .031 to .072, "first" .039 to .097 (it ignores that effects are uneven), "second"
+        .003 to .054.
         """
         method = one_of("method", method, tuple(METHODS))
         effects = one_of("effects", effects, ("null", "observed"))

@@ -208,7 +208,7 @@ def test_categories_that_do_not_occur_are_no_directions():
 
 def test_each_law_is_the_one_named():
     found = RaoScott(12.0, 4, 6.0, 12.0, 10.0, 20.0)
-    assert found.test("H0").df == (4.0, 80.0)
+    assert found.test("H0", "first").df == (4.0, 80.0)
     assert found.test("H0", "second").df == (3.0, 60.0)
     assert found.test("H0", "first-chi2").pvalue == pytest.approx(chi2.sf(8.0, 4))
     assert found.test("H0", "second-chi2").pvalue == pytest.approx(chi2.sf(6.0, 3))
@@ -216,6 +216,23 @@ def test_each_law_is_the_one_named():
     assert RaoScott.from_dict(json.loads(json.dumps(found.to_dict()))) == found
     test = found.test("H0")
     assert TestResult.from_dict(json.loads(json.dumps(test.to_dict()))) == test
+
+
+def test_chance_spreads_the_effects_and_the_default_takes_it_back():
+    """Even effects of a Wishart law of 8 degrees of freedom, 300 draws: four dimensions."""
+    Z = np.random.default_rng(5).normal(size=(300, 8, 4)) / np.sqrt(8.0)
+    trace = np.sum(Z**2, axis=(1, 2))
+    trace2 = np.sum((Z.transpose(0, 2, 1) @ Z) ** 2, axis=(1, 2))
+    dimensions = [
+        [RaoScott(1.0, 4, t, t2, 1.0, 8.0).test("H0", m).df[0] for m in ("unbiased", "second")]
+        for t, t2 in zip(trace, trace2, strict=True)
+    ]
+    unbiased, second = np.median(dimensions, axis=0)
+    assert second < 3.0 < 3.6 < unbiased <= 4.0
+    found = RaoScott(12.0, 4, 6.0, 12.0, 10.0, 20.0)
+    squares = (12.0 - 36.0 / 20.0) * 400.0 / (22.0 * 19.0)
+    assert found.test("H0").df[0] == pytest.approx((36.0 - 2.0 * squares / 20.0) / squares)
+    assert RaoScott(12.0, 4, 6.0, 36.0, 10.0, 1.0).test("H0").df == (4.0, 4.0)
 
 
 @pytest.mark.parametrize(

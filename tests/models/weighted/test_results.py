@@ -292,3 +292,12 @@ def test_one_unit_is_one_of_several_or_what_nothing_varies_in(table: pd.DataFram
             survey = ldp.Survey(people, sheet, weights="w", replicate_weights=weights)
         with pytest.raises(ldp.NotAvailable, match="replicate"):
             survey.frequencies("job", by="place")
+
+
+def test_too_many_differences_are_refused() -> None:
+    table = pd.DataFrame({"ill": ["no", "yes"] * 100, "w": 1.0, "town": np.arange(200) // 2})
+    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w")
+    results = survey.frequencies("ill", by="town")
+    assert len(results.differences()) == 198
+    with pytest.raises(ldp.NotAvailable, match=r"9,900 differences at once .* reference="):
+        results.differences(all_pairs=True)
