@@ -36,15 +36,17 @@ class Counted:
             return cls(np.full(decoding.k, np.nan), np.full(decoding.k, np.nan))
         return cls(form.offset, form.scale)
 
-    def crossed(self, other: Counted) -> Counted:
-        """The pairs of reports that pairs of categories are counted by, in a row, (a b,).
+    def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
+        """The pairs of reports that cells of two variables are counted by, row-major, (a b,).
 
-        nan but where nobody else makes either report: the share of a pair is then that of its
-        reports over both scales.
+        Others who make a pair depend on the shares of `rows`, (a,), and `columns`, (b,), which are
+        taken as known; the variance of a cell holds what they add to it.
         """
-        reveals = np.logical_and.outer(self.offset == 0.0, other.offset == 0.0).reshape(-1)
-        scale = np.outer(self.scale, other.scale).reshape(-1)
-        return Counted(np.where(reveals, 0.0, np.nan), np.where(reveals, scale, np.nan))
+        first, second = (np.clip(margin, 0.0, 1.0) for margin in (rows, columns))
+        mixed = np.outer(self.offset, other.offset + other.scale * second)
+        offset = mixed + np.outer(self.scale * first, other.offset)
+        scale = np.outer(self.scale, other.scale)
+        return Counted(offset.reshape(-1), scale.reshape(-1))
 
 
 def t_bounds(estimate: Array, se: Array, df: Array, alpha: float) -> Array:

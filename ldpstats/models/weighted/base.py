@@ -120,10 +120,10 @@ class DesignResults(FittedResults):
         alpha : float
             One minus the coverage of each interval.
         method : {"default", "wald", "estimate"}
-            "default": the score interval of the report, or bit, that a category is counted by, with
-            the effective sample size of the design; where it has none as "wald": unconstrained
-            estimate plus or minus t times standard error. "estimate": the same about `params`, with
-            the standard errors `bse`.
+            "default": the score interval of the report, or bit, that a category is counted by (in
+            a table of the pair that a cell is), with the effective sample size of the design; where
+            it has none as "wald": unconstrained estimate plus or minus t times standard error.
+            "estimate": the same about `params`, with the standard errors `bse`.
         clip : bool
             Intersect with [0, 1]. An interval that lies outside gets a limit of its own there.
 

@@ -9,10 +9,12 @@ from scipy.stats import chi2, norm, t
 
 import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.weighted.record import SampleFacts
 from ldpstats.models.weighted.table_model import CrossedVariable, WeightedCrossing
 from ldpstats.models.weighted.table_results import WeightedTable
+from ldpstats.problems.decoding import decode
 
 JOBS = ("cook", "driver", "nurse")
 KINDS = {
@@ -291,8 +293,23 @@ def test_answers_that_nobody_gave_may_be_there() -> None:
     # a nurse who reports herself, as 1 - exp(-1) of them do, reveals both answers; none is a man
     upper = t2 / m / (1 + t2 / m) / (1 - np.exp(-1))
     assert ends.loc[("nurse", "m"), "upper"] == pytest.approx(upper, rel=1e-9)
-    assert ends.loc[("thief", "x"), "upper"] == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
+    assert ends.loc[("thief", "x"), "upper"] == pytest.approx(upper, rel=1e-9)
     assert found.margins()["sex"].loc["x", "upper"] == pytest.approx(t2 / m / (1 + t2 / m))
     m *= found.margins()["sex"].loc["m", "estimate"]
     upper = found.conditional("sex").loc[("m", "nurse"), "upper"]
     assert upper == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
+
+
+def test_cells_are_counted_by_pairs_of_reports() -> None:
+    first, second = ldp.KRR(["a", "b", "c"], 1.0), ldp.KRAPPOR(["u", "v"], 2.0)
+    P = np.array([[0.2, 0.1], [0.3, 0.25], [0.05, 0.1]])
+    rng = np.random.default_rng(1)
+    reports = [one.privatize(list(one.categories), rng) for one in (first, second)]
+    made = [Counted.by(decode(own)) for own in reports]
+    pairs = made[0].crossed(made[1], P.sum(axis=1), P.sum(axis=0))
+    # chance that a respondent of each cell makes the report, or sets the bit, of each category
+    hit = [np.diag(one.scale) + one.offset for one in made]
+    q = np.zeros(P.shape)
+    for i, j in np.ndindex(*P.shape):
+        q += P[i, j] * np.outer(hit[0][i], hit[1][j])
+    np.testing.assert_allclose(pairs.offset + pairs.scale * P.reshape(-1), q.reshape(-1))
