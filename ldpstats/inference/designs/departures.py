@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.rao_scott import RaoScott, corrected, metric
-from ldpstats.inference.designs.totals import Ratios, Totals
+from ldpstats.inference.designs.totals import Ratios, Totals, product
 
 __all__ = ["at_observed", "fit_to", "homogeneity", "independence"]
 
@@ -65,10 +65,13 @@ def independence(
     if L.shape[1] == 0:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
     departure = L.T @ (table.P - np.outer(table.r, table.c)).reshape(-1)
-    effects = n * totals.covariance_of(table.shares.combined(L.T @ table.moved))
-    # with the covariance of totals, not of shares, as the survey package of R has it
-    sums = np.hstack([table.moved, np.outer(table.r, table.c).reshape(-1, 1)]) @ table.forms
-    V = totals.covariance_of(Ratios(L.T @ sums / table.N))
+    effects = n * totals.covariance_of(table.shares.combined(product(L.T, table.moved)))
+    V = None
+    if departure.size <= nu:  # else it is singular
+        # with the covariance of totals, not of shares, as the survey package of R has it
+        sums = np.hstack([table.moved, np.outer(table.r, table.c).reshape(-1, 1)])
+        sums = product(product(L.T, sums), table.forms)
+        V = totals.covariance_of(Ratios(sums / table.N))
     return corrected(departure, effects, V, n, nu)
 
 

@@ -150,10 +150,14 @@ def _f_test(null: str, statistic: float, d: float, below: float, words: str) -> 
     return TestResult(null, float(statistic), (float(d), float(below)), p, words)
 
 
-def corrected(departure: Array, effects: Array, V: Array, n: float, nu: float) -> RaoScott:
-    """The record of departures whose covariance under simple random sampling is I / n."""
+def corrected(departure: Array, effects: Array, V: Array | None, n: float, nu: float) -> RaoScott:
+    """The record of departures whose covariance under simple random sampling is I / n.
+
+    V is that under the design, for Wald's statistic; it may be left out where there are more
+    departures than degrees of freedom nu.
+    """
     wald = float("nan")
-    if departure.size <= nu:  # else V is singular
+    if V is not None and departure.size <= nu:  # else V is singular
         values = np.linalg.eigvalsh(V)
         if values[0] > _ZERO * max(float(values[-1]), 0.0):
             wald = float(departure @ np.linalg.solve(V, departure))

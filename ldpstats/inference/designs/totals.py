@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import NotAvailable
 
-__all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals"]
+__all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals", "product"]
 
 Array = npt.NDArray[Any]
 
@@ -62,11 +62,11 @@ class Ratios:
 
     def jacobian(self, T: Array) -> Array:
         """Their derivatives at T, shape (m,) -> (q, m)."""
-        J = self.A
+        J: Array = self.A
         if self.B is not None:
             below = self.B @ T
             J = (self.A - ((self.A @ T) / below)[:, None] * self.B) / below[:, None]
-        return np.asarray(J if self.R is None else _thin(self.R) @ J)
+        return J if self.R is None else product(self.R, J)
 
 
 @dataclass(frozen=True, eq=False)
@@ -205,6 +205,14 @@ class ReplicatedTotals(Totals):
     @property
     def _spread(self) -> Array:
         return np.asarray(np.sqrt(self.scales @ (self.replicates - self.estimate) ** 2))
+
+
+def product(left: Array, right: Array) -> Array:
+    """``left @ right``; of many domains most entries of one of them may be zero."""
+    thin = _thin(left)
+    if thin is left:
+        return np.asarray((_thin(right.T) @ left.T).T)
+    return np.asarray(thin @ right)
 
 
 def _sandwich(J: Array, V: Array) -> Array:

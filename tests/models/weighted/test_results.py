@@ -301,3 +301,31 @@ def test_too_many_differences_are_refused() -> None:
     assert len(results.differences()) == 198
     with pytest.raises(ldp.NotAvailable, match=r"9,900 differences at once .* reference="):
         results.differences(all_pairs=True)
+
+
+def test_messages_name_five_domains_at_most() -> None:
+    table = pd.DataFrame(
+        {
+            "ill": ["no", "yes"] * 16,
+            "town": np.arange(32) // 4,
+            "w": 1.0,
+            "area": np.arange(32) // 4,
+        }
+    )
+    survey = ldp.Survey(table, {"ill": ldp.Warner(2.0)}, weights="w", clusters="town")
+    with pytest.warns(
+        ldp.LDPWarning, match=r"area=0; .*area=4; and 3 more is in one sampling unit"
+    ):
+        survey.frequencies("ill", by="area")
+
+
+def test_every_pair_of_categories_is_compared_with_those_before_it() -> None:
+    rng = np.random.default_rng(8)
+    table = pd.DataFrame(
+        {"ill": rng.choice(["no", "yes"], 200), "area": rng.choice(list("abcd"), 200)}
+    )
+    survey = ldp.Survey(table.assign(w=1.0), {"ill": ldp.Warner(2.0)}, weights="w")
+    found = survey.association("area", "ill").differences(all_pairs=True)
+    domains = survey.frequencies("ill", by="area").differences(all_pairs=True)
+    assert found.index.names == domains.index.names == ["area", "area (reference)", "ill"]
+    pd.testing.assert_frame_equal(found[["estimate", "se"]], domains[["estimate", "se"]])
