@@ -7,6 +7,7 @@ correction for a finite population takes away of the randomisation, see `missed_
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -103,19 +104,44 @@ def missed_noise(sample: Sample) -> Array:
 
 
 def degrees_of_freedom(sample: Sample, inside: npt.NDArray[np.bool_]) -> float:
-    """Units of the first stage with respondents `inside`, (c,), less strata that hold them."""
+    """Units of the first stage with respondents `inside`, (c,), less strata that hold them.
+
+    Without strata that were taken whole, see `degrees_in_domains`.
+    """
     return float(degrees_in_domains(sample, np.where(inside, 0, -1), 1)[0])
 
 
 def degrees_in_domains(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> Array:
-    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside."""
+    """`degrees_of_freedom` of g domains, (g,); `domain` is that of each cell, -1 outside.
+
+    Strata of which all units were taken show nothing of the sampling and add none, but where the
+    others have none either. Where a domain has no others, its degrees are those of the next stage,
+    or of respondents, whose noise varies.
+    """
     stage = sample.stages[0]
-    there = np.flatnonzero((domain >= 0) & (sample.n > 0))
+    drawn = np.where(stage.fraction[stage.cell_strata] < 1.0, domain, -1)
+    found = _units_less_strata(sample, stage.unit, drawn, g)
+    found = np.where(found < 1.0, _units_less_strata(sample, stage.unit, domain, g), found)
+    whole = np.bincount(drawn[drawn >= 0], minlength=g) == 0
+    if not whole.any():
+        return found
+    if len(sample.stages) > 1:
+        rest = degrees_in_domains(replace(sample, stages=sample.stages[1:]), domain, g)
+    else:
+        rest = _units_less_strata(sample, None, domain, g)
+    return np.where(whole, rest, found)
+
+
+def _units_less_strata(
+    sample: Sample, unit: npt.NDArray[np.int64] | None, domain: npt.NDArray[np.int64], g: int
+) -> Array:
+    """Units of g domains, or respondents, less strata of the first stage that hold them, (g,)."""
+    stage, there = sample.stages[0], np.flatnonzero((domain >= 0) & (sample.n > 0))
     own = domain[there]
     strata = _different(own, stage.cell_strata[there], len(stage.sampled), g)
-    if stage.unit is None:
+    if unit is None:
         return np.asarray(np.bincount(own, sample.n[there], g) - strata)
-    return _different(own, stage.unit[there], len(stage.strata), g) - strata
+    return _different(own, unit[there], len(stage.strata), g) - strata
 
 
 def in_one_unit(sample: Sample, domain: npt.NDArray[np.int64], g: int) -> npt.NDArray[np.bool_]:

@@ -82,6 +82,7 @@ def domains_of(
         labels=labels,
         sizes=np.rint(n).astype(np.int64),
         df=degrees_in_domains(sample, domain, g),
+        df_free=degrees_in_domains(sample.without_corrections(), domain, g),
         channel=channel,
         spread=n * w2 / w**2,
         alone=in_one_unit(sample, domain, varies),

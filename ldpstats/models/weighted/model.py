@@ -261,7 +261,8 @@ class WeightedModel:
         sums = totals.estimate.reshape(g, k + 1).sum(axis=0)
         S = report_covariance(decoding, sums[:k] / sums[k])
         n = float(self.sample.n[everyone].sum())
-        nu = float(degrees_in_domains(self.sample, np.where(everyone, 0, -1), 1)[0])
+        free = self.sample.without_corrections()
+        nu = float(degrees_in_domains(free, np.where(everyone, 0, -1), 1)[0])
         try:
             return homogeneity(totals, g, S, not decoding.is_open, n, nu), ""
         except NotAvailable as error:

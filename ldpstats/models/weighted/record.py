@@ -76,7 +76,10 @@ class Domains:
     sizes : array of int, shape (g,)
         Respondents with a report in each.
     df : array, shape (g,)
-        Units of the first stage with such respondents, less strata that hold them.
+        Units of the first stage with such respondents, less strata that hold them, without strata
+        of which all units were taken.
+    df_free : array, shape (g,)
+        The same if no unit had been taken for certain: those of tests about a superpopulation.
     channel : array, shape (g k,)
         Variance of one report's estimate over that of the true answer, under simple random
         sampling: what planning calls the factor of the channel.
@@ -92,6 +95,7 @@ class Domains:
     labels: tuple[tuple[Any, ...], ...]
     sizes: Array
     df: Array
+    df_free: Array
     channel: Array
     spread: Array
     alone: npt.NDArray[np.bool_]
@@ -104,6 +108,7 @@ class Domains:
             "labels": [list(label) for label in self.labels],
             "sizes": self.sizes.tolist(),
             "df": array_to_json(self.df),
+            "df_free": array_to_json(self.df_free),
             "channel": array_to_json(self.channel),
             "spread": array_to_json(self.spread),
             "alone": self.alone.tolist(),
@@ -119,13 +124,14 @@ class Domains:
             labels=tuple(group_label(tuple(label), by) for label in document["labels"]),
             sizes=np.array(document["sizes"], dtype=np.int64),
             df=array_from_json(document["df"]),
+            df_free=array_from_json(document["df_free"]),
             channel=array_from_json(document["channel"]),
             spread=array_from_json(document["spread"]),
             alone=np.array(document["alone"], dtype=np.bool_),
             n_ungrouped=int(document["n_ungrouped"]),
         )
         g = (len(found.labels),)
-        arrays = ("sizes", "df", "spread", "alone")
+        arrays = ("sizes", "df", "df_free", "spread", "alone")
         check_shapes({name: (getattr(found, name), g) for name in arrays})
         return found
 

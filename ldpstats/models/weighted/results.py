@@ -350,7 +350,7 @@ class WeightedResults(DesignResults):
         law = distribution("p0", law, k, partial=problem.is_open)
         S = problem.covariance(law).matrix() * problem.nobs
         own = self.superpopulation.some(slice(g * (k + 1), (g + 1) * (k + 1)))
-        n, nu = float(self.domains.sizes[g]), float(self.domains.df[g])
+        n, nu = float(self.domains.sizes[g]), float(self.domains.df_free[g])
         found = fit_to(own, law, metric(S, not problem.is_open), n, nu)
         return found.test("the frequencies are p0", method)
 

@@ -244,7 +244,7 @@ class WeightedCrossing:
 
     @cached_property
     def _df(self) -> float:
-        return degrees_of_freedom(self.sample, self.there)
+        return degrees_of_freedom(self.sample.without_corrections(), self.there)
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n
