@@ -103,7 +103,8 @@ class Survey(SampledRows):
     single_unit : {"fail", "certainty", "centered", "average"}
         What a stratum with a single sampled unit adds to a variance: "fail" refuses and names such
         strata; "certainty" takes nothing, "centered" the squared deviation from zero, "average" the
-        mean of the other strata.
+        mean of the other strata. Only "centered" keeps the level of intervals, unless such strata
+        are certain, or like the others.
     replicate_weights : ReplicateWeights, optional
         Columns of replicate weights, in place of strata, clusters and fpc.
     changes : tuple

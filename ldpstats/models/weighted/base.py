@@ -159,6 +159,26 @@ class DesignResults(FittedResults):
         return super().linear_bse.mask(self._unknown)
 
     @property
+    def linear_cov(self) -> pd.DataFrame:
+        """Covariance matrix of `linear_params`; nan where it is unknown."""
+        return self._known(super().linear_cov)
+
+    def cov_params(self, cov_type: str | None = None) -> pd.DataFrame:
+        """Covariance matrix of `params`, between domains too; nan where it is unknown.
+
+        Parameters
+        ----------
+        cov_type : {None, "default", "linear"}
+            "linear" gives that of `linear_params`.
+        """
+        kind = "default" if cov_type is None else cov_type
+        return self._known(super().cov_params(one_of("cov_type", kind, ("default", "linear"))))
+
+    def _known(self, covariance: pd.DataFrame) -> pd.DataFrame:
+        """Without the rows and columns of domains in one sampling unit."""
+        return covariance.mask(self._unknown[:, None] | self._unknown)
+
+    @property
     def tvalues(self) -> pd.Series[float]:
         """The unconstrained estimates over their standard errors; nan where these are zero."""
         se = self.linear.bse()

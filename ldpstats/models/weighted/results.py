@@ -79,6 +79,12 @@ class WeightedResults(DesignResults):
     summary_frame, summary, plot, to_frame, glance, to_json, from_json
         All of it as a table, in print, as a figure, as data.
 
+    Notes
+    -----
+    With fewer than about 15 degrees of freedom linearised variances are too small, with noise or
+    without: ``survey.replicates("jackknife")`` is nearer. Intervals of differences are Wald's, and
+    cover less in tiny domains and for rare answers.
+
     Examples
     --------
     >>> import pandas as pd, ldpstats as ldp

@@ -221,6 +221,8 @@ def test_a_domain_in_one_unit_does_not_show_how_it_varies(table: Any, how: Any) 
         found = survey.frequencies("job", by="place")
     assert found.domains.df.tolist() == [0.0, 0.0, 35.0]
     assert found.bse["isle"].isna().all() and (found.bse["farm"] > 0.0).all()
+    for V in (found.cov_params(), found.linear_cov):
+        assert V.loc["isle"].isna().all(axis=None) and V.loc["town", "farm"].notna().all(axis=None)
     frame = found.summary_frame().loc["isle"]
     assert frame[["bse", "linear_se", "deff", "effective_n"]].isna().all(axis=None)
     assert re.search(r"  cook +-?\d\.\d+ +- ", str(found.summary()))
