@@ -10,7 +10,13 @@ import numpy.typing as npt
 
 from benchmarks.samples.asking import ALPHA, D, K, Question, totals
 from benchmarks.samples.population import AGES, REGIONS, Design, Drawn, Population
-from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
+from ldpstats.inference.designs.intervals import (
+    Counted,
+    Differences,
+    critical,
+    score_bounds,
+    t_bounds,
+)
 from ldpstats.inference.designs.reweighting.calibration import Margins, calibrate
 from ldpstats.inference.designs.reweighting.distances import Raking
 from ldpstats.inference.designs.reweighting.samples import Step, calibrated_sample
@@ -118,6 +124,7 @@ def coverage(said: Said, people: Population, question: Question) -> Said:
     ends = score_ends(question, said["estimate"][:, : 4 * K], said["V"][:, : 4 * K], said["df"], n)
     scored = holds(ends, truth[: 4 * K])
     held |= {part: scored[PARTS[part]] for part in ("shares", "domains")}
+    held["differences"] = holds(difference_ends(said, ends), truth[4 * K :])
     for name in ("calibrated", "unweighted"):
         estimate, V = np.moveaxis(said[name], 1, 0)
         held[name] = holds(score_ends(question, estimate, V, said["df"], n[:, :K]), shares)
@@ -131,9 +138,24 @@ def truths(people: Population) -> Array:
     return np.concatenate([people.shares(), *regions, *apart])
 
 
+def difference_ends(said: Said, ends: Array) -> Array:
+    """Limits of the first domain less each other, from those of shares, (R, 2 K, 2)."""
+    first, second = np.tile(np.arange(K, 2 * K), D - 1), np.arange(2 * K, 4 * K)
+    estimate, V = said["estimate"], said["V"]
+    both = (V[:, first] + V[:, second] - V[:, 4 * K :]) / 2.0
+    apart = Differences(
+        estimate[:, first].ravel(),
+        estimate[:, second].ravel(),
+        np.stack([V[:, first].ravel(), V[:, second].ravel(), both.ravel()]),
+        lambda _: (ends[:, first].reshape(-1, 2), ends[:, second].reshape(-1, 2)),
+    )
+    return apart.bounds(np.empty(0)).reshape(len(V), -1, 2)
+
+
 def t_ends(estimate: Array, V: Array, df: Array) -> Array:
     """Limits of t intervals of all samples, (R, q, 2)."""
-    found = t_bounds(estimate.ravel(), np.sqrt(V).ravel(), df.repeat(estimate.shape[1]), ALPHA)
+    t = critical(df, ALPHA).repeat(estimate.shape[1])
+    found = t_bounds(estimate.ravel(), np.sqrt(V).ravel(), t)
     return found.reshape(*estimate.shape, 2)
 
 
@@ -141,8 +163,8 @@ def score_ends(question: Question, estimate: Array, V: Array, df: Array, n: Arra
     """Limits of score intervals of all samples, (R, q, 2)."""
     of = np.arange(estimate.size) % K
     counted = Counted(question.counted.offset[of], question.counted.scale[of])
-    df = df.repeat(estimate.shape[1])
-    found = score_bounds(estimate.ravel(), np.sqrt(V).ravel(), df, ALPHA, counted, n.ravel())
+    t = critical(df, ALPHA).repeat(estimate.shape[1])
+    found = score_bounds(estimate.ravel(), np.sqrt(V).ravel(), t, counted, n.ravel())
     return found.reshape(*estimate.shape, 2)
 
 

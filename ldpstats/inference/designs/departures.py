@@ -61,18 +61,27 @@ def independence(
         If a variable has one category only.
     """
     table = _Table(totals, shape, np.eye(len(totals.estimate)) if forms is None else forms)
-    L = np.kron(*metrics)
-    if L.shape[1] == 0:
+    if min(L.shape[1] for L in metrics) == 0:
         raise NotAvailable("a variable has one category only in this sample: nothing can depend")
-    departure = L.T @ (table.P - np.outer(table.r, table.c)).reshape(-1)
-    effects = n * totals.covariance_of(table.shares.combined(product(L.T, table.moved)))
+    expected = np.outer(table.r, table.c)
+    departure = _rotated((table.P - expected).reshape(-1, 1), metrics)[:, 0]
+    apart = totals.covariance_of(table.shares.combined(table.moved))
+    effects = n * _rotated(_rotated(apart, metrics).T, metrics)
     V = None
     if departure.size <= nu:  # else it is singular
         # with the covariance of totals, not of shares, as the survey package of R has it
-        sums = np.hstack([table.moved, np.outer(table.r, table.c).reshape(-1, 1)])
-        sums = product(product(L.T, sums), table.forms)
-        V = totals.covariance_of(Ratios(sums / table.N))
+        sums = product(np.hstack([table.moved, expected.reshape(-1, 1)]), table.forms)
+        apart = totals.covariance_of(Ratios(sums / table.N))
+        V = _rotated(_rotated(apart, metrics).T, metrics)
     return corrected(departure, effects, V, n, nu)
+
+
+def _rotated(M: Array, metrics: tuple[Array, Array]) -> Array:
+    """``(L_x kron L_y)' M`` of metrics (a, d_x) and (b, d_y), shape (a b, m) -> (d_x d_y, m)."""
+    first, second = metrics
+    half = first.T @ M.reshape(len(first), -1)
+    whole = second.T @ half.reshape(first.shape[1], len(second), -1)
+    return np.asarray(whole.reshape(-1, M.shape[1]))
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,20 +1,38 @@
-"""Intervals of weighted shares, by t and by the score of a counted report."""
+"""Intervals of weighted shares, their ratios and differences.
+
+Each is of all values that an estimate does not reject at a critical value t, one for each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.problems.decoding import Decoding, LinearDecoding
 
-__all__ = ["Counted", "score_bounds", "t_bounds"]
+__all__ = [
+    "Counted",
+    "Differences",
+    "critical",
+    "normal_level",
+    "paired",
+    "ratio_bounds",
+    "score_bounds",
+    "t_bounds",
+]
 
 Array = npt.NDArray[Any]
 
+_ALIKE = 1e-12  # scales of different categories
 _FEW = 20.0  # reports, of effective respondents
+_LEAST, _MOST = 1e-9, 1e9  # critical values
+_ROUNDING = 1e-13  # of a variance, relative to its terms
+_STEPS = 52  # of bisection of their logarithms, to 1e-14
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +54,34 @@ class Counted:
             return cls(np.full(decoding.k, np.nan), np.full(decoding.k, np.nan))
         return cls(form.offset, form.scale)
 
+    def to_json(self) -> list[Any]:
+        """Plain JSON types."""
+        return [array_to_json(self.offset), array_to_json(self.scale)]
+
+    @classmethod
+    def from_json(cls, document: list[Any]) -> Counted:
+        """Inverse of `to_json`."""
+        offset, scale = map(array_from_json, document)
+        return cls(offset, scale)
+
+    def some(self, at: Any) -> Counted:
+        """Those of some categories."""
+        return Counted(self.offset[at], self.scale[at])
+
+    def joined(self, members: Array, disjoint: bool) -> Counted:
+        """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,).
+
+        Of several categories there are such where reports are `disjoint`, so that each respondent
+        makes that of one category at most, and alike.
+        """
+        offset, scale = np.full((2, len(members)), np.nan)
+        for i, own in enumerate(members > 0.0):
+            one = self.some(own)
+            alike = disjoint and np.ptp(one.scale) <= _ALIKE
+            if own.sum() == 1 or alike:
+                offset[i], scale[i] = one.offset.sum(), one.scale[0]
+        return Counted(offset, scale)
+
     def crossed(self, other: Counted, rows: Array, columns: Array) -> Counted:
         """The pairs of reports that cells of two variables are counted by, row-major, (a b,).
 
@@ -49,16 +95,32 @@ class Counted:
         return Counted(offset.reshape(-1), scale.reshape(-1))
 
 
-def t_bounds(estimate: Array, se: Array, df: Array, alpha: float) -> Array:
-    """Estimates plus or minus t quantiles times standard errors, (q, 2)."""
-    reach = _critical(df, alpha) * se
-    return np.stack([estimate - reach, estimate + reach], axis=-1)
+def critical(df: Array, alpha: float) -> Array:
+    """Upper quantiles alpha / 2 of t laws; on a single degree of freedom at least."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(np.maximum(df, 1.0), 1.0 - alpha / 2.0))
 
 
-def score_bounds(
-    estimate: Array, se: Array, df: Array, alpha: float, counted: Counted, n: Array
-) -> Array:
-    """Score intervals of shares (Wilson's, with an effective sample size and t quantiles), (q, 2).
+def normal_level(df: Array, alpha: float) -> Array:
+    """The levels whose normal quantiles are the t quantiles of `alpha`."""
+    from scipy.special import ndtr
+
+    return np.asarray(2.0 * ndtr(-critical(df, alpha)))
+
+
+def paired(V: Array, first: Array, second: Array) -> Array:
+    """Variances at the `first` places and at the `second`, and their covariances, (3, r)."""
+    return np.stack([V[first, first], V[second, second], V[first, second]])
+
+
+def t_bounds(estimate: Array, se: Array, t: Array) -> Array:
+    """Estimates plus or minus t times standard errors, (q, 2)."""
+    return np.stack([estimate - t * se, estimate + t * se], axis=-1)
+
+
+def score_bounds(estimate: Array, se: Array, t: Array, counted: Counted, n: Array) -> Array:
+    """Score intervals of shares (Wilson's, with an effective sample size), (q, 2).
 
     The share q of the reports that a category is counted by has the variance q (1 - q) / m of m
     respondents of a simple random sample, so that its variance is known at every value, as that of
@@ -71,7 +133,6 @@ def score_bounds(
     Korn, E. L. and Graubard, B. I. (1998), Survey Methodology 24, 193-201, for the effective
     sample size.
     """
-    t2 = _critical(df, alpha) ** 2
     with np.errstate(divide="ignore", invalid="ignore"):
         q = counted.offset + counted.scale * estimate
         spread = q * (1.0 - q)
@@ -80,18 +141,119 @@ def score_bounds(
         m = np.where(seen, spread / variance, n)
         # few reports show no variance of their own: what they seem to gain is chance
         m = np.where(m * spread < _FEW, np.minimum(m, n), m)
-        c = t2 / m
+        c = t**2 / m
         spread = np.clip(spread, 0.0, None)
         centre = (np.clip(q, 0.0, 1.0) + c / 2.0) / (1.0 + c)
         reach = np.sqrt(c * spread + c**2 / 4.0) / (1.0 + c)
         ends = (np.stack([centre - reach, centre + reach], axis=-1).T - counted.offset).T
         ends = np.sort((ends.T / counted.scale).T, axis=-1)
     plain = np.isnan(ends).any(axis=-1) | ((q < 0.0) | (q > 1.0))
-    return np.where(plain[:, None], t_bounds(estimate, se, df, alpha), ends)
+    return np.where(plain[:, None], t_bounds(estimate, se, t), ends)
 
 
-def _critical(df: Array, alpha: float) -> Array:
-    """Upper quantile of the t law; a single degree of freedom at least."""
-    from scipy.special import stdtrit
+def ratio_bounds(
+    above: Array, below: Array, covariance: Array, limits: Array, limits_below: Array
+) -> Array:
+    """Limits of ratios of shares from the limits of both, (q, 2) each; they may be infinite.
 
-    return np.asarray(stdtrit(np.maximum(df, 1.0), 1.0 - alpha / 2.0))
+    All ratios r at which ``above - r below`` does not differ from zero, its limits being those of
+    `Differences`; Fieller's set (1954) where limits are symmetric. `covariance` holds variances of
+    `above` and `below`, and their covariance, (3, q).
+
+    References
+    ----------
+    Donner, A. and Zou, G. Y. (2012), Closed-form confidence intervals for functions of the normal
+    mean and standard deviation, Statistical Methods in Medical Research 21, 347-359.
+    """
+    r, ratio = _correlation(covariance), np.full((len(above), 2), [-np.inf, np.inf])
+    reach, reach_below = np.abs(limits - above[:, None]), np.abs(limits_below - below[:, None])
+    for side, sign in enumerate((-1.0, 1.0)):
+        a, b = reach[:, side], reach_below[:, 1 - side]
+        with np.errstate(divide="ignore", invalid="ignore"):  # infinite limits, see the last line
+            # the limit is a root of A x^2 - 2 B x + C
+            A, B, C = below**2 - b**2, above * below - r * a * b, above**2 - a**2
+            root = np.sqrt(np.maximum(B**2 - A * C, 0.0))
+            end = (B + sign * root) / A
+            near = np.where((B > 0.0) & (B**2 >= A * C), C / (B + root), -np.inf)
+        end = np.where(A > 0.0, end, near if side == 0 else np.inf)
+        known = (below > 0.0) & np.isfinite(a) & np.isfinite(b)
+        ratio[known, side] = end[known]
+    return ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Differences:
+    """Differences of pairs of estimates, first minus second, from the limits of each.
+
+    Limits of both are combined as if each lay its own quantile from the estimate, towards the other
+    side for the second, so that they keep their skewness; where both are symmetric they are those
+    of the t law with the standard error of the difference.
+
+    Parameters
+    ----------
+    first, second : array, shape (r,)
+    covariance : array, shape (3, r)
+        Variances of first and second, and their covariance.
+    limits : callable
+        Limits of first and of second at critical values t, (r,) -> (r, 2) both.
+
+    References
+    ----------
+    Zou, G. Y. (2007), Toward using confidence intervals to compare correlations, Psychological
+    Methods 12, 399-413, for limits of estimates that depend on each other.
+    """
+
+    first: Array
+    second: Array
+    covariance: Array
+    limits: Callable[[Array], tuple[Array, Array]]
+
+    @property
+    def estimate(self) -> Array:
+        """The differences, (r,)."""
+        return self.first - self.second
+
+    @property
+    def se(self) -> Array:
+        """Their standard errors, (r,); zero where only rounding is left."""
+        first, second, both = self.covariance
+        variance = first + second - 2.0 * both
+        return np.sqrt(np.where(variance <= _ROUNDING * (first + second), 0.0, variance))
+
+    def bounds(self, t: Array) -> Array:
+        """Limits of the differences, (r, 2); infinite where those of one are."""
+        ends = (end for one in self.limits(t) for end in np.moveaxis(one, -1, 0))
+        low, high, other_low, other_high = ends
+        r = _correlation(self.covariance)
+        with np.errstate(invalid="ignore"):  # infinity less infinity
+            down = _combined(self.first - low, other_high - self.second, r)
+            up = _combined(high - self.first, self.second - other_low, r)
+        return np.stack([self.estimate - down, self.estimate + up], axis=-1)
+
+    def pvalues(self, df: Array) -> Array:
+        """Two-sided p-values, (r,), of differences of zero: at which t a limit is zero."""
+        from scipy.special import stdtr
+
+        low, high = np.full(df.shape, np.log(_LEAST)), np.full(df.shape, np.log(_MOST))
+        for _ in range(_STEPS):
+            middle = 0.5 * (low + high)
+            ends = self.bounds(np.exp(middle))
+            rejects = (ends[:, 0] > 0.0) | (ends[:, 1] < 0.0)
+            low, high = np.where(rejects, middle, low), np.where(rejects, high, middle)
+        p = 2.0 * stdtr(np.maximum(df, 1.0), -np.exp(low))
+        return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
+
+
+def _correlation(covariance: Array) -> Array:
+    """Of variances and covariances, (3, q) -> (q,); zero where nothing varies."""
+    first, second, both = covariance
+    scale = np.sqrt(first * second)
+    r: Array = np.divide(both, scale, out=np.zeros_like(scale), where=scale > 0.0)
+    return np.asarray(np.clip(r, -1.0, 1.0))
+
+
+def _combined(first: Array, second: Array, r: Array) -> Array:
+    """Length of the sum of two sides with the correlation -r; infinite where one is."""
+    square = first**2 + second**2 - 2.0 * r * first * second
+    endless = np.isinf(first) | np.isinf(second)
+    return np.where(endless, np.inf, np.sqrt(np.maximum(square, 0.0)))

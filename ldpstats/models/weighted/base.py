@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
@@ -17,23 +16,30 @@ from ldpstats.arguments.checks import boolean, level, one_of
 from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference import tests as tests_
 from ldpstats.inference.designs.effects import Effects, design_effects
-from ldpstats.inference.designs.intervals import Counted, score_bounds, t_bounds
+from ldpstats.inference.designs.intervals import (
+    Counted,
+    critical,
+    paired,
+    ratio_bounds,
+    score_bounds,
+    t_bounds,
+)
 from ldpstats.inference.designs.totals import Ratios, Totals
 from ldpstats.inference.intervals import edge_normal
-from ldpstats.inference.multiplicity import adjust
-from ldpstats.inference.tests import TestResult, standardised
+from ldpstats.inference.tests import TestResult
 from ldpstats.models.shared.groups import several_worded
 from ldpstats.models.shared.hypotheses import linear_hypothesis
 from ldpstats.models.shared.results import FittedResults
 from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.models.weighted.comparisons import Limits, satterthwaite
 from ldpstats.models.weighted.record import Domains, SampleFacts, fit_from_dict, fit_to_dict
 from ldpstats.problems.covariance import Covariance
 
-__all__ = ["DesignResults", "checked", "compared", "contrasts", "standard_errors"]
+__all__ = ["DesignResults", "checked", "standard_errors"]
 
 Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
 
-_MOST_COMPARED = 7000  # differences, whose covariance matrix takes 400 MB
 _FIXED = 1e-12  # variance of a contrast, relative to its terms, that is rounding
 
 
@@ -89,20 +95,12 @@ class DesignResults(FittedResults):
         return self._series(self.domains.df[self._domain_of], "df")
 
     def _contrast_df(self, R: Array) -> Array:
-        """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains.
-
-        At most those of the whole sample, whose units the domains share. One at least, as for
-        intervals: a domain with one unit in each of its strata has none of its own.
-        """
+        """Degrees of freedom of contrasts, (r, q) -> (r,), by Satterthwaite's rule over domains."""
         parts, V = [], self.linear.known().matrix()
         for g in range(len(self.domains.df)):
             at = np.flatnonzero(self._domain_of == g)
             parts.append(_forms(R[:, at], V[np.ix_(at, at)]))
-        v = np.array(parts)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            own = np.maximum(self.domains.df[:, None], 1.0)
-            df = v.sum(axis=0) ** 2 / (v**2 / own).sum(axis=0)
-        return np.maximum(np.where(np.isnan(df), self.sample.df, np.minimum(df, self.sample.df)), 1)
+        return satterthwaite(np.array(parts), self.domains.df[:, None], self.sample.df)
 
     def _variances(self, R: Array) -> Array:
         return _forms(R, self.linear.known().matrix())
@@ -134,19 +132,41 @@ class DesignResults(FittedResults):
         """
         alpha, method = level(alpha), one_of("method", method, ("default", "wald", "estimate"))
         about = self.fitted if method == "estimate" else self.linear
-        estimate, df = about.estimate, self.df.to_numpy()
-        se = np.where(self._unknown, 0.0, about.every_bse())
-        bounds = t_bounds(estimate, se, df, alpha)
-        exact = self.sample.calibrated & (se == 0.0) & (estimate > 0.0) & (estimate < 1.0)
-        if method == "default" and self._counted is not None:
-            n = (self.domains.sizes / self.domains.spread)[self._domain_of]
-            score = score_bounds(estimate, se, df, alpha, self._counted, n)
-            bounds = np.where(exact[:, None], bounds, score)  # as population totals have it
+        estimate, se = about.estimate, np.where(self._unknown, 0.0, about.every_bse())
+        t = critical(self.df.to_numpy(), alpha)
+        if method == "default":
+            bounds = self._limits(np.arange(estimate.size), t)
+        else:
+            bounds = t_bounds(estimate, se, t)
         nothing = self._unknown & (bounds[:, 0] == bounds[:, 1])
         bounds = np.where(nothing[:, None], [-np.inf, np.inf], bounds)
         if boolean("clip", clip):
             bounds = edge_normal(bounds, estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
+
+    def _limits(self, at: Codes, t: Array) -> Array:
+        """Default limits of the unconstrained estimates at some places, (r,) -> (r, 2), not cut."""
+        p = self.linear.estimate[at]
+        se = np.where(self._unknown, 0.0, self.linear.every_bse())[at]
+        if self._counted is None:
+            return t_bounds(p, se, t)
+        n = (self.domains.sizes / self.domains.spread)[self._domain_of[at]]
+        return self._score(p, se, t, self._counted.some(at), n)
+
+    def _score(self, p: Array, se: Array, t: Array, counted: Counted, n: Array) -> Array:
+        """`score_bounds` of shares that may be known without error, (q, 2)."""
+        fixed = se == 0.0  # nobody was seen there, or everybody: who was not asked may differ
+        plain = fixed & np.isnan(counted.scale)
+        counted = Counted(np.where(plain, 0.0, counted.offset), np.where(plain, 1.0, counted.scale))
+        exact = self.sample.calibrated & fixed & (p > 0.0) & (p < 1.0)  # by population totals
+        return np.where(exact[:, None], p[:, None], score_bounds(p, se, t, counted, n))
+
+    def _limits_by(self, method: str) -> Limits:
+        """The limits that `conf_int` has, by default or Wald's."""
+        if one_of("method", method, ("default", "wald")) == "default":
+            return self._limits
+        p, se = self.linear.estimate, self.linear.every_bse()
+        return lambda at, t: t_bounds(p[at], se[at], t)
 
     @property
     def bse(self) -> pd.Series[float]:
@@ -284,9 +304,42 @@ class DesignResults(FittedResults):
         ):  # shares of totals; these are by domain
             own = np.repeat(self.domains.alone, T.size // self.domains.alone.size)
             se[np.flatnonzero(rows)[defined.jacobian(T)[:, own].any(axis=1)]] = np.nan
-        bounds = t_bounds(value, se, np.broadcast_to(df, value.shape), alpha)
+        bounds = t_bounds(value, se, critical(np.broadcast_to(df, value.shape), alpha))
         columns = {"estimate": value, "se": se, "lower": bounds[:, 0], "upper": bounds[:, 1]}
         return pd.DataFrame(columns, index=index)
+
+    def _ratios(
+        self,
+        forms: tuple[Array, Array, Array],
+        counted: tuple[Counted, Counted],
+        df: Any,
+        alpha: float,
+        index: Any,
+    ) -> pd.DataFrame:
+        """Ratios of two sets of categories in each domain, of which the ratio is not negative.
+
+        `forms` are the totals of both and of all persons, `counted` the reports they are counted
+        by, (1,).
+        """
+        A, B, persons = forms
+        table = self._table(Ratios(A, B), df, alpha, index)
+        shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))
+        above = np.flatnonzero(table["se"].notna())
+        below = len(A) + above
+        V = paired(shares.covariance, above, below)
+        t = critical(np.broadcast_to(df, len(A))[above], alpha)
+        n = (self.domains.sizes / self.domains.spread)[above]
+        p, q = shares.value[above], shares.value[below]
+        limits, limits_below = (
+            self._score(one, np.sqrt(v), t, by, n)
+            for one, v, by in zip((p, q), V[:2], counted, strict=True)
+        )
+        low, high = ratio_bounds(p, q, V, limits, limits_below).T
+        most = edge_normal(limits, p, np.sqrt(V[0]), alpha)[:, 1]
+        high = np.where(high <= 0.0, most / q, high)  # a limit of its own, as of a share
+        ends = np.full((len(A), 2), np.nan)
+        ends[above] = np.stack([np.maximum(low, 0.0), high], axis=-1)
+        return table.assign(lower=ends[:, 0], upper=ends[:, 1])
 
     @property
     def _unknown(self) -> npt.NDArray[np.bool_]:
@@ -417,30 +470,3 @@ def checked(covariance: Array) -> Covariance:
             "leave fpc= out, or join domains"
         )
     return Covariance.dense(covariance)
-
-
-def compared(table: pd.DataFrame, df: Array) -> pd.DataFrame:
-    """A table of differences with the p-values of their t tests on df degrees of freedom, (q,)."""
-    from scipy.special import stdtr
-
-    known = table["se"].notna().to_numpy()
-    t = standardised(table["estimate"].to_numpy()[known], table["se"].to_numpy()[known])
-    p = np.full((2, len(known)), np.nan)
-    p[0, known] = 2.0 * stdtr(np.maximum(df[known], 1.0), -np.abs(t))
-    if known.any():
-        p[1, known] = adjust(p[0, known], "holm")
-    return table.assign(pvalue=p[0], pvalue_holm=p[1])
-
-
-def contrasts(pairs: Sequence[tuple[int, int]], g: int, k: int) -> Array:
-    """Each of k shares of one of g groups less that of another, for some pairs, (., g k).
-
-    Refused for so many at once that their covariance would take a gigabyte.
-    """
-    if len(pairs) * k > _MOST_COMPARED:
-        raise NotAvailable(
-            f"{len(pairs) * k:,} differences at once were not computed, but {_MOST_COMPARED:,} at "
-            "most: compare with reference=, without all_pairs=True, or select fewer by where(...)"
-        )
-    at = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    return np.kron(np.eye(g)[at[:, 0]] - np.eye(g)[at[:, 1]], np.eye(k))

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import boolean, distribution, level, positive_integer
-from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.arguments.checks import boolean, distribution, level, one_of, positive_integer
 from ldpstats.arguments.labels import align, labels_from_json, labels_to_json, position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.departures import fit_to
@@ -28,7 +27,8 @@ from ldpstats.models.shared.groups import (
 )
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.storage import maybe_from_dict, maybe_to_dict
-from ldpstats.models.weighted.base import DesignResults, compared, contrasts
+from ldpstats.models.weighted.base import DesignResults
+from ldpstats.models.weighted.comparisons import differences_table, pair_places, satterthwaite
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
@@ -82,8 +82,7 @@ class WeightedResults(DesignResults):
     Notes
     -----
     With fewer than about 15 degrees of freedom linearised variances are too small, with noise or
-    without: ``survey.replicates("jackknife")`` is nearer. Intervals of differences are Wald's, and
-    cover less in tiny domains and for rare answers.
+    without: ``survey.replicates("jackknife")`` is nearer.
 
     Examples
     --------
@@ -207,22 +206,41 @@ class WeightedResults(DesignResults):
         return self._by_domain(functions, level(alpha), name)
 
     @names_alpha
-    def ratio(self, numerator: Any, denominator: Any, alpha: float = 0.05) -> Any:
+    def ratio(
+        self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
+    ) -> Any:
         """Ratio of the totals of some categories to those of others, in each domain.
 
         Parameters
         ----------
         numerator, denominator : label, or list of labels
         alpha : float
-            One minus the coverage of the interval, which is estimate plus or minus t times the
-            linearised standard error.
+            One minus the coverage of the interval.
+        method : {"default", "wald"}
+            "default": all ratios from zero on that the limits of both shares do not rule out, as
+            Fieller's set; infinite where the denominator does not differ from zero. "wald":
+            estimate plus or minus t times the linearised standard error.
+
+        Returns
+        -------
+        Series, or with domains DataFrame
+            "estimate", "se" (linearised), "lower", "upper".
         """
-        k = len(self.categories)
+        alpha, k = level(alpha), len(self.categories)
         above, below = (np.zeros((1, k)) for _ in range(2))
         above[0, self._places("numerator", numerator)] = 1.0
         below[0, self._places("denominator", denominator)] = 1.0
-        functions = Ratios(self._sums(above), self._sums(below))
-        return self._by_domain(functions, level(alpha), "ratio")
+        if one_of("method", method, ("default", "wald")) == "wald":
+            return self._by_domain(Ratios(self._sums(above), self._sums(below)), alpha, "ratio")
+        labels = self.mechanism.n_bits == 0
+        table = self._ratios(
+            (self._sums(above), self._sums(below), self._persons),
+            (self.counted.joined(above, labels), self.counted.joined(below, labels)),
+            self.domains.df,
+            alpha,
+            self.groups if self.by else ["ratio"],
+        )
+        return table if self.by else table.iloc[0]
 
     @names_alpha
     def unexplained(self, alpha: float = 0.05) -> Any:
@@ -262,7 +280,11 @@ class WeightedResults(DesignResults):
 
     @names_alpha
     def differences(
-        self, reference: Any = None, alpha: float = 0.05, all_pairs: bool = False
+        self,
+        reference: Any = None,
+        alpha: float = 0.05,
+        all_pairs: bool = False,
+        method: str = "default",
     ) -> pd.DataFrame:
         """Frequencies of each domain minus those of a reference, or of every other.
 
@@ -276,6 +298,9 @@ class WeightedResults(DesignResults):
             One minus the coverage of each interval.
         all_pairs : bool
             Compare every domain with each before it, instead of with one reference.
+        method : {"default", "wald"}
+            "default" combines the limits of `conf_int` of both frequencies (see `Differences`);
+            "wald": estimate plus or minus t times standard error. p-values are of these.
 
         Returns
         -------
@@ -286,7 +311,7 @@ class WeightedResults(DesignResults):
         Raises
         ------
         NotAvailable
-            If there is one domain only, or more than 7,000 differences.
+            If there is one domain only.
         """
         alpha, labels, k = level(alpha), self.domains.labels, len(self.categories)
         if len(labels) < 2:
@@ -295,9 +320,12 @@ class WeightedResults(DesignResults):
             len(labels), reference, all_pairs, lambda label: self._position("reference", label)
         )
         index = compared_index(labels, pairs, all_pairs, self.categories, self.by, self.name)
-        R = contrasts(pairs, len(labels), k)
-        df = self._contrast_df(R)
-        return compared(self._table(self.shares.combined(R), df, alpha, index), df)
+        places = pair_places(pairs, k)
+        V, freedom = self.linear_cov.to_numpy(), self.df.to_numpy()
+        of = np.stack(places)
+        df = satterthwaite(V[of, of], freedom[of], self.sample.df)
+        limits = self._limits_by(method)
+        return differences_table(self.linear.estimate, V, places, df, limits, alpha, index)
 
     def _position(self, name: str, label: Any) -> int:
         return group_place(name, label, self.domains.labels, self.by, "domain")
@@ -404,7 +432,7 @@ class WeightedResults(DesignResults):
             "superpopulation": self.superpopulation.to_dict(),
             "categories": labels_to_json(self.categories),
             "mechanism": self.mechanism.to_dict(),
-            "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
+            "counted": self.counted.to_json(),
             "equal": maybe_to_dict(self.equal),
             "untested": self.untested,
         }
@@ -417,7 +445,7 @@ class WeightedResults(DesignResults):
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
             superpopulation=Totals.from_dict(document["superpopulation"]),
-            counted=Counted(*map(array_from_json, document["counted"])),
+            counted=Counted.from_json(document["counted"]),
             equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),
         )

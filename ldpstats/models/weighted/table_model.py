@@ -156,16 +156,10 @@ class WeightedCrossing:
             lacking=self._lacking(),
             unprotected=tuple(v.name for v in self.variables if v.reports.mechanism.unprotected),
             dependence=self.dependence(again),
-            counted=self._counted(totals.estimate),
+            counted=tuple(Counted.by(own) for own, _ in self._decoded),
         )
         found.warn_of_unknown()
         return found
-
-    def _counted(self, T: Array) -> Counted:
-        """The pairs of reports that cells are counted by."""
-        (a, b), (first, second) = self.shape, (Counted.by(own) for own, _ in self._decoded)
-        rows, columns = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
-        return first.crossed(second, rows, columns)
 
     def _refuse_shared_cohorts(self) -> None:
         """Refuse variables whose reports are not independent given the true answers."""

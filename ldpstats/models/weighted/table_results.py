@@ -10,10 +10,9 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import boolean, level, listed, one_of, positive_integer
-from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.arguments.labels import labels_from_json, labels_to_json
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.intervals import Counted
+from ldpstats.inference.designs.intervals import Counted, normal_level
 from ldpstats.inference.designs.rao_scott import METHODS
 from ldpstats.inference.tables import effects
 from ldpstats.inference.tables.effects import Effect
@@ -98,9 +97,7 @@ class WeightedTable(CrossedShares):
     """
 
     lacking: tuple[int, ...]
-    unprotected: tuple[str, ...]
     dependence: Dependence
-    counted: Counted
     listed: tuple[str, ...] = ()
 
     _format = "ldpstats-weighted-table"
@@ -113,14 +110,6 @@ class WeightedTable(CrossedShares):
         a, b = self._shape
         names = " x ".join(self.names)
         return f"WeightedTable({self.method}, {names}: {a} x {b}, n={self.nobs})"
-
-    @property
-    def _counted(self) -> Counted:
-        # nobody made the reports of a cell that is zero and does not vary
-        unseen = (self.linear.estimate == 0.0) & (self.linear.bse() == 0.0)
-        unseen &= np.isnan(self.counted.scale)
-        offset, scale = self.counted.offset, self.counted.scale
-        return Counted(np.where(unseen, 0.0, offset), np.where(unseen, 1.0, scale))
 
     # -- association -------------------------------------------------------------------------
 
@@ -152,10 +141,7 @@ class WeightedTable(CrossedShares):
         return replace(effects.cramers_v(self.table, V, normal), alpha=alpha)
 
     def _as_normal(self, alpha: float) -> float:
-        """The level whose normal quantile is the t quantile of `alpha`."""
-        from scipy.special import ndtr, stdtrit
-
-        return float(2.0 * ndtr(stdtrit(max(self._freedom, 1.0), alpha / 2.0)))
+        return float(normal_level(np.array(self._freedom), alpha))
 
     def _pair(self, name: str, axis: int, labels: Any) -> list[int]:
         """Places of two categories."""
@@ -300,7 +286,7 @@ class WeightedTable(CrossedShares):
             "unprotected": list(self.unprotected),
             "listed": list(self.listed),
             "dependence": self.dependence.to_dict(),
-            "counted": [array_to_json(v) for v in (self.counted.offset, self.counted.scale)],
+            "counted": [own.to_json() for own in self.counted],
         }
 
     @classmethod
@@ -314,13 +300,17 @@ class WeightedTable(CrossedShares):
             unprotected=tuple(map(str, document["unprotected"])),
             listed=tuple(map(str, document["listed"])),
             dependence=Dependence.from_dict(document["dependence"]),
-            counted=Counted(*map(array_from_json, document["counted"])),
+            counted=tuple(map(Counted.from_json, document["counted"])),
         )
         a, b = map(len, labels)
         check_estimates(found.fit, {"totals": found.totals_law}, a * b, a * b + a + b + 1, 2)
-        domains, counted = found.domains, found.counted
+        domains, (first, second) = found.domains, found.counted
         shapes = {"sizes": (domains.sizes, (1,)), "channel": (domains.channel, (a * b,))}
-        shapes |= {"offset": (counted.offset, (a * b,)), "scale": (counted.scale, (a * b,))}
+        shapes |= {"offset": (first.offset, (a,)), "scale": (first.scale, (a,))}
+        shapes |= {
+            "offset of columns": (second.offset, (b,)),
+            "scale of columns": (second.scale, (b,)),
+        }
         pairs = {"names": (np.array(found.names), (2,)), "lacking": (np.array(found.lacking), (2,))}
         check_shapes(shapes | pairs)
         return found

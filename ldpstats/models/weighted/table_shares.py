@@ -13,16 +13,18 @@ import pandas as pd
 from ldpstats.arguments.checks import level, listed, one_of
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
-from ldpstats.inference.designs.intervals import Counted, score_bounds
+from ldpstats.inference.designs.intervals import Counted, critical, paired, ratio_bounds, t_bounds
 from ldpstats.inference.designs.totals import Ratios
 from ldpstats.inference.edges import edge_normal
 from ldpstats.models.shared.groups import compared_index, compared_pairs
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, compared, contrasts
+from ldpstats.models.weighted.base import DesignResults, checked
+from ldpstats.models.weighted.comparisons import Limits, differences_table, pair_places
 
 __all__ = ["CrossedShares", "cell_shares"]
 
 Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,6 +33,8 @@ class CrossedShares(DesignResults):
 
     labels: tuple[pd.Index[Any], ...]
     names: tuple[str, ...]
+    unprotected: tuple[str, ...]
+    counted: tuple[Counted, ...]  # of each variable alone
 
     @cached_property
     def index(self) -> pd.Index[Any]:
@@ -77,6 +81,21 @@ class CrossedShares(DesignResults):
     def _freedom(self) -> float:
         return float(self.domains.df[0])
 
+    @property
+    def _effective(self) -> float:
+        """Respondents, less what weights cost."""
+        return float((self.domains.sizes / self.domains.spread)[0])
+
+    def _margin(self, axis: int) -> Array:
+        """Shares of the categories of one variable, of its own reports."""
+        T = self.totals_law.estimate
+        return np.asarray(self._forms[1 + axis] @ T / T[-1])
+
+    @cached_property
+    def _counted(self) -> Counted:
+        first, second = self.counted
+        return first.crossed(second, self._margin(0), self._margin(1))
+
     # -- what is estimated -------------------------------------------------------------------
 
     @names_alpha
@@ -95,15 +114,24 @@ class CrossedShares(DesignResults):
             for labels, more precise than these for bits.
         """
         _, *own, persons = self._forms
-        return {
-            name: self._parts(
-                forms, persons.repeat(len(forms), axis=0), level(alpha), labels.rename(name)
-            )
-            for name, forms, labels in zip(self.names, own, self.labels, strict=True)
-        }
+        found, alpha = {}, level(alpha)
+        for name, forms, labels, counted in zip(
+            self.names, own, self.labels, self.counted, strict=True
+        ):
+            functions = Ratios(forms, persons.repeat(len(forms), axis=0))
+            table = self._table(functions, self._freedom, alpha, labels.rename(name))
+            p, se = table["estimate"].to_numpy(), table["se"].to_numpy()
+            if not self._unknown.any():
+                t, n = (np.full(p.shape, value) for value in (self._t(alpha), self._effective))
+                bounds = self._score(p, se, t, counted, n)
+                table[["lower", "upper"]] = edge_normal(bounds, p, se, alpha)
+            found[name] = table
+        return found
 
     @names_alpha
-    def conditional(self, on: str | None = None, alpha: float = 0.05) -> pd.DataFrame:
+    def conditional(
+        self, on: str | None = None, alpha: float = 0.05, method: str = "default"
+    ) -> pd.DataFrame:
         """Conditional distributions of the other variable given the categories of one.
 
         Parameters
@@ -111,8 +139,13 @@ class CrossedShares(DesignResults):
         on : str, optional
             Name of the variable in the condition; the first by default.
         alpha : float
-            One minus the coverage of each interval: estimate plus or minus t times the linearised
-            standard error of the ratio.
+            One minus the coverage of each interval.
+        method : {"default", "wald"}
+            "default": given an `Observed` variable the score interval of the other's report, as
+            `conf_int` has it in a domain; given a private one all shares that the limits of cell
+            and condition do not rule out, as Fieller's set: all of [0, 1] where the condition does
+            not differ from zero. "wald": estimate plus or minus t times the linearised standard
+            error.
 
         Returns
         -------
@@ -128,23 +161,60 @@ class CrossedShares(DesignResults):
         >>> survey.association("ill", "sex").conditional("sex")["estimate"].round(2).to_dict()
         {('f', 'no'): 1.0, ('f', 'yes'): 0.0, ('m', 'no'): 0.5, ('m', 'yes'): 0.5}
         """
-        axis = self._axis(on)
-        given = self._given(axis)
-        return self._parts(given.A, given.B, level(alpha), self._by(axis))
+        axis, alpha = self._axis(on), level(alpha)
+        value, V, limits = self._conditionals(axis, method)
+        se, ends = np.sqrt(np.diagonal(V)), np.full((value.size, 2), np.nan)
+        at = np.flatnonzero(~np.isnan(se))
+        bounds = limits(at, np.full(at.shape, self._t(alpha)))
+        ends[at] = edge_normal(bounds, value[at], se[at], alpha)
+        columns = {"estimate": value, "se": se, "lower": ends[:, 0], "upper": ends[:, 1]}
+        return pd.DataFrame(columns, index=self._by(axis))
 
-    def _parts(self, A: Array, B: Any, alpha: float, index: Any) -> pd.DataFrame:
-        """Shares of persons A among B, with t intervals; with score intervals where all are alike.
+    def _t(self, alpha: float) -> float:
+        return float(critical(np.array(self._freedom), alpha))
 
-        Who was not seen there may be there all the same.
-        """
-        table = self._table(Ratios(A, B), self._freedom, alpha, index)
-        p, T = table["estimate"].to_numpy(), self.totals_law.estimate
-        ends = ((p == 0.0) | (p == 1.0)) & (table["se"] == 0.0).to_numpy()
-        m = B[ends] @ T / T[-1] * (self.domains.sizes / self.domains.spread)
-        df, one = np.full(m.shape, self._freedom), np.ones_like(m)
-        found = score_bounds(p[ends], 0.0 * one, df, alpha, Counted(0.0 * one, one), m)
-        table.loc[ends, ["lower", "upper"]] = edge_normal(found, p[ends], 0.0, alpha)
-        return table
+    def _conditionals(self, axis: int, method: str) -> tuple[Array, Array, Limits]:
+        """Shares given a variable, their covariance, nan where unknown, and their limits."""
+        default = one_of("method", method, ("default", "wald")) == "default"
+        given, T, b = self._given(axis), self.totals_law.estimate, self._shape[1 - axis]
+        rows, defined = given.defined(T)
+        found, there = self.totals_law.of(defined), np.flatnonzero(rows)
+        value, V = np.full(len(rows), np.nan), np.full((len(rows), len(rows)), np.nan)
+        value[there] = found.value
+        if not self._unknown.any():
+            V[np.ix_(there, there)] = checked(found.covariance).matrix()
+        se = np.sqrt(np.diagonal(V))
+        if not default:
+            return value, V, lambda at, t: t_bounds(value[at], se[at], t)
+        if self.names[axis] not in self.unprotected:
+            return value, V, self._limits_of_ratios(axis)
+        own, n = self.counted[1 - axis], self._effective * self._margin(axis)
+
+        def as_in_a_domain(at: Codes, t: Array) -> Array:
+            return self._score(value[at], se[at], t, own.some(at % b), n[at // b])
+
+        return value, V, as_in_a_domain
+
+    def _limits_of_ratios(self, axis: int) -> Limits:
+        """Limits of shares given a private variable, from those of cells and of its categories."""
+        rows, b = self._margin(axis), self._shape[1 - axis]
+        forms = np.vstack([self._forms[0], self._forms[1 + axis]])
+        V = self.totals_law.of(Ratios(forms, self._forms[-1].repeat(len(forms), axis=0))).covariance
+        cells, spread = self._cells_by(axis), np.sqrt(np.diagonal(V))
+
+        def limits(at: Codes, t: Array) -> Array:
+            cell, row = cells[at], at // b
+            other, n = len(cells) + row, np.full(at.shape, self._effective)
+            margin = self._score(rows[row], spread[other], t, self.counted[axis].some(row), n)
+            above, p = self._limits(cell, t), self.linear.estimate[cell]
+            return ratio_bounds(p, rows[row], paired(V, cell, other), above, margin)
+
+        return limits
+
+    def _cells_by(self, axis: int) -> Codes:
+        """Places of the cells with one variable first."""
+        cells = np.arange(len(self.index)).reshape(self._shape)
+        return (cells if axis == 0 else cells.T).reshape(-1)
 
     def _axis(self, on: str | None) -> int:
         return 0 if on is None else self.names.index(one_of("on", on, self.names))
@@ -158,10 +228,8 @@ class CrossedShares(DesignResults):
 
     def _given(self, axis: int) -> Ratios:
         """Shares given a variable, which comes first."""
-        (a, b), forms = self._shape, self._forms
-        own = forms[1 + axis].repeat(self._shape[1 - axis], axis=0)
-        cells = np.arange(a * b).reshape(a, b)
-        return Ratios(forms[0][(cells if axis == 0 else cells.T).reshape(-1)], own)
+        own = self._forms[1 + axis].repeat(self._shape[1 - axis], axis=0)
+        return Ratios(self._forms[0][self._cells_by(axis)], own)
 
     @names_alpha
     def differences(
@@ -170,6 +238,7 @@ class CrossedShares(DesignResults):
         reference: Any = None,
         alpha: float = 0.05,
         all_pairs: bool = False,
+        method: str = "default",
     ) -> pd.DataFrame:
         """Conditional shares given each category of a variable, minus those given a reference.
 
@@ -183,6 +252,9 @@ class CrossedShares(DesignResults):
             One minus the coverage of each interval.
         all_pairs : bool
             Compare every category with each before it, instead of with one reference.
+        method : {"default", "wald"}
+            "default" combines the limits of `conditional` of both shares (see `Differences`);
+            "wald": estimate plus or minus t times standard error. p-values are of these.
 
         Returns
         -------
@@ -200,12 +272,15 @@ class CrossedShares(DesignResults):
         )
         labels = [(label,) for label in own]
         index = compared_index(labels, pairs, all_pairs, other, (by,), name)
-        R = contrasts(pairs, len(own), len(other))
-        table = self._table(self._given(axis).combined(R), self._freedom, alpha, index)
-        return compared(table, np.full(len(R), self._freedom))
+        places = pair_places(pairs, len(other))
+        value, V, limits = self._conditionals(axis, method)
+        df = np.full(len(places[0]), self._freedom)
+        return differences_table(value, V, places, df, limits, alpha, index)
 
     @names_alpha
-    def ratio(self, numerator: Any, denominator: Any, alpha: float = 0.05) -> pd.Series[float]:
+    def ratio(
+        self, numerator: Any, denominator: Any, alpha: float = 0.05, method: str = "default"
+    ) -> pd.Series[float]:
         """Ratio of the totals of some cells to those of others.
 
         Parameters
@@ -213,19 +288,29 @@ class CrossedShares(DesignResults):
         numerator, denominator : tuple of two labels, or list of such
             Cells, for example ("ill", "north").
         alpha : float
-            One minus the coverage of the interval: estimate plus or minus t times the linearised
-            standard error.
+            One minus the coverage of the interval.
+        method : {"default", "wald"}
+            As for `WeightedResults.ratio`.
 
         Returns
         -------
         Series
             "estimate", "se", "lower", "upper".
         """
-        above, below = (
-            self._forms[0][self._cells(name, given)].sum(axis=0, keepdims=True)
-            for name, given in (("numerator", numerator), ("denominator", denominator))
-        )
-        table = self._table(Ratios(above, below), self._freedom, level(alpha), ["ratio"])
+        alpha, (cells, *_, persons) = level(alpha), self._forms
+        sets = np.zeros((2, 1, len(cells)))
+        for one, name, given in zip(
+            sets, ("numerator", "denominator"), (numerator, denominator), strict=True
+        ):
+            one[0, self._cells(name, given)] = 1.0
+        above, below = (one @ cells for one in sets)
+        if one_of("method", method, ("default", "wald")) == "wald":
+            table = self._table(Ratios(above, below), self._freedom, alpha, ["ratio"])
+        else:
+            observed = len(self.unprotected) == 2
+            counted, other = (self._counted.joined(one, observed) for one in sets)
+            forms = (above, below, persons)
+            table = self._ratios(forms, (counted, other), self._freedom, alpha, ["ratio"])
         found: pd.Series[float] = table.iloc[0]
         return found
 

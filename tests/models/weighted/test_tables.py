@@ -297,7 +297,7 @@ def test_answers_that_nobody_gave_may_be_there() -> None:
     assert found.margins()["sex"].loc["x", "upper"] == pytest.approx(t2 / m / (1 + t2 / m))
     m *= found.margins()["sex"].loc["m", "estimate"]
     upper = found.conditional("sex").loc[("m", "nurse"), "upper"]
-    assert upper == pytest.approx(t2 / m / (1 + t2 / m), rel=1e-9)
+    assert upper == pytest.approx(t2 / m / (1 + t2 / m) / (1 - np.exp(-1)), rel=1e-9)
 
 
 def test_cells_are_counted_by_pairs_of_reports() -> None:
