@@ -95,13 +95,12 @@ class Jackknife(FromDesign):
 
     def scales(self, sample: Sample) -> Array:
         sample.refuse_single_units()
-        scale = _jackknife_scale(sample)
-        return scale[_left_out(sample)[1]]
+        return _jackknife_scale(sample)[_left_out(sample, _Units.of(sample))[1]]
 
     def totals(self, sample: Sample, scores: Scores) -> Array:
-        unit, stratum = _left_out(sample)
-        n = sample.stages[0].sampled
-        X = _Units.of(sample).means(sample, scores)
+        units, n = _Units.of(sample), sample.stages[0].sampled
+        unit, stratum = _left_out(sample, units)
+        X = units.means(sample, scores)
         X = np.vstack([X, np.zeros(X.shape[1])])  # at -1: a unit without cells
         mean = dense(scores.totals(sample.w, sample.stages[0].cell_strata, len(n))) / n[:, None]
         mean[n < 2] = 0.0  # a unit alone is left out and not replaced
@@ -133,9 +132,8 @@ def _jackknife_scale(sample: Sample) -> Array:
     return np.asarray(taylor.scale_of_strata(sample, 0) * share**2)
 
 
-def _left_out(sample: Sample) -> tuple[Codes, Codes]:
+def _left_out(sample: Sample, units: _Units) -> tuple[Codes, Codes]:
     """The unit that each replicate leaves out, -1 for one without cells, and its stratum, (R,)."""
-    units = _Units.of(sample)
     counts = _jackknife_scale(sample) > 0.0
     alike = np.where(counts[units.strata], units.alike, 0)
     absent = np.where(counts, units.absent, 0)
@@ -163,7 +161,7 @@ class Bootstrap(FromDesign):
     """
 
     draws: npt.NDArray[np.unsignedinteger[Any]]
-    about_estimate: bool = False
+    about_estimate = False
 
     def scales(self, sample: Sample) -> Array:
         n = self.draws.shape[1]

@@ -16,9 +16,7 @@ from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.estimators import ESTIMATORS
 from ldpstats.inference.designs.collisions import collision_covariance
 from ldpstats.inference.designs.departures import homogeneity
-from ldpstats.inference.designs.estimation import (
-    degrees_in_domains,
-)
+from ldpstats.inference.designs.estimation import degrees_in_domains
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
 from ldpstats.inference.designs.rao_scott import RaoScott
@@ -202,10 +200,11 @@ class WeightedModel:
 
     def totals(self, sample: Sample) -> Totals:
         """The totals of all domains in a sample of the same cells."""
-        return linear_totals(sample, self.scores, self.noise, self._collided(sample))
+        return linear_totals(sample, self.scores, self.noise, self._collided)
 
-    def _collided(self, sample: Sample) -> Array:
-        """Covariance of the totals by chance collisions of hashes, which no design shows.
+    @cached_property
+    def _collided(self) -> Array:
+        """Covariance of the totals by chance collisions of hashes, with corrections or without.
 
         As if other answers were held in one domain each; then differences are rather covered.
         """
@@ -214,10 +213,11 @@ class WeightedModel:
         parts = zip(self._members, self._decoded, strict=True)
         for i, (cells, (one, reports)) in enumerate(parts):
             if isinstance(one, CohortDecoding):
-                own, persons = slice(i * (k + 1), i * (k + 1) + k), float(sample.w[cells].sum())
+                own = slice(i * (k + 1), i * (k + 1) + k)
+                persons = float(self.sample.w[cells].sum())
                 at = np.full(self.at.shape, -1, dtype=np.int64)
                 at[cells] = reports
-                found[own, own] = persons**2 * collision_covariance(sample, at, one)
+                found[own, own] = persons**2 * collision_covariance(self.sample, at, one)
         return found
 
     def _linear(self) -> WeightedResults:
