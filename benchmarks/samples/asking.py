@@ -17,7 +17,7 @@ from ldpstats.inference.designs.taylor import design_covariance
 from ldpstats.inference.designs.totals import LinearTotals
 from ldpstats.models.weighted.model import WeightedModel
 from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.problems.decoding import Decoding, LinearDecoding, decode
+from ldpstats.problems.decoding import Decoding, decode
 from ldpstats.reports.single import Reports
 
 __all__ = ["ALPHA", "EPSILONS", "MECHANISMS", "D", "K", "Question", "totals"]
@@ -72,9 +72,7 @@ class Question:
     @cached_property
     def counted(self) -> Counted:
         """The report that each category is counted by."""
-        assert isinstance(self.decoding, LinearDecoding)
-        form = self.decoding.equations.exact_form()
-        return Counted(form.offset, form.scale)
+        return Counted.by(self.decoding)
 
     def ask(self, answer: Array, rng: np.random.Generator) -> Array:
         """Reports of answers, (n,)."""

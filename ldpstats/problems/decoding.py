@@ -86,10 +86,10 @@ class Decoding(ABC):
         t : array, shape (k,)
             Of any sign.
         total : float, optional
-            The sum of the v_i, needed where other answers than those listed are possible: their
+            The sum of the v_i, of use where other answers than those listed are possible: their
             share is what t lacks of it. By default nobody gave another answer.
         """
-        rest = 0.0 if total is None else total - float(np.sum(t))
+        rest = total - float(np.sum(t)) if self.is_open and total is not None else 0.0
         every, found = np.append(t, rest), np.zeros((self.k, self.k))
         for sign in (1.0, -1.0):
             part = np.maximum(sign * every, 0.0)
@@ -111,9 +111,6 @@ class LinearDecoding(Decoding):
         found = whole - np.diag(q) + np.outer(q, q)
         # without noise only rounding is left, which may be negative
         return np.where(np.abs(found) <= _ROUNDING * np.abs(whole).max(initial=0.0), 0.0, found)
-
-    def noise(self, t: Array, total: float | None = None) -> Array:
-        return super().noise(t)  # every answer is one of the categories
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,9 +134,6 @@ class CohortDecoding(Decoding):
     @property
     def is_open(self) -> bool:
         return self.moments.is_open
-
-    def noise(self, t: Array, total: float | None = None) -> Array:
-        return super().noise(t, total if self.moments.is_open else None)
 
     def noise_at(self, q: Array) -> Array:
         source, p, W = self.moments.sources[0], self.p, self.moments.sources[0].reports

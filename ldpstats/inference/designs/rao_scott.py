@@ -87,7 +87,7 @@ class RaoScott:
         d = self._dimension(method)
         if method.endswith("chi2"):
             return TestResult.chi_square(null, self.pearson * d / self.trace, d, words)
-        return _f_test(null, self.pearson / self.trace, d, d * self._freedom(d), words)
+        return _f_test(null, self.pearson / self.trace, d, d * self._freedom, words)
 
     def _dimension(self, method: str) -> float:
         """Degrees of freedom of the statistic: less than d, the more uneven the effects are."""
@@ -117,8 +117,8 @@ class RaoScott:
                 "design is singular: use method='unbiased'"
             )
         if not adjusted:
-            return _f_test(null, self.wald / self.d, self.d, self._freedom(self.d), words)
-        rest = self._freedom(self.d) - self.d + 1.0
+            return _f_test(null, self.wald / self.d, self.d, self._freedom, words)
+        rest = self._freedom - self.d + 1.0
         if rest <= 0.0:
             raise NotAvailable(
                 f"the adjusted Wald test of {self.d} departures needs {self.d} degrees of freedom "
@@ -126,7 +126,8 @@ class RaoScott:
             )
         return _f_test(null, self.wald * rest / (self.d * self.nu), self.d, rest, words)
 
-    def _freedom(self, d: float) -> float:
+    @property
+    def _freedom(self) -> float:
         if self.nu <= 0.0:
             raise NotAvailable("the design has no degrees of freedom: join its strata")
         return self.nu

@@ -12,9 +12,7 @@ import pandas as pd
 
 from ldpstats.errors import NotAvailable
 from ldpstats.inference.designs.departures import at_observed, independence
-from ldpstats.inference.designs.estimation import (
-    degrees_of_freedom,
-)
+from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.rao_scott import RaoScott, metric
 from ldpstats.inference.designs.sample import Sample, Scores
@@ -218,7 +216,8 @@ class WeightedCrossing:
         """Pearson's statistic of independence, or why there is none."""
         (a, b), T = self.shape, totals.estimate
         margins = T[a * b : a * b + a] / T[-1], T[a * b + a : -1] / T[-1]
-        n, nu = float(self.nobs), self._df
+        n = float(self.nobs)
+        nu = degrees_of_freedom(self.sample.without_corrections(), self.there)
         channels = [one.channel for one in self.variables]
         observed: RaoScott | None = None
         try:
@@ -235,10 +234,6 @@ class WeightedCrossing:
             except NotAvailable as error:
                 return Dependence(found, None, str(error))
         return Dependence(found, observed, "reports are not labels, as many as categories")
-
-    @cached_property
-    def _df(self) -> float:
-        return degrees_of_freedom(self.sample.without_corrections(), self.there)
 
     def _lacking(self) -> tuple[int, ...]:
         n = self.sample.n

@@ -29,8 +29,6 @@ from ldpstats.survey.sample.margins import Margin, given_margins, margin_cells, 
 
 __all__ = ["Reweighting", "calibrated", "check_changes", "poststratified", "report_of", "trimmed"]
 
-_NAMES = {"Raking": "raking", "Linear": "linear", "Logit": "logit"}
-
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
@@ -102,7 +100,7 @@ def _calibrated(
         before,
         after.sample,
         last.factors[after.at],
-        method=name or _NAMES[type(distance).__name__],
+        method=name or type(distance).__name__.lower(),
         margins=", ".join(margin.name for margin in matched),
         bounds=_bounds_text(distance),
         iterations=last.solved.iterations,
@@ -179,7 +177,7 @@ def _nobs(whole: Weighed) -> int:
 
 
 def _bounds_text(distance: Distance) -> str:
-    low, high = max(distance.lower, -np.inf), distance.upper
+    low, high = distance.lower, distance.upper
     return f"{low:g} to {high:g}" if high < np.inf or low > -np.inf else ""
 
 
