@@ -37,8 +37,8 @@ class WeightedTable(CrossedShares):
 
     `params` are shares of the population that the weights stand for, of the respondents with both
     answers. Standard errors hold the design and the randomisation of every respondent together;
-    intervals use the t law with the degrees of freedom of the design. The estimate is unconstrained
-    and may leave [0, 1].
+    intervals have quantiles of the t law with the degrees of freedom of the design. The estimate is
+    unconstrained and may leave [0, 1].
 
     Attributes
     ----------
@@ -68,7 +68,7 @@ class WeightedTable(CrossedShares):
     Methods
     -------
     conf_int, cov_params, t_test, wald_test
-        t intervals, covariances between cells, tests of linear hypotheses.
+        Score intervals, covariances between cells, tests of linear hypotheses.
     totals, margins, conditional, differences, ratio
         Numbers of persons, distributions of one variable, in all or given the other, and their
         differences and ratios, with intervals.
@@ -83,7 +83,7 @@ class WeightedTable(CrossedShares):
 
     Examples
     --------
-    >>> import pandas as pd, ldpstats as ldp
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
     >>> rng = np.random.default_rng(3)
     >>> table = pd.DataFrame({"ill": rng.choice(["no", "yes"], 400),
     ...                       "sex": rng.choice(["f", "m"], 400),
