@@ -11,8 +11,17 @@ import numpy.typing as npt
 
 from ldpstats.arguments.documents import array_from_json, array_to_json
 from ldpstats.errors import NotAvailable
+from ldpstats.problems.covariance import Covariance
 
-__all__ = ["Estimated", "LinearTotals", "Ratios", "ReplicatedTotals", "Totals", "product"]
+__all__ = [
+    "Estimated",
+    "LinearTotals",
+    "Ratios",
+    "ReplicatedTotals",
+    "Totals",
+    "checked",
+    "product",
+]
 
 Array = npt.NDArray[Any]
 
@@ -205,6 +214,19 @@ class ReplicatedTotals(Totals):
     @property
     def _spread(self) -> Array:
         return np.asarray(np.sqrt(self.scales @ (self.replicates - self.estimate) ** 2))
+
+
+def checked(covariance: Array) -> Covariance:
+    """A covariance whose variances are not negative; else an error that says why."""
+    v = np.diagonal(covariance)
+    if np.any(v < 0.0):
+        raise NotAvailable(
+            f"the variance of {int((v < 0.0).sum())} of {v.size} estimates is estimated to be "
+            "negative: the randomisation variance that the correction for a finite population "
+            "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
+            "leave fpc= out, or join domains"
+        )
+    return Covariance.dense(covariance)
 
 
 def product(left: Array, right: Array) -> Array:

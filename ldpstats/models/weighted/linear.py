@@ -15,12 +15,11 @@ from ldpstats.inference.designs.estimation import (
     missed_noise,
 )
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.totals import Estimated, Totals
+from ldpstats.inference.designs.totals import Estimated, Totals, checked
 from ldpstats.mechanisms import Mechanism
 from ldpstats.mechanisms.observed import joint_epsilon
 from ldpstats.models.shared.fit import Fit
 from ldpstats.models.shared.groups import Label
-from ldpstats.models.weighted.base import checked
 from ldpstats.models.weighted.record import Domains
 from ldpstats.problems.estimates import Uncertain
 

@@ -21,13 +21,13 @@ from ldpstats.inference.designs.intervals import Counted
 from ldpstats.inference.designs.pseudo_likelihood import maxima
 from ldpstats.inference.designs.rao_scott import RaoScott
 from ldpstats.inference.designs.sample import Sample, Scores
-from ldpstats.inference.designs.totals import Totals
+from ldpstats.inference.designs.totals import Totals, checked
 from ldpstats.models.shared.fit import CONSTRAINED, SANDWICH
 from ldpstats.models.shared.groups import Label, several_worded
-from ldpstats.models.weighted.base import checked
+from ldpstats.models.weighted.domain_shares import domain_shares
 from ldpstats.models.weighted.linear import channel_factor, domains_of, linear_fit, linear_totals
 from ldpstats.models.weighted.record import SampleFacts
-from ldpstats.models.weighted.results import WeightedResults, domain_shares
+from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.unlisted import warn_of_unlisted
 from ldpstats.problems.decoding import CohortDecoding, Decoding, decode
 from ldpstats.problems.estimates import Uncertain

@@ -14,11 +14,11 @@ from ldpstats.arguments.checks import level, listed, one_of
 from ldpstats.arguments.labels import position
 from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.inference.designs.intervals import Counted, critical, paired, ratio_bounds, t_bounds
-from ldpstats.inference.designs.totals import Ratios
+from ldpstats.inference.designs.totals import Ratios, checked
 from ldpstats.inference.edges import edge_normal
 from ldpstats.models.shared.groups import compared_index, compared_pairs
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, checked
+from ldpstats.models.weighted.base import DesignResults
 from ldpstats.models.weighted.comparisons import Limits, differences_table, pair_places
 
 __all__ = ["CrossedShares", "cell_shares"]
