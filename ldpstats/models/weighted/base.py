@@ -62,6 +62,8 @@ class DesignResults(DesignEstimates):
     ) -> pd.DataFrame:
         """Confidence intervals of the frequencies, with t quantiles.
 
+        Of a domain in one sampling unit, whose standard errors are unknown, it is all of [0, 1].
+
         Parameters
         ----------
         alpha : float
@@ -87,8 +89,7 @@ class DesignResults(DesignEstimates):
             bounds = self._limits(np.arange(estimate.size), t)
         else:
             bounds = t_bounds(estimate, se, t)
-        nothing = self._unknown & (bounds[:, 0] == bounds[:, 1])
-        bounds = np.where(nothing[:, None], [-np.inf, np.inf], bounds)
+        bounds = np.where(self._unknown[:, None], [-np.inf, np.inf], bounds)
         if boolean("clip", clip):
             bounds = edge_normal(bounds, estimate, se, alpha)
         return pd.DataFrame(bounds, index=self.index, columns=["lower", "upper"])
@@ -151,7 +152,7 @@ class DesignResults(DesignEstimates):
         shares = self.totals_law.of(Ratios(np.vstack([A, B]), np.vstack([persons, persons])))
         above = np.flatnonzero(table["se"].notna())
         below = len(A) + above
-        V = paired(shares.covariance, above, below)
+        V = paired(checked(shares.covariance).matrix(), above, below)
         t = critical(np.broadcast_to(df, len(A))[above], alpha)
         n = (self.domains.sizes / self.domains.spread)[above]
         p, q = shares.value[above], shares.value[below]

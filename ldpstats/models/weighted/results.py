@@ -192,8 +192,9 @@ class WeightedResults(DomainShares):
         return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
 
     def _stored(self) -> dict[str, Any]:
+        free = None if self.superpopulation is self.totals_law else self.superpopulation
         return super()._stored() | {
-            "superpopulation": self.superpopulation.to_dict(),
+            "superpopulation": maybe_to_dict(free),  # where nothing is corrected, once
             "categories": labels_to_json(self.categories),
             "mechanism": self.mechanism.to_dict(),
             "counted": self.counted.to_json(),
@@ -204,11 +205,13 @@ class WeightedResults(DomainShares):
     @classmethod
     def _restored(cls, document: dict[str, Any]) -> WeightedResults:
         categories = labels_from_json("categories", document["categories"])
+        common = cls._common(document)
+        free = maybe_from_dict(Totals, document["superpopulation"])
         found = cls(
-            **cls._common(document),
+            **common,
             categories=categories,
             mechanism=mechanism_from_dict(document["mechanism"]),
-            superpopulation=Totals.from_dict(document["superpopulation"]),
+            superpopulation=common["totals_law"] if free is None else free,
             counted=Counted.from_json(document["counted"]),
             equal=maybe_from_dict(RaoScott, document["equal"]),
             untested=str(document["untested"]),

@@ -199,7 +199,8 @@ class CrossedShares(DesignResults):
         """Limits of shares given a private variable, from those of cells and of its categories."""
         rows, b = self._margin(axis), self._shape[1 - axis]
         forms = np.vstack([self._forms[0], self._forms[1 + axis]])
-        V = self.totals_law.of(Ratios(forms, self._forms[-1].repeat(len(forms), axis=0))).covariance
+        shares = self.totals_law.of(Ratios(forms, self._forms[-1].repeat(len(forms), axis=0)))
+        V = checked(shares.covariance).matrix()
         cells, spread = self._cells_by(axis), np.sqrt(np.diagonal(V))
 
         def limits(at: Codes, t: Array) -> Array:

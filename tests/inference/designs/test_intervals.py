@@ -108,6 +108,25 @@ def test_ratios_to_what_may_be_nobody_are_without_limit() -> None:
     assert found[2, 0] < found[2, 1] < 0.0
 
 
+@pytest.mark.parametrize("p, low, high", [(0.02, -0.04, 0.3), (-0.1, -0.2, -0.02), (0.2, 0.1, 0.5)])
+def test_limits_of_a_ratio_take_the_side_that_their_sign_has(
+    p: float, low: float, high: float
+) -> None:
+    q, sides = 0.3, np.array([0.2, 0.5])
+    V = np.array([[0.002], [0.003], [0.0005]])
+    above, limits = np.array([p]), np.array([[low, high]])
+    (found,) = ratio_bounds(above, np.array([q]), V, limits, sides[None])
+    r = 0.0005 / np.sqrt(0.002 * 0.003)
+    for x in np.linspace(-3.0, 3.0, 601):
+        # the second, times x, has its limits in order, and moves against the first
+        scaled = np.sort(x * sides)
+        down, up = (p - low, scaled[1] - x * q), (high - p, x * q - scaled[0])
+        a, b = down if p - x * q > 0.0 else up
+        holds = (p - x * q) ** 2 <= a**2 + b**2 - 2.0 * np.sign(x) * r * a * b
+        if np.abs(x - found).min() > 1e-6:
+            assert holds == (found[0] < x < found[1]), x
+
+
 def test_sets_are_counted_by_the_reports_of_their_members() -> None:
     channel = ldp.KRR(4, epsilon=1.0).channel().matrix()
     counted = Counted(np.full(4, channel[0, 1]), np.full(4, channel[0, 0] - channel[0, 1]))

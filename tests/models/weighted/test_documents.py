@@ -16,7 +16,17 @@ import ldpstats as ldp
 from ldpstats.errors import InvalidArgument, LDPError
 
 LABELS = ["50% & <b>", "a_b $x$ #1", "é {}\\"]
-KINDS = ("one", "domains", "mle", "constrained", "replicates", "calibrated", "table", "open")
+KINDS = (
+    "one",
+    "domains",
+    "mle",
+    "constrained",
+    "replicates",
+    "calibrated",
+    "corrected",
+    "table",
+    "open",
+)
 
 
 @pytest.fixture(scope="module")
@@ -30,6 +40,7 @@ def made() -> dict[str, Any]:
     sheet = {"q<i>": ldp.KRR(LABELS, 2.0), "ill": ldp.Warner(2.0)}
     survey = ldp.Survey(table, sheet, weights="w", clusters="unit")
     drawn = survey.replicates("bootstrap", np.random.default_rng(1), 20)
+    corrected = ldp.Survey(table.assign(N=40), sheet, weights="w", clusters="unit", fpc="N")
     known = survey.calibrate({"region": {"<x>&_%": 300.0, "y$": 500.0}})
     words = pd.DataFrame({"word": rng.choice(["cook", "nurse"], n)})
     orr = ldp.Questionnaire({"word": ldp.ORR(epsilon=2.0, n_outputs=8, n_cohorts=4)})
@@ -41,6 +52,7 @@ def made() -> dict[str, Any]:
         "constrained": survey.frequencies("q<i>", constraints=lambda p: [p[0] <= 0.3]),
         "replicates": drawn.frequencies("q<i>", by="region"),
         "calibrated": known.frequencies("q<i>", by="region"),
+        "corrected": corrected.frequencies("q<i>", by="region"),
         "table": survey.association("q<i>", "ill"),
         "open": hashed.frequencies("word", candidates=["nurse", "cook", "50% & <b>"]),
     }
@@ -54,6 +66,9 @@ def test_documents_give_back_every_bit(kind: str, made: dict[str, Any]) -> None:
     again = type(results).from_json(results.to_json())
     assert again.to_dict() == document
     pd.testing.assert_frame_equal(again.summary_frame(), results.summary_frame(), rtol=0, atol=0)
+    if kind in ("domains", "corrected"):
+        p0 = {"domain": "y$", "p0": results.params["y$"].clip(0.01).pipe(lambda p: p / p.sum())}
+        assert again.test_distribution(**p0) == results.test_distribution(**p0)
     assert str(again.summary()) == str(results.summary())
 
 
@@ -71,7 +86,7 @@ DAMAGE: dict[str, tuple[tuple[Any, ...], Any]] = {
     "a category less": (("categories", 0), None),
     "an estimate more": (("totals", "estimate", 0), [1.0, 2.0]),
     "text": (("totals", "noise", 0, 0), "nurse"),
-    "not finite": (("superpopulation", "covariance", 0, 0), float("inf")),
+    "not finite": (("totals", "covariance", 0, 0), float("inf")),
     "overflow": (("totals", "covariance", 0, 0), 1e300),
     "sizes": (("domains", "sizes"), [3]),
     "df": (("domains", "df", 0), [1.0]),
