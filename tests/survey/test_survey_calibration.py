@@ -270,3 +270,10 @@ def without_sex() -> ldp.Survey:
 def test_what_is_refused(call: Any, error: str, words: str) -> None:
     with pytest.raises(getattr(ldp, error), match=words):
         call(survey())
+
+
+def test_post_stratification_to_shares_names_a_remedy_that_it_has() -> None:
+    with pytest.raises(ldp.InvalidArgument, match=r"by the size of the population$"):
+        survey().poststratify({"sex": {"f": 0.5, "m": 0.5}})
+    with pytest.raises(ldp.InvalidArgument, match=r"or give it as total=$"):
+        survey().calibrate({"sex": {"f": 0.5, "m": 0.5}})

@@ -13,7 +13,7 @@ import pytest
 from shared.engines import PLACES
 
 import ldpstats as ldp
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 
 SHEET = ldp.Questionnaire({"job": ldp.KRR(("cook", "nurse", "driver"), 2.0)})
 DESIGN: dict[str, Any] = {"weights": "w", "strata": "region", "clusters": "school"}
@@ -254,3 +254,23 @@ def test_two_way_tables() -> None:
     pvalues = [found.test_independence().pvalue for found in (one, two)]
     np.testing.assert_allclose(*pvalues, rtol=1e-8)
     assert type(one).from_json(one.to_json()).to_json() == one.to_json()
+
+
+@pytest.mark.parametrize("place", ["memory", *ELSEWHERE])
+def test_factors_taken_for_weights_are_warned_of(place: str, tmp_path: Path) -> None:
+    """And weights taken for factors; R's svrepdesign warns of the same."""
+    frame = table().assign(w=20.0 * table()["w"])
+    frame[frame.filter(like="rep_").columns] *= 20.0
+    made = pa.Table.from_pandas(frame)
+    source = {"data": frame} if place == "memory" else PLACES[place](made, tmp_path)
+
+    def survey(columns: str, combined: bool) -> ldp.Survey:
+        weights = jackknife_weights(columns, combined=combined, df=8)
+        return ldp.Survey(**source, questionnaire=SHEET, weights="w", replicate_weights=weights)
+
+    with pytest.warns(LDPWarning, match="like factors, not like weights: pass combined=False"):
+        survey("f_*", combined=True).frequencies("job")
+    with pytest.warns(LDPWarning, match="like weights, not like factors: leave combined=False out"):
+        survey("rep_*", combined=False).where("sex == 'f'").frequencies("job")
+    for columns, combined in (("f_*", False), ("rep_*", True)):  # no warning, which would be raised
+        survey(columns, combined).where("region == 'n'").frequencies("job", by="sex")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.engines.weighted import LEAST_WEIGHT, MOST_WEIGHT, faults
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument, LDPWarning, NotAvailable
 from ldpstats.inference.designs.sample import Sample, Stage
 from ldpstats.models.shared.spelling import count_of
 from ldpstats.survey.held import Held, Selected
@@ -32,6 +33,7 @@ _ZERO = (
     "must be a positive number: a domain is selected by where(...), which keeps the design; leave "
     "out who was not in the sample"
 )
+_FAR = 5.0  # times the sum of the weights: replicates are of another kind, as in R
 _NOT_NEGATIVE = f"must be a number from 0 to {MOST_WEIGHT:g}: correct it"
 
 
@@ -93,6 +95,8 @@ def weigh(
         found = _rows(whole, data, design, needed)
     stages = stages_of(found.cells, found.n, design)
     made = found.weighed(stages, design.single_unit)
+    if made.sums is not None:
+        _warn_of_size(made.sums, made.sample.w, design.factors)
     made = _replicated(made if margins or changes else _within(made), design)
     if not changes:
         return made
@@ -227,3 +231,22 @@ def _replicated(made: Weighed, design: SampleDesign) -> Weighed:
         return made
     replication = design.replicates.replication(made.sample, made.sums)
     return replace(made, sample=replace(made.sample, replication=replication))
+
+
+def _warn_of_size(sums: Array, w: Array, factors: bool) -> None:
+    """Warn if replicates, (c, R), are weights taken for factors, or factors taken for weights."""
+    size = float(sums.mean(axis=1).sum() / w.sum())
+    if 1.0 / _FAR < size < _FAR:
+        return
+    if factors and size > 1.0:
+        words = "look like weights, not like factors: leave combined=False out"
+    elif not factors and size < 1.0:
+        words = "look like factors, not like weights: pass combined=False"
+    else:
+        words = "do not stand for the same population: check the columns"
+    warnings.warn(
+        f"replicate_weights: on average they sum to {size:.3g} times what the weights sum to, and "
+        f"{words}",
+        LDPWarning,
+        stacklevel=2,
+    )

@@ -187,9 +187,11 @@ def _scaled(margins: list[Margin], total: object) -> list[Margin]:
     are_shares = all(abs(one - 1.0) <= _SHARES for one in sums)
     if total is None:
         if are_shares:
-            remedy = "add up to one: multiply shares by the size of the population, "
-            remedy += "or give it as total="
-            raise InvalidArgument(margins[0].argument, [margin.name for margin in margins], remedy)
+            argument = margins[0].argument
+            remedy = "add up to one: multiply shares by the size of the population"
+            if argument == "margins":  # post-stratification takes totals only
+                remedy += ", or give it as total="
+            raise InvalidArgument(argument, [margin.name for margin in margins], remedy)
         return margins
     remedy = f"must be the size of the population, from {LEAST_WEIGHT:g} to {MOST_WEIGHT:g}"
     size = real_number("total", total, remedy)

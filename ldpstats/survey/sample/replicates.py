@@ -62,7 +62,8 @@ class ReplicateWeights:
     mse : bool
         Whether deviations are from the estimate of the sample, not from the mean of the replicates.
     combined : bool
-        Whether the columns hold weights; if not, factors by which the weights are multiplied.
+        Whether the columns hold weights; if not, factors by which the weights are multiplied. Sums
+        of another size than those of the weights are warned of.
     df : float, optional
         Degrees of freedom; by default the rank of the replicate weights of a domain less one. Of a
         table on an engine they must be given.
