@@ -168,14 +168,17 @@ def ratio_bounds(
     r, ratio = _correlation(covariance), np.full((len(above), 2), [-np.inf, np.inf])
     reach, reach_below = np.abs(limits - above[:, None]), np.abs(limits_below - below[:, None])
     for side, sign in enumerate((-1.0, 1.0)):
-        a, b = reach[:, side], reach_below[:, 1 - side]
+        a = reach[:, side]
+        beyond = sign * above < -a  # zero: this limit has the sign of the estimate
+        b = np.where(beyond, reach_below[:, 1], reach_below[:, 0])
         with np.errstate(divide="ignore", invalid="ignore"):  # infinite limits, see the last line
             # the limit is a root of A x^2 - 2 B x + C
             A, B, C = below**2 - b**2, above * below - r * a * b, above**2 - a**2
             root = np.sqrt(np.maximum(B**2 - A * C, 0.0))
-            end = (B + sign * root) / A
-            near = np.where((B > 0.0) & (B**2 >= A * C), C / (B + root), -np.inf)
-        end = np.where(A > 0.0, end, near if side == 0 else np.inf)
+            near = beyond | ((side == 0) & (B > 0.0) & (B**2 >= A * C))
+            near = np.where(near, C / (B - sign * root), sign * np.inf)
+            end = np.where(A > 0.0, (B + sign * root) / A, near)
+            end = sign * np.maximum(sign * end, sign * above / below)  # less rounding
         known = (below > 0.0) & np.isfinite(a) & np.isfinite(b)
         ratio[known, side] = end[known]
     return ratio

@@ -327,6 +327,7 @@ class DesignResults(FittedResults):
         above = np.flatnonzero(table["se"].notna())
         below = len(A) + above
         V = paired(shares.covariance, above, below)
+        checked(np.diag(V[:2].reshape(-1)))
         t = critical(np.broadcast_to(df, len(A))[above], alpha)
         n = (self.domains.sizes / self.domains.spread)[above]
         p, q = shares.value[above], shares.value[below]

@@ -18,7 +18,7 @@ from ldpstats.inference.designs.totals import Ratios
 from ldpstats.inference.edges import edge_normal
 from ldpstats.models.shared.groups import compared_index, compared_pairs
 from ldpstats.models.shared.spelling import names_alpha
-from ldpstats.models.weighted.base import DesignResults, checked
+from ldpstats.models.weighted.base import DesignResults, checked, standard_errors
 from ldpstats.models.weighted.comparisons import Limits, differences_table, pair_places
 
 __all__ = ["CrossedShares", "cell_shares"]
@@ -200,7 +200,7 @@ class CrossedShares(DesignResults):
         rows, b = self._margin(axis), self._shape[1 - axis]
         forms = np.vstack([self._forms[0], self._forms[1 + axis]])
         V = self.totals_law.of(Ratios(forms, self._forms[-1].repeat(len(forms), axis=0))).covariance
-        cells, spread = self._cells_by(axis), np.sqrt(np.diagonal(V))
+        cells, spread = self._cells_by(axis), standard_errors(V)
 
         def limits(at: Codes, t: Array) -> Array:
             cell, row = cells[at], at // b

@@ -108,6 +108,33 @@ def test_ratios_to_what_may_be_nobody_are_without_limit() -> None:
     assert found[2, 0] < found[2, 1] < 0.0
 
 
+def test_limits_of_negative_ratios_are_in_order_and_those_of_positive_ones_mirrored() -> None:
+    # skew limits of what is below zero, over what is surely above
+    p, q = np.array([-0.2333]), np.array([0.0478])
+    V = np.array([[0.0629], [0.00312], [-0.0140]])
+    limits, below = np.array([[-0.4252, -0.0414]]), np.array([[0.01925, 0.1094]])
+    found = ratio_bounds(p, q, V, limits, below)
+    assert found[0, 0] < p[0] / q[0] < found[0, 1] < 0.0
+    mirrored = ratio_bounds(-p, q, V * [[1.0], [1.0], [-1.0]], -limits[:, ::-1], below)
+    assert mirrored[0, 0] == pytest.approx(-found[0, 1], rel=1e-12)
+
+
+def test_limits_of_ratios_hold_the_estimate_in_order() -> None:
+    rng = np.random.default_rng(9)
+    n = 20_000
+    p, q = rng.normal(0, 1, n), np.abs(rng.normal(0, 1, n))
+    se, r = np.exp(rng.normal(-1, 1, (2, n))), rng.uniform(-1, 1, n)
+    skew = np.exp(rng.normal(0, 1, (2, n, 2)))
+    limits, below = (
+        one[:, None] + s[:, None] * np.array([-1.0, 1.0]) * own
+        for one, s, own in zip((p, q), se, skew, strict=True)
+    )
+    low, high = ratio_bounds(p, q, np.stack([*se**2, r * se[0] * se[1]]), limits, below).T
+    assert np.all((low <= p / q) & (p / q <= high))
+    same = ratio_bounds(q, q, np.stack([se[1] ** 2] * 3), below, below)
+    assert np.all((same[:, 0] <= 1.0) & (same[:, 1] >= 1.0))
+
+
 def test_sets_are_counted_by_the_reports_of_their_members() -> None:
     channel = ldp.KRR(4, epsilon=1.0).channel().matrix()
     counted = Counted(np.full(4, channel[0, 1]), np.full(4, channel[0, 0] - channel[0, 1]))
