@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.arguments.documents import array_from_json, array_to_json
+from ldpstats.errors import InvalidArgument
 from ldpstats.problems.decoding import Decoding, LinearDecoding
 
 __all__ = [
@@ -30,9 +31,10 @@ Array = npt.NDArray[Any]
 
 _ALIKE = 1e-12  # scales of different categories
 _FEW = 20.0  # reports, of effective respondents
-_LEAST, _MOST = 1e-9, 1e9  # critical values
+_LEAST, _MOST = 1e-6, 1e9  # critical values
 _ROUNDING = 1e-13  # of a variance, relative to its terms
-_STEPS = 52  # of bisection of their logarithms, to 1e-14
+_GRID = np.geomspace(0.05, 500.0, 40)  # between which limits move one way
+_STEPS = 48  # of bisection of logarithms between two of these
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +64,9 @@ class Counted:
     def from_json(cls, document: list[Any]) -> Counted:
         """Inverse of `to_json`."""
         offset, scale = map(array_from_json, document)
+        if np.isinf(offset).any() or np.isinf(scale).any() or (scale == 0.0).any():
+            remedy = "is damaged: scales must be numbers other than zero"
+            raise InvalidArgument("document", document, remedy)
         return cls(offset, scale)
 
     def some(self, at: Any) -> Counted:
@@ -224,27 +229,46 @@ class Differences:
         return np.sqrt(np.where(variance <= _ROUNDING * (first + second), 0.0, variance))
 
     def bounds(self, t: Array) -> Array:
-        """Limits of the differences, (r, 2); infinite where those of one are."""
+        """Limits of the differences, (r, 2); infinite where those of one are.
+
+        They are the farthest up to t: of estimates that go together those of a difference draw in
+        again where the limits of one have come to their end, and those of the other have not.
+        """
+        found = self._reaches(t)
+        for least in _GRID[_GRID < t.max(initial=0.0)]:
+            found = np.maximum(found, self._reaches(np.minimum(t, least)))
+        return np.asarray(self.estimate[:, None] + found * [-1.0, 1.0])
+
+    def pvalues(self, df: Array) -> Array:
+        """Two-sided p-values, (r,), of differences of zero: at the least t whose limits hold it."""
+        from scipy.special import stdtr
+
+        low, high = np.full(df.shape, _LEAST), np.full(df.shape, _MOST)
+        for t in _GRID[::-1]:
+            rejected = self._rejected(np.full(df.shape, t))
+            low = np.where(rejected, np.maximum(low, t), _LEAST)
+            high = np.where(rejected, high, t)
+        for _ in range(_STEPS):
+            middle = np.sqrt(low * high)
+            rejected = self._rejected(middle)
+            low, high = np.where(rejected, middle, low), np.where(rejected, high, middle)
+        p = 2.0 * stdtr(np.maximum(df, 1.0), -low)
+        return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
+
+    def _rejected(self, t: Array) -> npt.NDArray[np.bool_]:
+        """Whether zero is beyond the limits, (r,)."""
+        down, up = self._reaches(t).T
+        return np.asarray((self.estimate > down) | (self.estimate < -up))
+
+    def _reaches(self, t: Array) -> Array:
+        """How far limits lie below the estimates and above, (r, 2)."""
         ends = (end for one in self.limits(t) for end in np.moveaxis(one, -1, 0))
         low, high, other_low, other_high = ends
         r = _correlation(self.covariance)
         with np.errstate(invalid="ignore"):  # infinity less infinity
             down = _combined(self.first - low, other_high - self.second, r)
             up = _combined(high - self.first, self.second - other_low, r)
-        return np.stack([self.estimate - down, self.estimate + up], axis=-1)
-
-    def pvalues(self, df: Array) -> Array:
-        """Two-sided p-values, (r,), of differences of zero: at which t a limit is zero."""
-        from scipy.special import stdtr
-
-        low, high = np.full(df.shape, np.log(_LEAST)), np.full(df.shape, np.log(_MOST))
-        for _ in range(_STEPS):
-            middle = 0.5 * (low + high)
-            ends = self.bounds(np.exp(middle))
-            rejects = (ends[:, 0] > 0.0) | (ends[:, 1] < 0.0)
-            low, high = np.where(rejects, middle, low), np.where(rejects, high, middle)
-        p = 2.0 * stdtr(np.maximum(df, 1.0), -np.exp(low))
-        return np.asarray(np.where(self.estimate == 0.0, 1.0, p))
+        return np.stack([down, up], axis=-1)
 
 
 def _correlation(covariance: Array) -> Array:

@@ -163,6 +163,8 @@ class DesignResults(DesignEstimates):
         low, high = ratio_bounds(p, q, V, limits, limits_below).T
         most = edge_normal(limits, p, np.sqrt(V[0]), alpha)[:, 1]
         high = np.where(high <= 0.0, most / q, high)  # a limit of its own, as of a share
+        one = (table["se"].to_numpy()[above] == 0.0) & (V[:2] > 0.0).all(axis=0)  # alike sets
+        low, high = np.where(one, p / q, low), np.where(one, p / q, high)
         ends = np.full((len(A), 2), np.nan)
         ends[above] = np.stack([np.maximum(low, 0.0), high], axis=-1)
         return table.assign(lower=ends[:, 0], upper=ends[:, 1])

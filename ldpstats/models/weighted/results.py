@@ -88,7 +88,7 @@ class WeightedResults(DomainShares):
 
     _format = "ldpstats-weighted-results"
     _version = 1
-    _required = frozenset({"fit", "totals", "sample", "domains", "categories"})
+    _required = frozenset({"fit", "totals", "sample", "domains", "categories", "counted"})
 
     def __repr__(self) -> str:
         by = f"{len(self.domains.labels)} domains by {', '.join(self.by)}, " if self.by else ""
