@@ -1,4 +1,4 @@
-"""Plots of weighted frequencies."""
+"""Plots of weighted frequencies in domains."""
 
 from __future__ import annotations
 
@@ -7,28 +7,25 @@ from typing import Any
 import pandas as pd
 
 from ldpstats.models.shared.fit import Fit
-from ldpstats.models.shared.forest import plot_frequencies
 from ldpstats.models.shared.panels import plot_groups
 from ldpstats.models.weighted.record import Domains
 
-__all__ = ["plot_weighted"]
+__all__ = ["plot_domains"]
 
 
-def plot_weighted(
+def plot_domains(
     fit: Fit,
     domains: Domains,
     categories: pd.Index[Any],
     frame: pd.DataFrame,
     alpha: float,
-    ax: Any = None,
-    sort: bool | str = True,
-    most: int = 25,
-    title: str | None = None,
-    figure: Any = None,
+    *,
+    sort: bool | str,
+    most: int,
+    title: str | None,
+    figure: Any,
 ) -> Any:
-    """Frequencies with intervals: on one axes, or for each domain on axes of its own."""
-    if not domains.by:
-        return plot_frequencies(fit, frame, ax, alpha, sort=sort, most=most, title=title)
+    """Frequencies with intervals, each domain on axes of its own."""
     k = len(categories)
     frames = {
         label: frame.iloc[i * k : (i + 1) * k].set_axis(categories)

@@ -20,6 +20,8 @@ from ldpstats.models.weighted.domain_shares import DomainShares
 from ldpstats.models.weighted.restoring import check_estimates, check_shapes
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
     from statsmodels.iolib.summary import Summary
 
 __all__ = ["WeightedResults"]
@@ -175,21 +177,47 @@ class WeightedResults(DomainShares):
         return weighted_summary(self, self.categories, test, **how).layout()
 
     @names_alpha
-    def plot(self, alpha: float = 0.05, **how: Any) -> Any:
+    def plot(
+        self,
+        alpha: float = 0.05,
+        ax: Axes | None = None,
+        truth: Any = None,
+        sort: bool | str = True,
+        most: int = 25,
+        title: str | None = None,
+        figure: Figure | None = None,
+    ) -> Any:
         """Draw the frequencies with their intervals; each domain on axes of its own.
 
         Parameters
         ----------
         alpha : float
             One minus the coverage of the intervals.
-        **how
-            `ax`, `sort`, `most`, `title` as for `FrequencyResults.plot`; with domains `figure`,
-            `sort`, `most`, `title` as for `GroupedResults.plot`.
+        ax, truth
+            As for `FrequencyResults.plot`, where there are no domains.
+        sort, most, title
+            As for `FrequencyResults.plot`, and with domains `GroupedResults.plot`.
+        figure
+            As for `GroupedResults.plot`, with domains.
+
+        Returns
+        -------
+        Axes, or with domains Figure
         """
-        from ldpstats.models.weighted.plots import plot_weighted
+        from ldpstats.models.shared.forest import plot_frequencies
+        from ldpstats.models.weighted.plots import plot_domains
 
         frame = self.summary_frame(level(alpha))
-        return plot_weighted(self.fit, self.domains, self.categories, frame, alpha, **how)
+        if self.by:
+            for name, value in (("ax", ax), ("truth", truth)):
+                if value is not None:
+                    remedy = "goes without by=: select one domain with where(...)"
+                    raise InvalidArgument(name, value, remedy)
+            how: Any = {"sort": sort, "most": most, "title": title, "figure": figure}
+            return plot_domains(self.fit, self.domains, self.categories, frame, alpha, **how)
+        if figure is not None:
+            raise InvalidArgument("figure", figure, "goes with by=: pass ax= for one distribution")
+        return plot_frequencies(self.fit, frame, ax, alpha, truth, sort, most, title)
 
     def _stored(self) -> dict[str, Any]:
         free = None if self.superpopulation is self.totals_law else self.superpopulation

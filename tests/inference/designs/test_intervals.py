@@ -210,7 +210,7 @@ def survey(rng: np.random.Generator, mechanism: Any, sex: Any, few: float) -> ld
 def test_differences_and_ratios_of_few_cover_where_those_of_wald_do_not(
     replications: Callable[..., int], epsilon: float
 ) -> None:
-    R, rng = replications(1000), np.random.default_rng(6)
+    R, rng = replications(1000, least=250), np.random.default_rng(6)
     labels = ["no", "once", "yes"]
     mechanism = ldp.Observed(labels) if np.isinf(epsilon) else ldp.KRR(labels, epsilon)
     held = np.zeros((2, 3))

@@ -334,3 +334,18 @@ def test_every_pair_of_categories_is_compared_with_those_before_it() -> None:
     domains = survey.frequencies("ill", by="area").differences(all_pairs=True)
     assert found.index.names == domains.index.names == ["area", "area (reference)", "ill"]
     pd.testing.assert_frame_equal(found[["estimate", "se"]], domains[["estimate", "se"]])
+
+
+def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
+    import matplotlib.pyplot as plt
+
+    drawn = whole.plot(truth=whole.params)
+    assert len(drawn.collections) > len(whole.plot().collections) or drawn.get_legend()
+    for call, words in (
+        (lambda: domains.plot(ax=drawn), "ax="),
+        (lambda: domains.plot(truth=whole.params), "truth="),
+        (lambda: whole.plot(figure=drawn.figure), "figure="),
+    ):
+        with pytest.raises(ldp.InvalidArgument, match=words):
+            call()
+    plt.close("all")
