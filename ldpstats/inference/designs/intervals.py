@@ -77,12 +77,14 @@ class Counted:
         """The reports that sets of categories are counted by, (r, k) of zeros and ones -> (r,).
 
         Of several categories there are such where reports are `disjoint`, so that each respondent
-        makes that of one category at most, and alike.
+        makes that of one category at most, and alike. Reports that are sets, which hold more than
+        one category on average, are not.
         """
         offset, scale = np.full((2, len(members)), np.nan)
         for i, own in enumerate(members > 0.0):
             one = self.some(own)
-            alike = disjoint and np.ptp(one.scale) <= _ALIKE
+            single = self.offset.sum() + one.scale[0] <= 1.0 + _ALIKE * self.offset.size
+            alike = disjoint and single and np.ptp(one.scale) <= _ALIKE
             if own.sum() == 1 or alike:
                 offset[i], scale[i] = one.offset.sum(), one.scale[0]
         return Counted(offset, scale)

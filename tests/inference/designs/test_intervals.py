@@ -184,6 +184,8 @@ def test_sets_are_counted_by_the_reports_of_their_members() -> None:
     p = np.array([0.1, 0.2, 0.3, 0.4])
     np.testing.assert_allclose(found.offset + found.scale * (sets @ p), p @ channel @ sets.T)
     assert np.isnan(counted.joined(sets, disjoint=False).scale).tolist() == [False, True]
+    subsets = Counted(np.full(4, 0.45), np.full(4, 0.2))  # each report holds two of four
+    assert np.isnan(subsets.joined(sets, disjoint=True).scale).tolist() == [False, True]
 
 
 def survey(rng: np.random.Generator, mechanism: Any, sex: Any, few: float) -> ldp.Survey:
