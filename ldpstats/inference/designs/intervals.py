@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -106,7 +107,8 @@ def critical(df: Array, alpha: float) -> Array:
     """Upper quantiles alpha / 2 of t laws; on a single degree of freedom at least."""
     from scipy.special import stdtrit
 
-    return np.asarray(stdtrit(np.maximum(df, 1.0), 1.0 - alpha / 2.0))
+    # the lower quantile: 1 - alpha / 2 is 1 of a small alpha; far out scipy loses its sign
+    return np.asarray(np.abs(stdtrit(np.maximum(df, 1.0), alpha / 2.0)))
 
 
 def normal_level(df: Array, alpha: float) -> Array:
@@ -223,6 +225,10 @@ class Differences:
         """The differences, (r,)."""
         return self.first - self.second
 
+    @cached_property
+    def _r(self) -> Array:
+        return _correlation(self.covariance)
+
     @property
     def se(self) -> Array:
         """Their standard errors, (r,); zero where only rounding is left."""
@@ -266,10 +272,9 @@ class Differences:
         """How far limits lie below the estimates and above, (r, 2)."""
         ends = (end for one in self.limits(t) for end in np.moveaxis(one, -1, 0))
         low, high, other_low, other_high = ends
-        r = _correlation(self.covariance)
         with np.errstate(invalid="ignore"):  # infinity less infinity
-            down = _combined(self.first - low, other_high - self.second, r)
-            up = _combined(high - self.first, self.second - other_low, r)
+            down = _combined(self.first - low, other_high - self.second, self._r)
+            up = _combined(high - self.first, self.second - other_low, self._r)
         return np.stack([down, up], axis=-1)
 
 

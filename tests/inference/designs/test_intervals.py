@@ -98,6 +98,17 @@ def test_a_limit_is_zero_at_the_p_value_and_a_ratio_at_no_difference(
     assert holds(high * 0.9999) and not holds(high * 1.0001)
 
 
+def test_critical_values_of_small_levels() -> None:
+    df, most = np.array([0.0, 7.0, 1e10]), np.array([6.366197723675814e19, 1596.284, 9.336045])
+    np.testing.assert_allclose(critical(df, 1e-20), most, rtol=1e-6)
+    np.testing.assert_allclose(critical(df, 0.05), stats.t.isf(0.025, [1.0, 7.0, 1e10]), rtol=1e-9)
+    table = pd.DataFrame({"job": ["cook", "nurse"] * 20, "w": 1.0})
+    survey = ldp.Survey(table, {"job": ldp.Observed(["cook", "nurse", "driver"])}, weights="w")
+    for alpha in (1e-20, 1e-300):
+        ends = survey.frequencies("job").conf_int(alpha)
+        assert (ends["lower"] <= 0.5).all() and ends.loc["driver", "upper"] > 0.5
+
+
 def test_ratios_to_what_may_be_nobody_are_without_limit() -> None:
     p, q = np.array([0.2, 0.2, -0.1]), np.array([0.1, -0.1, 0.3])
     V = np.array([[0.001] * 3, [0.01] * 3, [0.0] * 3])
