@@ -156,10 +156,12 @@ class Design(ABC):
         """Place of each stratum in the order of its share of rarer answers, from 0 to 1, (H,)."""
         return _places(np.bincount(self.people.stratum, self.rare) / self.people.clusters)
 
-    def _clusters(self, n: Array, rng: np.random.Generator) -> Array:
-        """Simple random samples of n clusters of each stratum."""
-        order = np.argsort(self.people.stratum + rng.random(self.people.stratum.size))
-        return order[_runs(_starts(self.people.clusters), n)]
+    def _clusters(self, more: float, rng: np.random.Generator) -> tuple[Array, Array]:
+        """Simple random samples of .2 to .2 + `more` of the clusters: how many, (H,), and which."""
+        people = self.people
+        n = np.maximum(2, np.rint(people.clusters * (0.2 + more * self.rank))).astype(np.int64)
+        order = np.argsort(people.stratum + rng.random(people.stratum.size))
+        return n, order[_runs(_starts(people.clusters), n)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -170,8 +172,7 @@ class WholeClusters(Design):
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         people = self.people
-        n = np.maximum(2, np.rint(people.clusters * (0.2 + 0.5 * self.rank))).astype(np.int64)
-        chosen = self._clusters(n, rng)
+        n, chosen = self._clusters(0.5, rng)
         sizes, strata = people.sizes[chosen], people.stratum[chosen]
         unit = np.repeat(np.arange(chosen.size), sizes)
         person = _runs(_starts(people.sizes)[chosen], sizes)
@@ -188,8 +189,7 @@ class TwoStages(Design):
 
     def draw(self, rng: np.random.Generator) -> Drawn:
         people = self.people
-        n = np.maximum(2, np.rint(people.clusters * (0.2 + 0.4 * self.rank))).astype(np.int64)
-        chosen = self._clusters(n, rng)
+        n, chosen = self._clusters(0.4, rng)
         sizes, strata = people.sizes[chosen], people.stratum[chosen]
         m = np.rint(sizes * (0.3 + 0.3 * self._share[chosen])).astype(np.int64)
         of = np.repeat(np.arange(chosen.size), sizes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ from shared.job_runs import JOBS, SHARES
 
 import ldpstats as ldp
 from ldpstats import io as files
+from ldpstats.cli import main
 
 
 @pytest.fixture
@@ -32,3 +34,17 @@ def reports(tmp_path: Path) -> Path:
     files.write_reports(drawn, tmp_path / "reports.csv")
     files.write_mechanism(mechanism, tmp_path / "spec.json")
     return tmp_path
+
+
+@pytest.fixture
+def refused(capsys: pytest.CaptureFixture[str]) -> Callable[[tuple[str, ...], str], None]:
+    """Whether a command line is refused in one line, with certain words, and writes nothing."""
+
+    def check(arguments: tuple[str, ...], words: str) -> None:
+        before = sorted(path.name for path in Path.cwd().iterdir())
+        assert main(arguments) == 2
+        err = capsys.readouterr().err
+        assert words in err and err.count("\n") == 1
+        assert sorted(path.name for path in Path.cwd().iterdir()) == before
+
+    return check

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from io import StringIO
 from pathlib import Path
 
@@ -142,13 +143,9 @@ BAD = {
 
 @pytest.mark.parametrize("arguments", BAD)
 def test_bad_options_are_refused_in_one_line(
-    arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], refused: Callable[..., None]
 ) -> None:
-    before = sorted(path.name for path in Path.cwd().iterdir())
-    assert main(arguments) == 2
-    err = capsys.readouterr().err
-    assert BAD[arguments] in err and err.count("\n") == 1
-    assert sorted(path.name for path in Path.cwd().iterdir()) == before
+    refused(arguments, BAD[arguments])
 
 
 def test_where_without_a_questionnaire_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

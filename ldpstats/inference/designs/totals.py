@@ -95,9 +95,13 @@ class Totals(ABC):
 
     _kind: ClassVar[str]
 
-    @abstractmethod
     def covariance_of(self, functions: Ratios) -> Array:
         """Covariance of functions of the totals, design and randomisation together, (q, q)."""
+        return self._covariance(functions, functions.jacobian(self.estimate))
+
+    @abstractmethod
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
+        """`covariance_of` functions whose derivatives at the estimate are J, (q, m)."""
 
     @property
     @abstractmethod
@@ -111,7 +115,7 @@ class Totals(ABC):
     def of(self, functions: Ratios) -> Estimated:
         """Functions of the totals, with covariances; zero where only rounding is left of one."""
         J = functions.jacobian(self.estimate)
-        covariance = self.covariance_of(functions)
+        covariance = self._covariance(functions, J)
         nothing = np.abs(np.diagonal(covariance)) <= _ROUNDING * (np.abs(J) @ self._spread) ** 2
         covariance = np.where(nothing[:, None] | nothing, 0.0, covariance)
         return Estimated(functions.value(self.estimate), covariance, _sandwich(J, self.noise))
@@ -149,8 +153,7 @@ class LinearTotals(Totals):
 
     _kind = "linear"
 
-    def covariance_of(self, functions: Ratios) -> Array:
-        J = functions.jacobian(self.estimate)
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
         return _sandwich(J, self.covariance)
 
     def some(self, at: slice) -> LinearTotals:
@@ -187,7 +190,7 @@ class ReplicatedTotals(Totals):
 
     _kind = "replicated"
 
-    def covariance_of(self, functions: Ratios) -> Array:
+    def _covariance(self, functions: Ratios, J: Array) -> Array:
         counts = self.scales > 0.0
         with np.errstate(divide="ignore", invalid="ignore"):  # refused below
             found = functions.value(self.replicates[counts])
@@ -197,7 +200,6 @@ class ReplicatedTotals(Totals):
                 f"replicate {number} has no weight in some domain, which lies in the units that it "
                 "leaves out: take larger domains, or the survey without replicates"
             )
-        J = functions.jacobian(self.estimate)
         centre = functions.value(self.estimate) if self.about_estimate else found.mean(axis=0)
         apart = found - centre
         return np.asarray((apart * self.scales[counts, None]).T @ apart + _sandwich(J, self.missed))

@@ -80,7 +80,7 @@ class Fit:
     def _criterion(self, each: float) -> float:
         """Twice the negative log-likelihood, and `each` for what varies freely."""
         known = self.is_maximum and self.converged and self.settings != CONSTRAINED
-        if not known or self.cov_type == SANDWICH:  # of a weighted likelihood, which is none
+        if not known or self.cov_type == SANDWICH:  # a pseudo-likelihood has no such criterion
             return float("nan")
         return each * self.df_model - 2.0 * self.llf
 

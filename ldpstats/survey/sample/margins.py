@@ -213,7 +213,8 @@ def matched_margin(margin: Margin, cells: MarginCells) -> Margin:
     Raises
     ------
     InvalidArgument
-        For a positive total of nobody, and respondents without a total, or with one of zero.
+        If a category with a positive total has no respondents, or respondents are in a category
+        whose total is zero or missing.
     """
     name = margin.columns[0] if len(margin.columns) == 1 else margin.columns
     argument = f"{margin.argument}[{name!r}]"

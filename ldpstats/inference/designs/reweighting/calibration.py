@@ -84,7 +84,7 @@ class Margins:
         return csr_array((np.ones(cells * k), columns, rows), shape=(cells, sum(sizes)))
 
     def check(self, weights: Array) -> None:
-        """Refuse totals that no weights can have: of nobody, or that contradict each other."""
+        """Refuse totals that no weights can reach: of empty categories, or contradictory."""
         self._check_positive()
         self._check_population()
         if np.any(weights < 0.0):
