@@ -62,6 +62,11 @@ class RaoScott:
     wald: float
     nu: float
 
+    @property
+    def is_testable(self) -> bool:
+        """Whether the departures vary, and the design has degrees of freedom to show it."""
+        return self.trace > 0.0 and self.nu > 0.0
+
     def test(self, null: str, method: str = "unbiased") -> TestResult:
         """The test of the hypothesis that is put in words, by one of `METHODS`.
 

@@ -228,7 +228,7 @@ def checked(covariance: Array) -> Covariance:
             "adds is an unbiased estimate, which in a domain of few respondents may be negative; "
             "leave fpc= out, or join domains"
         )
-    return Covariance.dense(covariance)
+    return Covariance.dense((covariance + covariance.T) / 2.0)  # rounding is not symmetric
 
 
 def product(left: Array, right: Array) -> Array:

@@ -173,7 +173,8 @@ class WeightedResults(DomainShares):
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
         how: Any = {"alpha": alpha, "max_rows": max_rows, "details": boolean("details", details)}
-        test = None if self.equal is None else self.test_equal()
+        equal = self.equal
+        test = self.test_equal() if equal is not None and equal.is_testable else None
         return weighted_summary(self, self.categories, test, **how).layout()
 
     @names_alpha

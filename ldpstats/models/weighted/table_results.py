@@ -232,7 +232,8 @@ class WeightedTable(CrossedShares):
         from ldpstats.models.weighted.table_summary import table_summary
 
         alpha, max_rows = level(alpha), positive_integer("max_rows", max_rows)
-        test = self.test_independence() if self.dependence.null is not None else None
+        null = self.dependence.null
+        test = self.test_independence() if null is not None and null.is_testable else None
         return table_summary(
             self,
             self.names,

@@ -349,3 +349,15 @@ def test_a_plot_takes_what_it_draws(whole: Any, domains: Any) -> None:
         with pytest.raises(ldp.InvalidArgument, match=words):
             call()
     plt.close("all")
+
+
+def test_a_summary_without_degrees_of_freedom_has_no_test() -> None:
+    table = pd.DataFrame({"ill": ["no", "yes", "no"], "area": list("aab"), "w": [1.0, 2.0, 1.5]})
+    how = {"weights": "w", "clusters": "unit", "single_unit": "centered"}
+    survey = ldp.Survey(table.assign(unit=1), {"ill": ldp.Warner(2.0)}, **how)
+    with pytest.warns(ldp.LDPWarning):
+        found = [survey.frequencies("ill", by="area"), survey.association("area", "ill")]
+    for results, test in zip(found, ("test_equal", "test_independence"), strict=True):
+        with pytest.raises(ldp.NotAvailable):
+            getattr(results, test)()
+        assert "std err" in str(results.summary())
