@@ -1,0 +1,1 @@
+"""Estimating equations and maxima of regressions on privatised answers."""

@@ -1,0 +1,1 @@
+"""Likelihoods and estimating equations of regressions on privatised answers."""
