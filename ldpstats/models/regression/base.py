@@ -127,6 +127,11 @@ class PrivatizedRegression:
         """Parameters from standardised ones."""
         return units(self.likelihood)
 
+    @cached_property
+    def has_constant(self) -> bool:
+        """Whether a covariate is the same for all."""
+        return constant_column(self.data.designs) is not None
+
     @property
     def is_exact(self) -> bool:
         """Whether nothing is privatised, so that the likelihood is concave."""
