@@ -1,1 +1,1 @@
-"""Estimating equations and maxima of regressions on privatised answers."""
+"""What maximises the likelihood of a regression."""

@@ -1,1 +1,1 @@
-"""Regression on privatised answers."""
+"""Regression of and on privatised answers."""

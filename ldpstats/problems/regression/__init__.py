@@ -1,1 +1,1 @@
-"""Likelihoods and estimating equations of regressions on privatised answers."""
+"""Likelihoods of regressions on privatised answers, as functions of arrays."""
