@@ -11,10 +11,19 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import as_series
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.design import Design
 from ldpstats.models.regression.formula import caller_names
+from ldpstats.models.regression.linear import PrivatizedOLS
+from ldpstats.models.regression.logit import PrivatizedLogit
+from ldpstats.models.regression.multinomial import PrivatizedMNLogit
+from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+from ldpstats.models.regression.private import PrivatePredictors
+from ldpstats.models.regression.reading import outcome_of
+from ldpstats.models.regression.record import RegressionData
 from ldpstats.models.regression.request import Extras, Given, Request
 from ldpstats.models.regression.tables import as_frame, columns_of
+from ldpstats.problems.regression.outcomes import Normal, Poisson
 from ldpstats.reports.single import Reports
 
 __all__ = ["design_of", "model_of", "regression"]
@@ -136,7 +145,55 @@ def design_of(
 
 def model_of(design: Design) -> Any:
     """The model of a design, to be fitted."""
-    raise NotImplementedError
+    private = isinstance(design.response, list)
+    if design.family == "linear" and private:
+        return _least_squares(design)
+    k = 0 if design.categories is None else len(design.categories)
+    numbers_of = {"linear": Normal(), "poisson": Poisson()}
+    outcome = numbers_of.get(design.family) or outcome_of(design.family, k)
+    data = RegressionData(
+        outcome=outcome,
+        response=design.response,
+        designs=design.designs,
+        names=design.names,
+        categories=None if design.family in numbers_of else design.categories,
+        response_name=design.response_name,
+        offset=design.offset,
+        counts=design.freq_weights,
+        weights=design.weights,
+        predictors=design.predictors,
+        configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
+        marginal=design.marginal_exog if design.predictors else None,
+        candidates=design.candidates,
+        n_missing=design.n_missing,
+        formula=design,
+        sample=design.sample,
+        inside=design.inside,
+    )
+    if design.predictors:
+        return PrivatePredictors.of(data)
+    kinds: dict[str, type[PrivatizedRegression]] = {
+        "multinomial": PrivatizedMNLogit,
+        "ordered": PrivatizedOrderedModel,
+        "linear": PrivatizedRegression,
+        "poisson": PrivatizedRegression,
+    }
+    return kinds.get(design.family, PrivatizedLogit).of(data)
+
+
+def _least_squares(design: Design) -> Any:
+    """The linear model of a privatised answer with scores."""
+    if design.predictors:
+        raise NotImplementedError
+    return PrivatizedOLS(
+        design.response,
+        design.exog_frame,
+        scores=design.scores,
+        offset=design.offset,
+        freq_weights=design.freq_weights,
+        weights=design.weights,
+        candidates=design.candidates.get(design.response_name),
+    )
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:

@@ -7,7 +7,7 @@ from typing import Any
 from ldpstats.arguments.checks import one_of
 from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.reading import response_data
-from ldpstats.problems.regression.outcomes import LINKS, Binary
+from ldpstats.problems.regression.outcomes import LINKS
 
 __all__ = ["PrivatizedLogit"]
 
@@ -64,5 +64,6 @@ class PrivatizedLogit(PrivatizedRegression):
         candidates: Any = None,
     ) -> None:
         link = one_of("link", link, tuple(LINKS))
-        given = response_data(reports, X, offset, freq_weights, weights, candidates)
-        super().__init__(given.with_outcome(lambda k: Binary(link), 2, "PrivatizedMNLogit"))
+        super().__init__(
+            response_data(link, reports, X, offset, freq_weights, weights, candidates)
+        )
