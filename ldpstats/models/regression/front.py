@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import as_series
-from ldpstats.errors import InvalidArgument
+from ldpstats.errors import InvalidArgument, NotAvailable
 from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.design import Design
 from ldpstats.models.regression.formula import caller_names
@@ -181,12 +182,21 @@ def model_of(design: Design) -> Any:
     return kinds.get(design.family, PrivatizedLogit).of(data)
 
 
-def _least_squares(design: Design) -> Any:
+def _least_squares(design: Design) -> PrivatizedOLS:
     """The linear model of a privatised answer with scores."""
+    assert design.categories is not None
+    what = f"model='linear' of the private response {design.response_name!r}"
+    other = "'logit'" if len(design.categories) == 2 else "'multinomial' or 'ordered'"
     if design.predictors:
-        raise NotImplementedError
-    return PrivatizedOLS(
-        design.response,
+        names = ", ".join(map(repr, design.predictors))
+        raise NotAvailable(f"{what} takes public predictors only, not {names}: use model={other}")
+    if design.sample is not None:
+        raise NotAvailable(
+            f"{what} has no covariance for the design of a survey: use model={other}, or make the "
+            "survey without a design"
+        )
+    found = PrivatizedOLS(
+        [replace(group, name=design.response_name) for group in design.response],
         design.exog_frame,
         scores=design.scores,
         offset=design.offset,
@@ -194,6 +204,9 @@ def _least_squares(design: Design) -> Any:
         weights=design.weights,
         candidates=design.candidates.get(design.response_name),
     )
+    found.n_missing = design.n_missing
+    found.formula = design
+    return found
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:

@@ -14,6 +14,7 @@ import ldpstats as ldp
 from ldpstats.models.regression.design import Design
 from ldpstats.models.regression.formula import Formula, names_in
 from ldpstats.models.regression.front import design_of
+from ldpstats.models.regression.private import PrivatePredictors
 
 N = 60
 JOBS = ("nurse", "cook", "driver")
@@ -138,14 +139,10 @@ def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> N
     true = true.loc[found.index]
     theirs = smf.ols(f"visits ~ {right}", true)
     assert list(found.names) == theirs.exog_names
-    configurations = found.configurations
-    assert (
-        len(found.designs) == len(configurations) == np.prod([2 + (m in "joblevel") for m in names])
-    )
-    at = configurations.reset_index().set_index(names)["index"]
+    at = {own: c for c, own in enumerate(found.configurations.itertuples(index=False, name=None))}
+    assert len(found.designs) == len(at) == np.prod([len(MECHANISMS[m].labels()) for m in names])
     for row, answer in enumerate(true[names].itertuples(index=False, name=None)):
-        c = at.loc[answer if len(names) > 1 else answer[0]]
-        np.testing.assert_allclose(found.designs[c][row], theirs.exog[row], atol=1e-12)
+        np.testing.assert_allclose(found.designs[at[answer]][row], theirs.exog[row], atol=1e-12)
 
 
 def test_names_and_order_of_a_private_factor(engine: str) -> None:
@@ -437,6 +434,51 @@ def test_a_formula_in_parts() -> None:
     found = Formula.parse("late ~ 0 + age*job")
     assert (found.left, found.intercept) == ("late", False)
     assert found.names == {"age", "job"} and found.without(["job"]) == "1 + age"
+
+
+# -- models ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "names", "how", "kind"),
+    [
+        ("ill ~ age + region", ["ill"], {}, ldp.PrivatizedLogit),
+        ("ill ~ age", ["ill"], {"model": "probit"}, ldp.PrivatizedLogit),
+        ("job ~ age", ["job"], {}, ldp.PrivatizedMNLogit),
+        ("job ~ age", ["job"], {"model": "ordered"}, ldp.PrivatizedOrderedModel),
+        ("ill ~ age", ["ill"], {"model": "linear"}, ldp.PrivatizedOLS),
+        ("visits ~ ill * age", ["ill"], {}, PrivatePredictors),
+        ("ill ~ level", ["ill", "level"], {}, PrivatePredictors),
+    ],
+)
+def test_models(formula: str, names: list[str], how: Any, kind: type) -> None:
+    model = ldp.regression(formula, table(), reports(*names), **how)
+    assert type(model) is kind and model.endog_names == formula.split()[0]
+    assert list(model.exog_names) == list(made(formula, *names, **how).names)
+
+
+def test_the_callers_functions_are_known() -> None:
+    def halved(x: Any) -> Any:
+        return x / 2
+
+    model = ldp.regression("ill ~ halved(age)", table(), reports("ill"))
+    assert list(model.exog_names) == ["Intercept", "halved(age)"]
+
+
+def test_least_squares_from_a_formula() -> None:
+    model = ldp.regression(
+        "job ~ age + region", table(), reports("job"), "linear", scores={"job": [1, 2, 3]}
+    )
+    assert model.n_missing == 1
+    found = model.fit()
+    new = pd.DataFrame({"age": [30.0], "region": ["s"]})
+    expected = found.params["Intercept"] + 30 * found.params["age"] + found.params["region[T.s]"]
+    assert found.predict(new)[0] == pytest.approx(expected)
+
+
+def test_least_squares_with_private_predictors_are_refused() -> None:
+    with pytest.raises(ldp.errors.NotAvailable, match="use model='logit'"):
+        ldp.regression("ill ~ job", table(), reports("ill", "job"), "linear")
 
 
 # -- bad input ---------------------------------------------------------------------------------
