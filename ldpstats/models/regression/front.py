@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -187,10 +188,10 @@ def model_of(design: Design) -> Any:
     return kinds.get(design.family, PrivatizedLogit).of(data)
 
 
-def _least_squares(design: Design) -> Any:
+def _least_squares(design: Design) -> PrivatizedOLS:
     """The linear model of a privatised answer with scores."""
-    return PrivatizedOLS(
-        design.response,
+    found = PrivatizedOLS(
+        [replace(group, name=design.response_name) for group in design.response],
         design.exog_frame,
         scores=design.scores,
         offset=design.offset,
@@ -198,6 +199,9 @@ def _least_squares(design: Design) -> Any:
         weights=design.weights,
         candidates=design.candidates.get(design.response_name),
     )
+    found.n_missing = design.n_missing
+    found.formula = design
+    return found
 
 
 def _scored(design: Design) -> Array:
