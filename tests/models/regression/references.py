@@ -45,7 +45,7 @@ def report_law(reports: Any, candidates: Any = None) -> Array:
         cohorts = mechanism.n_cohorts or 1
         if (
             reports.cohort is not None
-        ):  # the matrix has the cohorts side by side, all equally likely
+        ):  # side by side in the matrix, equally likely
             column += int(reports.cohort[i]) * (Q.shape[1] // cohorts)
         A[i] = Q[:, column] * cohorts
     return A
