@@ -110,15 +110,15 @@ def share(held: Array) -> Array:
 
 
 def covered(ends: Array, truth: Array) -> Array:
-    """Share of the surveys whose intervals, (R, p, 2), hold the truth; those that are nan do not."""
+    """Share of the surveys whose intervals, (R, p, 2), hold the truth: none that is nan does."""
     return share((ends[..., 0] <= truth) & (truth <= ends[..., 1]))
 
 
 def estimates(said: Said) -> dict[str, Any]:
     """Bias, spread and coverage of estimates, (R, p), by what the surveys call them.
 
-    ``estimate`` and ``truth`` are needed; ``bse``, ``naive`` and all that begins with "interval" are
-    shown where they are there. Bias is in standard deviations, and has the standard error
+    ``estimate`` and ``truth`` are needed; ``bse``, ``naive`` and all that begins with "interval"
+    are shown where they are there. Bias is in standard deviations, and has the standard error
     1 / sqrt(R).
     """
     off = said["estimate"] - said["truth"]

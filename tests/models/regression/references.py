@@ -43,9 +43,7 @@ def report_law(reports: Any, candidates: Any = None) -> Array:
             report = int(bits @ (1 << np.arange(mechanism.n_bits)))
         column = int(report)
         cohorts = mechanism.n_cohorts or 1
-        if (
-            reports.cohort is not None
-        ):  # side by side in the matrix, equally likely
+        if reports.cohort is not None:  # side by side in the matrix, equally likely
             column += int(reports.cohort[i]) * (Q.shape[1] // cohorts)
         A[i] = Q[:, column] * cohorts
     return A
