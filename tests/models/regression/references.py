@@ -248,23 +248,21 @@ def score(value: Function, theta: Array) -> Array:
     return found
 
 
-def hessian(value: Function, theta: Array, step: float = 1e-3) -> Array:
-    """Second derivatives: central differences of the score, extrapolated twice."""
-    theta = np.asarray(theta, dtype=float)
-    found = np.empty((theta.size, theta.size))
-    for j in range(theta.size):
-        h = step * max(1.0, abs(theta[j]))
-        rough = [_central(value, theta, j, h / 2**r) for r in range(3)]
-        first = [(4.0 * rough[r + 1] - rough[r]) / 3.0 for r in range(2)]
-        found[j] = (16.0 * first[1] - first[0]) / 15.0
+def hessian(value: Function, theta: Array) -> Array:
+    """Second derivatives."""
+    found = np.array([curvature(value, theta, e) for e in np.eye(np.size(theta))])
     return (found + found.T) / 2.0
 
 
-def _central(value: Function, theta: Array, j: int, h: float) -> Array:
-    up, down = theta.copy(), theta.copy()
-    up[j] += h
-    down[j] -= h
-    return (score(value, up) - score(value, down)) / (2.0 * h)
+def curvature(value: Function, theta: Array, direction: Array, step: float = 1e-3) -> Array:
+    """Hessian times a direction: central differences of the score, extrapolated."""
+    theta = np.asarray(theta, dtype=float)
+    h = step / max(1.0, float(np.abs(direction).max()))
+    rough = []
+    for size in (h, h / 2.0):
+        up, down = theta + size * direction, theta - size * direction
+        rough.append((score(value, up) - score(value, down)) / (2.0 * size))
+    return np.asarray((4.0 * rough[1] - rough[0]) / 3.0)
 
 
 def maximum(value: Function, start: Array, steps: int = 20) -> Array:
