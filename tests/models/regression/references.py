@@ -297,6 +297,55 @@ def standard_errors(value: Function, theta: Array) -> Array:
     return np.sqrt(np.diag(np.linalg.inv(-hessian(value, theta))))
 
 
+def information(law: Callable[[Array], Array], theta: Array, weights: Any = None) -> Array:
+    """Expected information of reports whose probabilities, (n, l), are a function of theta."""
+    theta = np.asarray(theta, dtype=float)
+    m, slopes = law(theta), []
+    for j in range(theta.size):
+        moved = theta.astype(complex)
+        moved[j] += 1j * _STEP
+        slopes.append(np.imag(law(moved)) / _STEP)
+    J = np.array(slopes)  # (size, n, l)
+    w = np.ones(len(m)) if weights is None else weights
+    found = np.zeros((theta.size, theta.size))
+    for r in range(m.shape[1]):
+        there = m[:, r] > 0.0
+        part = J[:, there, r]
+        found += (part * (w[there] / m[there, r])) @ part.T
+    return found
+
+
+def penalised(value: Function, law: Callable[[Array], Array], weights: Any = None) -> Function:
+    """A log-likelihood of real parameters plus half the log determinant of the information."""
+    return lambda b: np.real(value(b)) + 0.5 * np.linalg.slogdet(information(law, b, weights))[1]
+
+
+def best(value: Function, start: Array) -> Array:
+    """Maximum of a function of real parameters: scipy's BFGS, then Newton by differences."""
+    theta = minimize(lambda b: -float(value(b)), start, method="BFGS").x
+    for _ in range(3):
+        first, second = differences(value, theta)
+        theta = theta - np.linalg.solve(second, first)
+    return np.asarray(theta)
+
+
+def differences(value: Function, theta: Array, h: float = 2e-3) -> tuple[Array, Array]:
+    """First and second derivatives by differences of values, extrapolated."""
+    every, size = np.eye(theta.size), theta.size
+    first, second = np.empty(size), np.empty((size, size))
+    for i in range(size):
+        slopes = [
+            (value(theta + s * every[i]) - value(theta - s * every[i])) / (2.0 * s)
+            for s in (h, h / 2.0)
+        ]
+        first[i] = (4.0 * slopes[1] - slopes[0]) / 3.0
+        for j in range(size):
+            a, b = h * every[i], h * every[j]
+            corners = value(theta + a + b) - value(theta + a - b) - value(theta - a + b)
+            second[i, j] = (corners + value(theta - a - b)) / (4.0 * h**2)
+    return first, second
+
+
 def ordered_maximum(X: Array, A: Array) -> Array:
     """Maximum of a proportional odds likelihood, from thresholds of the even law."""
     k = A.shape[1]
