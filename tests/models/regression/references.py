@@ -324,26 +324,20 @@ def best(value: Function, start: Array) -> Array:
     """Maximum of a function of real parameters: scipy's BFGS, then Newton by differences."""
     theta = minimize(lambda b: -float(value(b)), start, method="BFGS").x
     for _ in range(3):
-        first, second = differences(value, theta)
-        theta = theta - np.linalg.solve(second, first)
+        second = [gradient(lambda b, i=i: gradient(value, b)[i], theta) for i in range(theta.size)]
+        theta = theta - np.linalg.solve(np.array(second), gradient(value, theta))
     return np.asarray(theta)
 
 
-def differences(value: Function, theta: Array, h: float = 2e-3) -> tuple[Array, Array]:
-    """First and second derivatives by differences of values, extrapolated."""
-    every, size = np.eye(theta.size), theta.size
-    first, second = np.empty(size), np.empty((size, size))
-    for i in range(size):
+def gradient(value: Function, theta: Array, h: float = 2e-3) -> Array:
+    """First derivatives of a function of real parameters by differences, extrapolated."""
+    found = np.empty(theta.size)
+    for i, e in enumerate(np.eye(theta.size)):
         slopes = [
-            (value(theta + s * every[i]) - value(theta - s * every[i])) / (2.0 * s)
-            for s in (h, h / 2.0)
+            float(value(theta + s * e) - value(theta - s * e)) / (2.0 * s) for s in (h, h / 2.0)
         ]
-        first[i] = (4.0 * slopes[1] - slopes[0]) / 3.0
-        for j in range(size):
-            a, b = h * every[i], h * every[j]
-            corners = value(theta + a + b) - value(theta + a - b) - value(theta - a + b)
-            second[i, j] = (corners + value(theta - a - b)) / (4.0 * h**2)
-    return first, second
+        found[i] = (4.0 * slopes[1] - slopes[0]) / 3.0
+    return found
 
 
 def ordered_maximum(X: Array, A: Array) -> Array:
