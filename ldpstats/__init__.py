@@ -58,6 +58,8 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.regression.linear import PrivatizedOLS
+    from ldpstats.models.regression.linear_results import PrivatizedOLSResults
     from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.table_results import WeightedTable
@@ -71,6 +73,8 @@ __version__ = "0.1.0"
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
+    "PrivatizedOLS": "ldpstats.models.regression.linear",
+    "PrivatizedOLSResults": "ldpstats.models.regression.linear_results",
     "Questionnaire": "ldpstats.survey.questionnaire",
     "ReplicateWeights": "ldpstats.survey.sample.replicates",
     "Survey": "ldpstats.survey.survey",
@@ -114,6 +118,8 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "PrivatizedOLS",
+    "PrivatizedOLSResults",
     "Questionnaire",
     "ReplicateWeights",
     "Reports",

@@ -1,0 +1,1 @@
+"""What maximises the likelihood of a regression."""

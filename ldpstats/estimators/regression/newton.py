@@ -1,0 +1,130 @@
+"""Newton's method for smooth functions that need not be concave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Maximum", "maximise"]
+
+Array = npt.NDArray[Any]
+Evaluate = Callable[[Array], tuple[float, Array, Array]]
+
+_FLOOR = 1e-7  # of the scaled curvature: flatter directions are taken to be of this curvature
+_LONGEST = 20.0  # step in units in which the curvature is that of one observation's scale
+_ENOUGH = 1e-4  # of the predicted gain, that a step must reach
+_HALVINGS = 40
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where an iteration ended.
+
+    Parameters
+    ----------
+    theta : array, shape (p,)
+    value : float
+    score : array, shape (p,)
+    hessian : array, shape (p, p)
+    decrement : float
+        ``s' (-H)^-1 s`` over the free parameters: twice the gain that a quadratic would still
+        have.
+    converged : bool
+    n_iter : int
+    """
+
+    theta: Array
+    value: float
+    score: Array
+    hessian: Array
+    decrement: float
+    converged: bool
+    n_iter: int
+
+
+def maximise(
+    evaluate: Evaluate,
+    value: Callable[[Array], float],
+    start: Array,
+    free: Array | None = None,
+    maxiter: int = 100,
+    tolerance: float = 1e-18,
+    stop: Callable[[Array], bool] | None = None,
+) -> Maximum:
+    """Maximise a function by damped Newton steps.
+
+    Directions in which the function is convex or flat are climbed by the gradient: their curvature
+    is taken by its absolute value.
+
+    Parameters
+    ----------
+    evaluate : callable
+        Value, gradient and Hessian at theta.
+    value : callable
+        The value alone.
+    start : array, shape (p,)
+    free : bool array, shape (p,), optional
+        Parameters that may change; all by default.
+    maxiter : int
+    tolerance : float
+        Of the Newton decrement relative to the value: far below any standard error.
+    stop : callable, optional
+        Ends the iteration early where it is true of theta.
+    """
+    theta = np.array(start, dtype=np.float64)
+    free = np.ones(theta.shape, dtype=bool) if free is None else free
+    there, score, hessian = evaluate(theta)
+    decrement, n_iter, settled = np.inf, 0, False
+    for n_iter in range(1, maxiter + 1):
+        direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)])
+        limit = tolerance * (1.0 + abs(there))
+        if decrement <= limit and is_peak:
+            settled = True
+            break
+        length, moved = 1.0, False
+        for _ in range(_HALVINGS):
+            tried = theta.copy()
+            tried[free] += length * direction
+            at = value(tried)
+            if at >= there + _ENOUGH * length * decrement or (
+                decrement < 1e-9 * (1.0 + abs(there)) and at >= there - 1e-13 * (1.0 + abs(there))
+            ):
+                moved = True
+                break
+            length *= 0.5
+        if not moved:  # rounding allows no further gain
+            settled = decrement <= 1e-10 * (1.0 + abs(there))
+            break
+        theta = tried
+        there, score, hessian = evaluate(theta)
+        if stop is not None and stop(theta):
+            break
+    return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter)
+
+
+def _step(score: Array, hessian: Array) -> tuple[Array, float, bool]:
+    """The step, the gain that it promises, and whether the function is concave here."""
+    if not score.size:
+        return score, 0.0, True
+    scale = np.sqrt(np.abs(np.diagonal(hessian)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    curved = -hessian / np.outer(scale, scale)
+    if not (np.isfinite(curved).all() and np.isfinite(score).all()):
+        return np.zeros(score.shape), np.inf, False
+    g = score / scale
+    try:
+        np.linalg.cholesky(curved - _FLOOR * np.eye(len(g)))
+        is_peak = True
+        direction = np.linalg.solve(curved, g)
+    except np.linalg.LinAlgError:
+        size, axes = np.linalg.eigh(curved)
+        is_peak = False
+        direction = axes @ ((axes.T @ g) / np.maximum(np.abs(size), _FLOOR))
+    longest = float(np.abs(direction / scale).max(initial=0.0))
+    if longest > _LONGEST:
+        direction = direction * (_LONGEST / longest)
+    return direction / scale, float(g @ direction), is_peak

@@ -1,0 +1,164 @@
+"""The highest maximum of a likelihood that may have several, or none at finite parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.estimators.regression.newton import Maximum, maximise
+
+__all__ = ["Found", "Objective", "flat_direction", "search"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+
+_SAME_VALUE = 1e-6  # log-likelihood by which one maximum may differ from itself
+_SAME_PLACE = 0.05  # distance of two maxima, in standard errors, that are one
+_FAR = 60.0  # standardised parameter beyond which nothing changes any more
+_SUSPECT = 6.0  # standardised parameter that may be on its way to infinity
+_OUT = 10.0  # how much further out it is looked for a fall of the likelihood
+_FALL = 0.5  # a fall below this leaves infinity within half a standard error
+_SPREAD = 2.0  # of standardised parameters in random starts
+
+
+class Objective(Protocol):
+    """What is maximised."""
+
+    def value(self, theta: Array) -> float: ...
+    def evaluate(self, theta: Array) -> tuple[float, Array, Array]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Found:
+    """The highest maximum, and what else was met.
+
+    Parameters
+    ----------
+    maximum : Maximum
+    n_maxima : int
+        Distinct local maxima that the starts led to.
+    flat : array, shape (p,), or None
+        Direction, in standardised parameters, in which the likelihood does not fall although the estimate is
+        far out: the maximum is at infinity. None where it is finite.
+    """
+
+    maximum: Maximum
+    n_maxima: int = 1
+    flat: Array | None = None
+
+
+def search(
+    objective: Objective,
+    start: Array,
+    units: Array,
+    others: Sequence[Array] = (),
+    free: Mask | None = None,
+    maxiter: int = 100,
+    concave: bool = False,
+    smaller: Objective | None = None,
+    n_random: int = 4,
+) -> Found:
+    """Maximise from several starts.
+
+    Parameters
+    ----------
+    objective : Objective
+    start : array, shape (p,)
+    units : array, shape (p, p)
+        Makes parameters of standardised ones, which have no unit: ``theta = units @ z``.
+    others : sequence of array
+        Other starts; random ones are added about the first maximum.
+    free : bool array, shape (p,), optional
+        Parameters that may change.
+    maxiter : int
+    concave : bool
+        Whether there is one maximum at most.
+    smaller : Objective, optional
+        The same of some rows, on which other starts are tried where rows are many.
+    n_random : int
+    """
+    free = np.ones(start.shape, dtype=bool) if free is None else free
+
+    def climb(target: Objective, from_: Array) -> Maximum:
+        def far(theta: Array) -> bool:
+            return _size(theta, units) > _FAR
+
+        return maximise(target.evaluate, target.value, from_, free, maxiter, stop=far)
+
+    best = climb(objective, start)
+    if concave:
+        return Found(best, 1, flat_direction(objective, best, units, free))
+    tried = [*others, *_random(best, start, units, free, n_random)]
+    if smaller is None:
+        met = [best, *_climbed(climb, objective, tried)]
+    else:  # what other starts lead to on some rows is climbed on with all
+        met = _distinct([climb(smaller, best.theta), *_climbed(climb, smaller, tried)], free)
+        met = [best, *_climbed(climb, objective, [one.theta for one in met[1:]])]
+    distinct = [one for one in _distinct(met, free) if one.converged]
+    top = max(met, key=lambda one: one.value)
+    same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
+    top = same[0] if same else top
+    return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
+
+
+def _climbed(
+    climb: Callable[[Objective, Array], Maximum], target: Objective, starts: Sequence[Array]
+) -> list[Maximum]:
+    """The maxima that starts lead to, of those at which the likelihood is not zero."""
+    return [climb(target, one) for one in starts if np.isfinite(target.value(one))]
+
+
+def _size(theta: Array, units: Array) -> float:
+    """The largest standardised parameter."""
+    return float(np.abs(np.linalg.solve(units, theta)).max(initial=0.0))
+
+
+def _random(best: Maximum, start: Array, units: Array, free: Mask, count: int) -> list[Array]:
+    """Starts about the first maximum, or about the first start if that is far out."""
+    rng = np.random.default_rng(2024)  # the same starts in every call
+    center = best.theta if _size(best.theta, units) < _SUSPECT else start
+    moves = (rng.normal(size=(count, len(start))) * _SPREAD) @ units.T
+    return [np.where(free, center + move, start) for move in moves]
+
+
+def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
+    """One of each maximum, the highest first."""
+    kept: list[Maximum] = []
+    for one in sorted(met, key=lambda m: -m.value):
+        for other in kept:
+            off = (one.theta - other.theta)[free]
+            distance = float(off @ (-other.hessian[np.ix_(free, free)]) @ off)
+            if abs(one.value - other.value) < _SAME_VALUE and distance < _SAME_PLACE**2:
+                break
+        else:
+            kept.append(one)
+    return kept
+
+
+def flat_direction(
+    objective: Objective, found: Maximum, units: Array, free: Mask | None = None
+) -> Array | None:
+    """The direction, in standardised parameters, in which a maximum is at infinity, or None."""
+    free = np.ones(found.theta.shape, dtype=bool) if free is None else free
+    z = np.linalg.solve(units, found.theta)
+    if not free.any() or np.abs(z).max(initial=0.0) < _SUSPECT:
+        return None
+    own = units[np.ix_(free, free)]
+    curved = -own.T @ found.hessian[np.ix_(free, free)] @ own
+    toward = np.linalg.solve(own, found.theta[free])
+    axes = [toward]
+    if np.isfinite(curved).all():
+        axes.insert(0, np.linalg.eigh(curved)[1][:, 0])
+    for axis in axes:
+        axis = axis / np.linalg.norm(axis) * (1.0 if axis @ toward >= 0.0 else -1.0)
+        move = np.zeros(found.theta.shape)
+        move[free] = own @ axis
+        if objective.value(found.theta + _OUT * move) > found.value - _FALL:
+            whole = np.zeros(found.theta.shape)
+            whole[free] = axis
+            return whole
+    return None

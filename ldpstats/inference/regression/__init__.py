@@ -1,0 +1,1 @@
+"""Tests, intervals and margins of regressions, as functions of arrays."""

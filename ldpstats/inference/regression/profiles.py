@@ -1,0 +1,129 @@
+"""Likelihood ratios of single parameters, and the intervals that profiles of likelihoods give."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.estimators.regression.newton import Maximum, maximise
+from ldpstats.estimators.regression.search import Objective
+
+__all__ = ["profile_interval", "restricted"]
+
+Array = npt.NDArray[Any]
+
+_CLOSE = 1e-4  # of the signed root of a drop, that a limit may be off
+_WIDEST = 1e4  # standard errors after which a limit is infinite
+_ROUNDS = 60
+
+
+def restricted(
+    objective: Objective, starts: Sequence[Array], free: npt.NDArray[np.bool_], maxiter: int = 100
+) -> Maximum:
+    """The highest of the maxima over some parameters, the others fixed as they are in the starts."""
+    met = [
+        maximise(objective.evaluate, objective.value, start, free, maxiter)
+        for start in starts
+        if np.isfinite(objective.value(start))
+    ]
+    return max(met, key=lambda one: one.value)
+
+
+def profile_interval(
+    objective: Objective,
+    top: Maximum,
+    index: int,
+    drop: float,
+    step: float,
+    other: Callable[[Array], Array] | None = None,
+) -> tuple[float, float]:
+    """Values of a parameter at which the profile of the objective lies at most `drop` below its top.
+
+    Parameters
+    ----------
+    objective : Objective
+    top : Maximum
+    index : int
+        Of the parameter.
+    drop : float
+        1.92 for a level of 95 %.
+    step : float
+        About the distance of the limits from the top.
+
+    Returns
+    -------
+    lower, upper : float
+        Infinite where the objective does not fall that far.
+    """
+    free = np.ones(top.theta.shape, dtype=bool)
+    free[index] = False
+    root = np.sqrt(2.0 * drop)
+    limits = []
+    for sign in (-1.0, 1.0):
+        limits.append(_limit(objective, top, index, free, root, sign * step))
+    return limits[0], limits[1]
+
+
+def _limit(
+    objective: Objective,
+    top: Maximum,
+    index: int,
+    free: npt.NDArray[np.bool_],
+    root: float,
+    step: float,
+) -> float:
+    """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
+    center = float(top.theta[index])
+
+    def fall(value: float, near: Array) -> tuple[float, Array]:
+        start = near.copy()
+        start[index] = value
+        if not np.isfinite(objective.value(start)):
+            start = top.theta.copy()
+            start[index] = value
+        if not np.isfinite(objective.value(start)):
+            return np.inf, near
+        found = maximise(objective.evaluate, objective.value, start, free, tolerance=1e-12)
+        return float(np.sqrt(max(0.0, 2.0 * (top.value - found.value)))), found.theta
+
+    inner, inner_fall, theta = center, 0.0, top.theta
+    outer, outer_fall, outer_theta = center + step, np.nan, theta
+    for _ in range(_ROUNDS):  # outwards, until the drop is reached
+        outer_fall, outer_theta = fall(outer, _moved(theta, top, index, outer))
+        if outer_fall >= root:
+            break
+        inner, inner_fall, theta = outer, outer_fall, outer_theta
+        grow = 2.0 if inner_fall < 0.5 * root else 1.05 * root / inner_fall
+        outer = center + (outer - center) * min(grow, 2.0)
+        if abs(outer - center) > _WIDEST * abs(step):
+            return float(np.copysign(np.inf, step))
+    side = 0
+    for _ in range(_ROUNDS):
+        if min(abs(outer_fall - root), abs(inner_fall - root)) < _CLOSE:
+            break
+        if np.isinf(outer_fall):
+            middle = (inner + outer) / 2.0
+        else:
+            share = (root - inner_fall) / (outer_fall - inner_fall)
+            if side > 1 or side < -1:  # one end stays: halve towards it
+                share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
+            middle = inner + share * (outer - inner)
+        at, found = fall(middle, theta if abs(middle - inner) < abs(outer - middle) else outer_theta)
+        if at < root:
+            inner, inner_fall, theta, side = middle, at, found, min(side, 0) - 1
+        else:
+            outer, outer_fall, outer_theta, side = middle, at, found, max(side, 0) + 1
+        if abs(outer - inner) <= 1e-10 * (1.0 + abs(outer)):
+            break
+    return inner if abs(inner_fall - root) < abs(outer_fall - root) else outer
+
+
+def _moved(theta: Array, top: Maximum, index: int, value: float) -> Array:
+    """The other parameters carried on along the line from the top."""
+    gone = theta[index] - top.theta[index]
+    if gone == 0.0:
+        return theta
+    return np.asarray(top.theta + (theta - top.theta) * ((value - top.theta[index]) / gone))

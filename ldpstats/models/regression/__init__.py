@@ -1,0 +1,1 @@
+"""Regression of and on privatised answers."""

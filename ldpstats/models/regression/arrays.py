@@ -1,0 +1,169 @@
+"""From the data of a regression to its likelihood and its expected information."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.models.regression.record import RegressionData
+from ldpstats.problems.decoding import decode
+from ldpstats.problems.regression.answers import crossed, likelihoods
+from ldpstats.problems.regression.collapse import alike
+from ldpstats.problems.regression.jeffreys import ExpectedInformation, ReportLaw
+from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
+from ldpstats.problems.regression.outcomes import Normal, Ordered, Outcome
+from ldpstats.problems.regression.predictors import Parallel, Predictors, Scaled, Separate
+from ldpstats.reports.single import Reports
+
+__all__ = ["Assembled", "assembled", "predictors_of", "report_channel"]
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+_MOST_OUTPUTS = 64  # of a channel, whose information is summed over them
+
+
+def predictors_of(outcome: Outcome, X: Array, offset: Array | None = None) -> Predictors:
+    """The linear predictors that an outcome has."""
+    if isinstance(outcome, Ordered):
+        return Parallel(X, outcome.q, offset)
+    if isinstance(outcome, Normal):
+        return Scaled(X, outcome.q, offset)
+    return Separate(X, outcome.q, offset)
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """The likelihood of a regression, over distinct rows.
+
+    Parameters
+    ----------
+    likelihood : RegressionLikelihood
+        Of u rows.
+    place : array of int64, shape (n,)
+        The row of each respondent.
+    weights : array, shape (n,)
+        Of each respondent in the likelihood.
+    law : ReportLaw or None
+        Channels of the u rows, where the outcome is categorical.
+    """
+
+    likelihood: RegressionLikelihood
+    place: Codes
+    weights: Array
+    law: ReportLaw | None
+
+    @cached_property
+    def squares(self) -> Array:
+        """Sum of the squared weights of each row, (u,)."""
+        return np.bincount(self.place, self.weights**2, self.likelihood.n)
+
+    def expected(self, theta: Array | None = None) -> ExpectedInformation:
+        """Expected information of the outcome's parameters.
+
+        Private predictors are taken as if they were seen, with their law under theta.
+        """
+        likelihood = self.likelihood
+        weights = likelihood.weights[:, None]
+        if likelihood.marginal is not None:
+            assert theta is not None
+            weights = weights * likelihood.law(theta)
+        return ExpectedInformation(likelihood.outcome, likelihood.designs, weights, self.law)
+
+
+def assembled(data: RegressionData, collapse: bool = True) -> Assembled:
+    """The likelihood of the data; rows that are alike are made one."""
+    n = data.n
+    scale = np.zeros(n)
+    law: ReportLaw | None = None
+    seen: Any = data.response
+    if data.is_categorical:
+        assert data.categories is not None
+        k = len(data.categories)
+        if data.is_private:
+            listed = data.candidates.get(data.response_name)
+            seen, own = likelihoods(data.response, listed)
+            scale = scale + own
+            channels = [report_channel(reports, listed) for reports in data.response]
+            sizes = [len(reports) for reports in data.response]
+            law = ReportLaw(tuple(channels), np.repeat(np.arange(len(sizes)), sizes))
+        else:
+            seen = Seen(np.eye(k), np.asarray(seen, dtype=np.int64))
+            law = ReportLaw((np.eye(k),), np.zeros(n, dtype=np.int64))
+    B: Seen | None = None
+    if data.predictors:
+        each = []
+        for name, groups in data.predictors.items():
+            found, own = likelihoods(groups, data.candidates.get(name))
+            scale = scale + own
+            each.append(found)
+        B = crossed(each)
+    counts = np.ones(n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
+    weights = counts
+    if data.weights is not None:
+        weights = counts * data.weights
+        weights = weights * (counts.sum() / weights.sum())
+    likelihood = RegressionLikelihood(
+        outcome=data.outcome,
+        designs=tuple(predictors_of(data.outcome, X, data.offset) for X in data.designs),
+        seen=seen,
+        weights=weights,
+        B=B,
+        marginal=None
+        if data.marginal is None
+        else Separate(data.marginal.to_numpy(dtype=np.float64), len(data.designs) - 1),
+        constant=float(weights @ scale),
+    )
+    place = np.arange(n)
+    kinds = alike(_columns(likelihood, law)) if collapse and n > 1 else None
+    if kinds is not None:
+        first, place = kinds
+        summed = np.bincount(place, weights, len(first))
+        likelihood = replace(likelihood.take(first, summed), constant=likelihood.constant)
+        law = law and law.take(first)
+    return Assembled(likelihood, place, weights, law)
+
+
+def _columns(likelihood: RegressionLikelihood, law: ReportLaw | None) -> list[Array]:
+    """All that rows may differ in."""
+    seen = likelihood.seen
+    columns = [seen.at if isinstance(seen, Seen) else seen]
+    if likelihood.B is not None:
+        columns.append(likelihood.B.at)
+    if law is not None and len(law.channels) > 1:
+        columns.append(law.at)
+    if likelihood.designs[0].offset is not None:
+        columns.append(likelihood.designs[0].offset)
+    columns += [design.X for design in likelihood.designs]
+    if likelihood.marginal is not None:
+        columns.append(likelihood.marginal.X)
+    return columns
+
+
+def report_channel(reports: Reports, candidates: Any = None) -> Array:
+    """The channel of a group of reports, (k, l).
+
+    Where reports are too many to be listed (bits, hashes), the k-ary randomised response whose
+    frequencies have the same total variance where all categories are equally frequent.
+    """
+    mechanism = reports.mechanism
+    if mechanism.n_outputs and not mechanism.n_cohorts and mechanism.n_outputs <= _MOST_OUTPUTS:
+        Q = np.asarray(mechanism.channel().matrix(), dtype=np.float64)
+        return Q[:, Q.any(axis=0)]
+    decoding = decode(reports, None, candidates)
+    k = decoding.k
+    even = np.full(k, 1.0 / k)
+    variance = float(np.trace(decoding.noise_at(even))) + 1.0 - 1.0 / k
+    kept = min(1.0, np.sqrt((1.0 - 1.0 / k) / variance))
+    return np.asarray(kept * np.eye(k) + (1.0 - kept) / k)
+
+
+def full_rank(channels: Sequence[Array]) -> bool:
+    """Whether reports of all groups together determine the frequencies."""
+    Q = np.hstack(list(channels))
+    return int(np.linalg.matrix_rank(Q)) == Q.shape[0]

@@ -1,0 +1,252 @@
+"""From a model to its results: maximise, notice what is wrong, and find the covariance."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.errors import ConvergenceWarning, InvalidArgument, NotIdentified
+from ldpstats.estimators.regression.em import expectation_maximisation
+from ldpstats.estimators.regression.search import Found, flat_direction
+from ldpstats.inference.designs.estimation import degrees_of_freedom
+from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.models.regression.results import RegressionResults
+from ldpstats.problems.regression.outcomes import Normal
+from ldpstats.problems.regression.standard import start
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.base import PrivatizedRegression
+
+__all__ = ["covariance", "fitted"]
+
+Array = npt.NDArray[Any]
+
+_COVARIANCES = ("nonrobust", "HC0", "cluster")
+_SHARE = 0.1  # of the flat direction, from which on a coefficient is named in the warning
+
+
+def fitted(
+    model: PrivatizedRegression,
+    method: str,
+    penalty: str | None,
+    cov_type: Any,
+    cov_kwds: Any,
+    start_params: Any,
+    maxiter: int,
+) -> RegressionResults:
+    """The results of a fit by maximum likelihood."""
+    kind, groups, corrected = covariance_kind(model, cov_type, cov_kwds)
+    first = _given(model, start_params)
+    if method == "corrected":
+        from ldpstats.models.regression.by_correction import corrected_fit
+
+        return corrected_fit(model, penalty, cov_type, cov_kwds, first, maxiter)
+    if method == "em":
+        found = _by_em(model, penalty, first)
+    else:
+        found = model.climb(penalty, first, maxiter)
+    infinite = _named(model, found)
+    top = found.maximum
+    if infinite:
+        where = ", ".join(infinite)
+        remedy = (
+            "the penalty does not help here: leave the covariate out, or join categories"
+            if penalty
+            else "fit(penalty='jeffreys') has a finite estimate"
+        )
+        warnings.warn(
+            f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
+            f"The estimates shown are far out and arbitrary; p-values and default intervals are "
+            f"valid; {remedy}",
+            ConvergenceWarning,
+            5,
+        )
+    elif not top.converged:
+        warnings.warn(
+            f"the iteration stopped after {top.n_iter} steps before a maximum was reached (twice "
+            f"the gain still predicted: {top.decrement:.2g}): raise maxiter, or pass start_params",
+            ConvergenceWarning,
+            5,
+        )
+    fixed = _fixed(model, found)
+    V = covariance(model, top.theta, top.hessian, kind, groups, corrected, fixed)
+    return RegressionResults(
+        model=model,
+        theta=top.theta,
+        covariance_all=V,
+        value=top.value,
+        hessian=top.hessian,
+        method="mle" if method == "newton" else method,
+        penalty=penalty,
+        cov_type=kind,
+        converged=top.converged and not infinite,
+        n_iter=top.n_iter,
+        n_maxima=found.n_maxima,
+        infinite=infinite,
+        df=_degrees(model, kind, groups),
+    )
+
+
+def _given(model: PrivatizedRegression, start_params: Any) -> Array | None:
+    """Start values as an array."""
+    if start_params is None:
+        return None
+    try:
+        found = np.asarray(start_params, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.empty(0)
+    if isinstance(start_params, pd.DataFrame):
+        found = found.T  # equations one after the other
+    found, first = found.ravel(), start(model.likelihood)
+    m, shown = model.likelihood.n_outcome, model.n_shown
+    if found.size not in (shown, m, first.size) or not np.isfinite(found).all():
+        raise InvalidArgument(
+            "start_params", start_params, f"must be {shown} finite numbers, the coefficients"
+        )
+    first[: found.size] = found
+    return first
+
+
+def _by_em(model: PrivatizedRegression, penalty: str | None, first: Array | None) -> Found:
+    if penalty is not None:
+        raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
+    likelihood = model.likelihood
+    found = expectation_maximisation(likelihood, start(likelihood) if first is None else first)
+    return Found(found, 1, flat_direction(likelihood, found, model.units))
+
+
+def _named(model: PrivatizedRegression, found: Found) -> tuple[str, ...]:
+    """Names of the coefficients whose estimate is at infinity."""
+    if found.flat is None:
+        return ()
+    size = np.abs(found.flat)
+    names = model.all_names
+    return tuple(names[j] for j in np.flatnonzero(size > _SHARE * size.max()))
+
+
+def _fixed(model: PrivatizedRegression, found: Found) -> npt.NDArray[np.bool_]:
+    """Parameters without a standard error."""
+    if found.flat is None:
+        return np.zeros(found.maximum.theta.shape, dtype=bool)
+    size = np.abs(model.units @ found.flat)
+    each = np.abs(found.flat)
+    return np.asarray((each > _SHARE * each.max()) | (size > _SHARE * size.max()))
+
+
+def covariance_kind(
+    model: PrivatizedRegression, cov_type: Any, cov_kwds: Any
+) -> tuple[str, Any, bool]:
+    """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
+    data = model.data
+    known = f"must be one of {', '.join(repr(one) for one in _COVARIANCES)}"
+    if data.sample is not None:
+        if cov_type is not None or cov_kwds is not None:
+            remedy = "leave it out: the survey has a design, and the covariance is that of it"
+            raise InvalidArgument("cov_type", cov_type, remedy)
+        return "design", None, False
+    if cov_type is None:
+        cov_type = "nonrobust" if data.weights is None else "HC0"
+    if not isinstance(cov_type, str) or cov_type not in _COVARIANCES:
+        raise InvalidArgument("cov_type", cov_type, known)
+    cov_type = str.__str__(cov_type)
+    if cov_kwds is not None and not isinstance(cov_kwds, Mapping):
+        raise InvalidArgument("cov_kwds", cov_kwds, "must be a dict such as {'groups': labels}")
+    options = dict(cov_kwds or {})
+    groups = options.pop("groups", None)
+    correct = options.pop("use_correction", True)
+    if options:
+        raise InvalidArgument("cov_kwds", sorted(options), "knows 'groups' and 'use_correction'")
+    if not isinstance(correct, bool | np.bool_):
+        raise InvalidArgument("cov_kwds['use_correction']", correct, "must be True or False")
+    if (cov_type == "cluster") != (groups is not None):
+        remedy = "cov_type='cluster' needs cov_kwds={'groups': labels}, others take none"
+        raise InvalidArgument("cov_kwds", cov_kwds, remedy)
+    if cov_type == "nonrobust" and data.weights is not None:
+        remedy = "sampling weights need 'HC0' or 'cluster': information is not that of the weights"
+        raise InvalidArgument("cov_type", cov_type, remedy)
+    if groups is None:
+        return cov_type, None, False
+    codes, labels = pd.factorize(np.asarray(groups).ravel())
+    if len(codes) != data.n:
+        remedy = f"must have a label for each of the {data.n} rows"
+        raise InvalidArgument("cov_kwds['groups']", f"{len(codes)} labels", remedy)
+    if (codes < 0).any():
+        raise InvalidArgument("cov_kwds['groups']", "missing labels", "must be given for each row")
+    if len(labels) < 2:
+        raise InvalidArgument("cov_kwds['groups']", labels[0], "must name two clusters or more")
+    return cov_type, codes.astype(np.int64), bool(correct)
+
+
+def _degrees(model: PrivatizedRegression, kind: str, groups: Any) -> float | None:
+    """Degrees of freedom of t quantiles; None for normal ones."""
+    del groups
+    data = model.data
+    if kind == "design":
+        return float(degrees_of_freedom(data.sample, data.inside))
+    if isinstance(data.outcome, Normal) and kind == "nonrobust":
+        return float(model.nobs - len(data.names))
+    return None
+
+
+def covariance(
+    model: PrivatizedRegression,
+    theta: Array,
+    hessian: Array,
+    kind: str,
+    groups: Any,
+    correct: bool,
+    fixed: npt.NDArray[np.bool_],
+) -> Array:
+    """Covariance of all parameters, nan for those that are `fixed`."""
+    free = ~fixed
+    found = np.full(hessian.shape, np.nan)
+    H = hessian[np.ix_(free, free)]
+    V = _inverse(model, -H, free)
+    if kind == "nonrobust":
+        if isinstance(model.data.outcome, Normal):  # as for least squares
+            V = V * (model.nobs / (model.nobs - len(model.data.names)))
+        found[np.ix_(free, free)] = V
+        return found
+    whole = model.assembled
+    scores = whole.likelihood.score_obs(theta)[:, free]
+    if kind == "HC0":
+        squares = whole.squares
+        if model.data.counts is not None and model.data.weights is None:
+            squares = whole.likelihood.weights  # each of those that a row stands for
+        meat = (scores * squares[:, None]).T @ scores
+    elif kind == "cluster":
+        meat, n_groups = cluster_meat(scores, whole.place, whole.weights, groups)
+        if correct:
+            n, p = model.nobs, int(free.sum())
+            meat = meat * (n_groups / (n_groups - 1.0) * ((n - 1.0) / (n - p)))
+    else:
+        data = model.data
+        at = np.full(data.sample.w.shape, -1, dtype=np.int64)
+        at[data.inside] = whole.place
+        factor = whole.weights[0] / data.weights[0]
+        meat = design_meat(data.sample, scores * factor, at)
+    found[np.ix_(free, free)] = V @ meat @ V
+    return found
+
+
+def _inverse(model: PrivatizedRegression, information: Array, free: npt.NDArray[np.bool_]) -> Array:
+    """Inverse of the information, which is refused where it is singular."""
+    own = model.units[np.ix_(free, free)]
+    scaled = own.T @ information @ own
+    size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
+    if size.size and size[0] <= 1e-9 * max(size[-1], 1e-300):
+        names = np.array(model.all_names)[free]
+        most = np.flatnonzero(np.abs(axes[:, 0]) > 0.3)
+        raise NotIdentified(
+            f"the information of the reports on {', '.join(names[most])} is singular at the "
+            "estimate: use fewer covariates or categories, or fit(penalty='jeffreys')"
+        )
+    inverse = own @ ((axes / size) @ axes.T) @ own.T
+    return np.asarray((inverse + inverse.T) / 2.0)
+
+

@@ -1,0 +1,398 @@
+"""Formulas of statsmodels, and the design matrices that they make of a table.
+
+The engine, patsy or formulaic, is the one that ``statsmodels.formula.options.formula_engine`` says.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.names import did_you_mean
+from ldpstats.errors import InvalidArgument, LDPError, cut
+
+__all__ = ["Factor", "Formula", "Spec", "caller_names", "names_in", "one_sided"]
+
+Array = npt.NDArray[np.float64]
+
+_EXAMPLE = 'must be text such as "ill ~ age + region"'
+_QUOTES = "'\"`"
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A part of a term as it is written, such as ``np.log(age)``, and the names in it.
+
+    `functions` are names that are called, or of which an attribute is taken.
+    """
+
+    code: str
+    names: frozenset[str]
+    functions: frozenset[str]
+
+    @property
+    def is_name(self) -> bool:
+        """Whether it is a column and nothing else."""
+        return self.names == {self.code} or (
+            len(self.names) == 1 and re.fullmatch(r"""Q\((['"]).*\1\)""", self.code) is not None
+        )
+
+    @property
+    def written(self) -> str:
+        """The factor as it may stand in a formula of the engine that read it."""
+        odd = self.names == {self.code} and not self.code.isidentifier()
+        return f"`{self.code}`" if odd else self.code
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A formula with a response on the left.
+
+    Attributes
+    ----------
+    text, left, right : str
+        The whole formula and its sides.
+    engine : str
+        "patsy" or "formulaic".
+    response : Factor
+    terms : tuple of tuple of Factor
+        Those of the right side; an intercept is no term.
+    intercept : bool
+    """
+
+    text: str
+    left: str
+    right: str
+    engine: str
+    response: Factor
+    terms: tuple[tuple[Factor, ...], ...]
+    intercept: bool
+
+    @classmethod
+    def parse(cls, text: object) -> Formula:
+        """Read a formula.
+
+        Raises
+        ------
+        InvalidArgument
+            For anything but text, a formula without a left side or a right side, several responses,
+            and what the engine cannot read.
+        """
+        if not isinstance(text, str):
+            raise InvalidArgument("formula", text, _EXAMPLE)
+        text = str.__str__(text)
+        sides = _sides(text)
+        if len(sides) != 2:
+            how = "has no ~" if len(sides) == 1 else "has more than one ~"
+            raise InvalidArgument("formula", text, f"{how}: it {_EXAMPLE}")
+        left, right = (side.strip() for side in sides)
+        if not left:
+            remedy = f"has no response on the left of ~: it {_EXAMPLE}"
+            raise InvalidArgument("formula", text, remedy)
+        if not right:
+            remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
+            raise InvalidArgument("formula", text, remedy)
+        engine = _engine()
+        responses, _ = _terms("formula", engine, f"0 + {left}", text)
+        if len(responses) != 1 or len(responses[0]) != 1:
+            remedy = f"must have one response on the left of ~, not {left!r}"
+            raise InvalidArgument("formula", text, remedy)
+        terms, intercept = _terms("formula", engine, right, text)
+        return cls(text, left, right, engine, responses[0][0], terms, intercept)
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names on the right side that stand for values, not for functions alone."""
+        return frozenset(name for term in self.terms for f in term for name in f.names)
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Names on both sides that are called, or of which an attribute is taken."""
+        factors = [f for term in self.terms for f in term]
+        return frozenset(name for f in [self.response, *factors] for name in f.functions)
+
+    def without(self, private: Iterable[str]) -> str:
+        """The right side of a formula of the same terms, without factors that hold these names.
+
+        Public columns that share a factor with one of them enter as they are.
+        """
+        hidden, kept = frozenset(private), []
+        for term in self.terms:
+            public = [f.written for f in term if not f.names & hidden]
+            shared = [name for f in term if f.names & hidden for name in sorted(f.names - hidden)]
+            kept += [":".join(public)] if public else []
+            kept += [_quoted(name, self.engine) for name in shared]
+        return " + ".join(["1", *dict.fromkeys(kept)])
+
+
+def one_sided(argument: str, text: object, engine: str) -> tuple[str, frozenset[str]]:
+    """The right side of a formula such as "~ age" or "age", and the names in it."""
+    example = 'must be text such as "~ age + region", or "1"'
+    if not isinstance(text, str):
+        raise InvalidArgument(argument, text, example)
+    text = str.__str__(text)
+    right = text.strip()
+    right = right.removeprefix("~").strip()
+    if not right or len(_sides(right)) > 1:
+        how = "has a left side" if right else "is empty"
+        raise InvalidArgument(argument, text, f"{how}: it {example}")
+    terms, intercept = _terms(argument, engine, right, text)
+    if not intercept:
+        remedy = "has no intercept, which it needs: leave 0 + or - 1 out"
+        raise InvalidArgument(argument, text, remedy)
+    return right, frozenset(name for term in terms for factor in term for name in factor.names)
+
+
+@dataclass(frozen=True, eq=False)
+class Spec:
+    """How the right side of a formula makes a design matrix, with what it learned from a table.
+
+    Levels of text and the state of functions such as ``center`` are those of the table that it was
+    made of, whatever table it is applied to.
+
+    Attributes
+    ----------
+    argument, text : str
+        What errors name.
+    columns : tuple of str
+        Names of the columns of the matrix, p of them.
+    names : mapping
+        What names mean that are no columns.
+    needs : frozenset of str
+        Columns of the table.
+    """
+
+    argument: str
+    text: str
+    engine: str
+    columns: tuple[str, ...]
+    made: Any = field(repr=False)
+    names: Mapping[str, Any] = field(repr=False)
+    needs: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(
+        cls,
+        argument: str,
+        right: str,
+        frame: pd.DataFrame,
+        engine: str,
+        names: Mapping[str, Any],
+        text: str | None = None,
+    ) -> tuple[Spec, Array]:
+        """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
+        shown = right if text is None else text
+        made, matrix, columns = _evaluated(argument, shown, engine, right, frame, names)
+        terms, _ = _terms(argument, engine, right, shown)
+        there = {name for term in terms for factor in term for name in factor.names}
+        needs = there & {*map(str, frame.columns)}
+        return cls(argument, shown, engine, columns, made, names, frozenset(needs)), matrix
+
+    def matrix(self, frame: pd.DataFrame) -> Array:
+        """The design matrix of another table with the same columns, (n, p)."""
+        how = self.engine, self.made, frame, self.names
+        return _evaluated(self.argument, self.text, *how)[1]
+
+    @property
+    def slices(self) -> dict[str, slice]:
+        """Where the columns of each term are; the intercept's name is Intercept."""
+        if self.engine == "patsy":
+            return dict(self.made.term_name_slices)
+        found = {str(term): place for term, place in self.made.term_slices.items()}
+        return {"Intercept" if name == "1" else name: place for name, place in found.items()}
+
+    def learned(self, factor: Factor) -> bool:
+        """Whether a factor has a function with a state, such as ``center(age)``."""
+        if self.engine == "patsy":
+            states = {f.code: info.state for f, info in self.made.factor_infos.items()}
+            return bool(states.get(factor.code, {}).get("transforms"))
+        known = self.made.transform_state
+        return any(key in factor.code for key in known)
+
+
+def caller_names(depth: int) -> dict[str, Any]:
+    """Names that a function sees, `depth` calls above the one that asks."""
+    frame = sys._getframe(depth + 1)
+    return {**frame.f_globals, **frame.f_locals}
+
+
+def known_names(
+    formula: Formula, also: Iterable[str], columns: Iterable[str], outside: Mapping[str, Any]
+) -> dict[str, Any]:
+    """What names in a formula mean that are no columns; refuse those that mean nothing.
+
+    `also` are names that stand in a formula beside it, such as ``marginal=``.
+    """
+    there = {*columns}
+    own = {*_functions(formula.engine), *dir(builtins)}
+    values = {*formula.names, *formula.response.names, *also} - there
+    for name in sorted(values):
+        if name not in outside and name not in own:
+            shown = ", ".join(map(repr, sorted(there)[:20])) + ", ..." * (len(there) > 20)
+            hint = did_you_mean(name, there)
+            remedy = f"names {name!r}, but no such column; there are {shown}{hint}"
+            raise InvalidArgument("formula", formula.text, remedy)
+    wanted = values | (formula.functions - there)
+    return {"np": np, **{name: outside[name] for name in wanted if name in outside}}
+
+
+def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
+    """Names in an expression of Python: those of values, and those of functions and modules.
+
+    Names in backquotes, and text in ``Q("...")``, are values.
+    """
+    values = set(re.findall("`([^`]*)`", code))
+    tree = ast.parse(re.sub("`[^`]*`", "None", code).strip(), mode="eval")
+    functions: set[str] = set()
+    for node in ast.walk(tree):
+        head = node.func if isinstance(node, ast.Call) else getattr(node, "value", None)
+        if isinstance(node, ast.Call | ast.Attribute) and isinstance(head, ast.Name):
+            functions.add(head.id)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Q":
+            values |= {a.value for a in node.args if isinstance(getattr(a, "value", None), str)}
+    every = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    return frozenset(values | (every - functions)), frozenset(functions)
+
+
+def _engine() -> str:
+    """The formula engine that statsmodels uses; versions before 0.15 know patsy alone."""
+    import statsmodels.formula
+
+    options = getattr(statsmodels.formula, "options", None)
+    return str(getattr(options, "formula_engine", "patsy"))
+
+
+def _functions(engine: str) -> list[str]:
+    """Names that the engine gives a meaning."""
+    if engine == "patsy":
+        import patsy.builtins
+
+        return list(patsy.builtins.__all__)
+    from formulaic.transforms import TRANSFORMS
+
+    return list(TRANSFORMS)
+
+
+def _sides(text: str) -> list[str]:
+    """A formula split at each ~ that is not quoted."""
+    quote, sides = "", [""]
+    for letter in text:
+        if letter == "~" and not quote:
+            sides.append("")
+            continue
+        if letter in _QUOTES and quote in ("", letter):
+            quote = "" if quote else letter
+        sides[-1] += letter
+    return sides
+
+
+def _terms(
+    argument: str, engine: str, right: str, text: str
+) -> tuple[tuple[tuple[Factor, ...], ...], bool]:
+    """The terms of the right side of a formula, and whether it has an intercept."""
+    try:
+        if engine == "patsy":
+            import patsy
+
+            found = patsy.ModelDesc.from_formula(f"~ {right}").rhs_termlist
+            codes = [[factor.code for factor in term.factors] for term in found]
+        else:
+            import formulaic
+
+            found = list(formulaic.Formula(right))
+            literal = [term.degree == 0 and str(term) == "1" for term in found]
+            codes = [
+                [] if constant else [_code(factor) for factor in term.factors]
+                for term, constant in zip(found, literal, strict=True)
+            ]
+        factors = [tuple(map(_factor, term)) for term in codes]
+    except Exception as error:  # the engines have many kinds
+        raise _refusal(argument, text, engine, error) from None
+    return tuple(term for term in factors if term), any(not term for term in factors)
+
+
+def _code(factor: Any) -> str:
+    """A factor of formulaic, of which names that are no words lost their quotes."""
+    lookup = factor.eval_method.value == "lookup"
+    return f"`{factor.expr}`" if lookup and not factor.expr.isidentifier() else str(factor.expr)
+
+
+def _factor(code: str) -> Factor:
+    values, functions = names_in(code)
+    plain = re.fullmatch("`([^`]*)`", code)
+    return Factor(plain[1] if plain else code, values, functions)
+
+
+def _quoted(name: str, engine: str) -> str:
+    """A column as a factor, whatever its name."""
+    if name.isidentifier():
+        return name
+    return f"Q({name!r})" if engine == "patsy" else f"`{name}`"
+
+
+def _evaluated(
+    argument: str,
+    text: str,
+    engine: str,
+    formula: Any,
+    frame: pd.DataFrame,
+    names: Mapping[str, Any],
+) -> tuple[Any, Array, tuple[str, ...]]:
+    """The specification, design matrix (n, p) and column names of a right side on a table."""
+    try:
+        with np.errstate(all="ignore"):  # what is no number is refused below
+            made, found, columns = _matrices(engine, formula, frame, names)
+    except LDPError:
+        raise
+    except Exception as error:  # the engines have many kinds, and functions of users any
+        raise _refusal(argument, text, engine, error) from None
+    matrix: Array = np.ascontiguousarray(found, dtype=np.float64)
+    if matrix.shape[0] != len(frame):
+        remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
+        raise InvalidArgument(argument, text, remedy)
+    bad = ~np.isfinite(matrix)
+    if bad.any():
+        row, column = np.argwhere(bad)[0].tolist()
+        remedy = (
+            f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: leave "
+            "such rows out, or use another function"
+        )
+        raise InvalidArgument(argument, text, remedy)
+    return made, matrix, columns
+
+
+def _matrices(
+    engine: str, formula: Any, frame: pd.DataFrame, names: Mapping[str, Any]
+) -> tuple[Any, Any, tuple[str, ...]]:
+    if engine == "patsy":
+        import patsy
+
+        text = f"~ {formula}" if isinstance(formula, str) else formula
+        env = patsy.EvalEnvironment([dict(names)])
+        refuse = patsy.NAAction(on_NA="raise")
+        found = patsy.dmatrix(text, frame, eval_env=env, NA_action=refuse)
+        return found.design_info, found, tuple(found.design_info.column_names)
+    from statsmodels.formula._manager import FormulaManager
+
+    manager = FormulaManager(engine="formulaic")
+    again = not isinstance(formula, str)
+    how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
+    found = manager.get_matrices(formula, frame, **how)
+    return manager.spec, found, tuple(map(str, found.columns))
+
+
+def _refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidArgument:
+    """What an engine says about a formula."""
+    plain = re.sub("\x1b?\\[[0-9;]*m", "", str(error)).replace("⧛", "").replace("⧚", "")
+    said = " ".join(plain.split()) or type(error).__name__
+    remedy = f"{engine} cannot use it: {cut(said, 200)}; correct the formula"
+    return InvalidArgument(argument, text, remedy)

@@ -1,0 +1,45 @@
+"""Intervals of coefficients: profiles, or Wald."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import probability
+from ldpstats.errors import NotAvailable
+from ldpstats.models.regression.likelihood_tests import profile_intervals
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.results import RegressionResults
+
+__all__ = ["coefficient_intervals", "quantile"]
+
+Array = npt.NDArray[Any]
+
+
+def quantile(results: RegressionResults, alpha: float) -> float:
+    """The two-sided quantile of the normal or t distribution."""
+    from scipy import stats
+
+    level = 1.0 - probability("alpha", alpha) / 2.0
+    return float(stats.norm.ppf(level) if results.df is None else stats.t.ppf(level, results.df))
+
+
+def coefficient_intervals(results: RegressionResults, alpha: float, method: str) -> Array:
+    """Limits of all coefficients, (m, 2)."""
+    z, m = quantile(results, alpha), results.model.n_shown
+    if method == "profile" and results.method == "corrected":
+        raise NotAvailable("profile: corrected scores have no likelihood: use method='wald'")
+    if method == "profile" and results.cov_type != "nonrobust":
+        raise NotAvailable(
+            f"profile: the covariance is {results.cov_type}, which profiles do not know: use 'wald'"
+        )
+    if method == "profile" or (method == "default" and results.uses_likelihood):
+        return profile_intervals(results, range(m), z)
+    center = results.theta[:m]
+    half = z * np.sqrt(np.diagonal(results.covariance_all)[:m])
+    return np.column_stack([center - half, center + half])
+
+

@@ -1,0 +1,117 @@
+"""Tests and intervals of single coefficients from the likelihood of a fitted regression."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.estimators.regression.newton import Maximum, maximise
+from ldpstats.estimators.regression.search import Objective
+from ldpstats.inference.regression.profiles import profile_interval
+from ldpstats.problems.regression.outcomes import Normal
+from ldpstats.problems.regression.standard import start
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.results import RegressionResults
+
+__all__ = ["likelihood_ratios", "profile_intervals", "ratio_without"]
+
+Array = npt.NDArray[Any]
+
+_HIGHER = 1e-6  # by which a restricted maximum may exceed the unrestricted by rounding
+
+
+def ratio_without(results: RegressionResults, fixed: Sequence[int]) -> tuple[float, float]:
+    """Likelihood ratio statistic of coefficients that are zero, and the restricted maximum."""
+    model = results.model
+    objective = model.objective(results.penalty, results.theta)
+    free = np.ones(results.theta.shape, dtype=bool)
+    free[list(fixed)] = False
+    found = _restricted(results, objective, free)
+    return max(0.0, 2.0 * (results.value - found.value)), found.value
+
+
+def _restricted(
+    results: RegressionResults, objective: Objective, free: npt.NDArray[np.bool_]
+) -> Maximum:
+    """The maximum with some coefficients zero, from where the others are and from no effects."""
+    first, zero = results.theta.copy(), start(results.model.likelihood)
+    first[~free] = 0.0
+    zero[~free] = 0.0
+    starts = [first] if results.model.is_exact else [first, zero]
+    if results.infinite:
+        starts = [zero]
+    met = [
+        maximise(objective.evaluate, objective.value, one, free)
+        for one in starts
+        if np.isfinite(objective.value(one))
+    ]
+    return max(met, key=lambda one: one.value)
+
+
+def likelihood_ratios(results: RegressionResults, indices: Sequence[int]) -> Array:
+    """Likelihood ratio statistics of each of some coefficients alone, with one degree of freedom."""
+    return np.array([ratio_without(results, [j])[0] for j in indices])
+
+
+def profile_intervals(
+    results: RegressionResults, indices: Sequence[int], quantile: float
+) -> Array:
+    """Profile intervals of some coefficients, (m, 2).
+
+    Of categorical and count outcomes those of the penalised likelihood, which always end.
+
+    Parameters
+    ----------
+    results : RegressionResults
+    indices : sequence of int
+    quantile : float
+        Of the standard normal or t distribution, 1.96 for 95 %.
+    """
+    model = results.model
+    drop = 0.5 * quantile**2
+    normal = isinstance(model.data.outcome, Normal)
+    if normal:  # exact for least squares
+        df = model.nobs - len(model.data.names)
+        drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
+        objective, top = model.objective(None), None
+    else:
+        objective = model.objective("jeffreys", results.theta)
+        top = penalised_top(results)
+    if top is None:
+        top = Maximum(
+            results.theta, results.value, results.theta * 0.0, results.hessian, 0.0, True, 0
+        )
+    found = np.empty((len(indices), 2))
+    V = _spread(top.hessian)
+    for i, j in enumerate(indices):
+        found[i] = profile_interval(objective, top, j, drop, quantile * float(np.sqrt(V[j])))
+    return found
+
+
+def penalised_top(results: RegressionResults) -> Maximum:
+    """The maximum of the penalised likelihood."""
+    if results.penalty is not None:
+        return Maximum(
+            results.theta,
+            results.value,
+            results.theta * 0.0,
+            results.hessian,
+            0.0,
+            results.converged,
+            results.n_iter,
+        )
+    first = None if results.infinite else results.theta
+    return results.model.climb("jeffreys", first, theta=results.theta).maximum
+
+
+def _spread(hessian: Array) -> Array:
+    """About the variances of the parameters, (p,), positive whatever the curvature."""
+    scale = np.sqrt(np.abs(np.diagonal(hessian)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    size, axes = np.linalg.eigh(-hessian / np.outer(scale, scale))
+    inverse = (axes / np.maximum(np.abs(size), 1e-6)) @ axes.T
+    return np.asarray(np.diagonal(inverse) / scale**2)

@@ -1,0 +1,220 @@
+"""Least squares of the scores of a privatised answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.arguments.checks import boolean, one_of
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.estimators.regression.least_squares import (
+    COVARIANCES,
+    LeastSquares,
+    least_squares,
+)
+from ldpstats.models.regression.linear_results import PrivatizedOLSResults
+from ldpstats.models.regression.pseudo_response import answer_scores, pseudo_response
+from ldpstats.models.regression.rows import (
+    cluster_codes,
+    covariates,
+    refuse_aliased,
+    report_groups,
+    row_numbers,
+    row_weights,
+    same_labels,
+    whole_weights,
+)
+
+__all__ = ["PrivatizedOLS"]
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+
+
+class PrivatizedOLS:
+    """Least squares of a numeric score of a privatised answer on covariates.
+
+    A decoded report phi is unbiased for the indicator of the true category, so that the
+    pseudo-response ``sum_j phi_j v_j`` is unbiased for the score v of the true answer. Its least
+    squares estimate the coefficients that least squares of the true scores would have, for every
+    mechanism and whatever the law of the answers; the randomisation adds to the residuals, by
+    amounts that depend on the answer, so that standard errors are robust (HC3) by default.
+
+    Parameters
+    ----------
+    reports : Reports, or a list of them
+        A list holds groups of respondents with different mechanisms over the same categories,
+        whose rows follow one another in `X`.
+    X : DataFrame or array, shape (n, p)
+        Covariates, a row for each report. No constant is added.
+    scores : mapping or sequence, optional
+        The score of each category. By default labels that are numbers are their own scores, and
+        two categories without numbers have 0 and 1: a linear probability of the second.
+    offset : array, shape (n,), optional
+        Is subtracted from the pseudo-response.
+    freq_weights : array of whole numbers, shape (n,), optional
+        How many respondents, alike in covariates and report, a row stands for.
+    weights : array, shape (n,), optional
+        Survey weights, which make covariances robust.
+    candidates : sequence of str, optional
+        Values to look for, for mechanisms with an open alphabet only. Any other answer has the
+        score zero.
+
+    Raises
+    ------
+    InvalidArgument
+        If reports, covariates or weights have other lengths, or values that are missing or not
+        finite; or if categories that are not numbers have no scores.
+    MechanismMismatch
+        For groups over different categories.
+    NotIdentified
+        If columns of `X` are linear combinations of others, or there are fewer rows than columns.
+
+    Examples
+    --------
+    >>> import numpy as np, pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(1)
+    >>> X = pd.DataFrame({"const": 1.0, "age": rng.uniform(2, 8, 4000)})
+    >>> answer = rng.binomial(4, X["age"] / 10)
+    >>> reports = ldp.KRR([0, 1, 2, 3, 4], epsilon=2.0).privatize(answer, rng)
+    >>> result = ldp.PrivatizedOLS(reports, X).fit()
+    >>> result.params.round(2).to_dict()
+    {'const': 0.1, 'age': 0.37}
+    >>> result.cov_type
+    'HC3'
+    """
+
+    def __init__(
+        self,
+        reports: Any,
+        X: Any,
+        scores: Any = None,
+        offset: Any = None,
+        freq_weights: Any = None,
+        weights: Any = None,
+        candidates: Any = None,
+    ) -> None:
+        self.groups = report_groups(reports)
+        n = sum(map(len, self.groups))
+        self.n_missing = sum(group.n_missing for group in self.groups)
+        self.labels = same_labels(self.groups, candidates)
+        self.candidates = candidates
+        self.exog, self.exog_names = covariates(X, n, self.n_missing)
+        self.scores = answer_scores(scores, self.labels)
+        self.offset = np.zeros(n) if offset is None else row_numbers("offset", offset, n)
+        self.times = whole_weights("freq_weights", freq_weights, n)
+        self.weights = row_weights("weights", weights, n)
+        self.is_weighted = weights is not None
+        total = self.times * self.weights
+        if not total.any():
+            raise InvalidArgument("weights", weights, "are all zero where freq_weights are not")
+        self.response = pseudo_response(self.groups, self.scores, total, candidates)
+        refuse_aliased(self.exog, self.exog_names, total)
+        self._fitted: LeastSquares | None = None
+
+    @property
+    def endog(self) -> Array:
+        """The pseudo-response, shape (n,)."""
+        return self.response.values
+
+    @property
+    def endog_names(self) -> str:
+        """Name of the answer."""
+        return next((group.name for group in self.groups if group.name), "answer")
+
+    @property
+    def is_observed(self) -> bool:
+        """Whether no report was randomised."""
+        return all(group.mechanism.unprotected for group in self.groups)
+
+    @property
+    def solution(self) -> LeastSquares:
+        """The fit, without a covariance."""
+        if self._fitted is None:
+            y = self.response.values - self.offset
+            self._fitted = least_squares(self.exog, y, self.times, self.weights)
+        return self._fitted
+
+    def fit(
+        self,
+        cov_type: str | None = None,
+        cov_kwds: Mapping[str, Any] | None = None,
+        use_t: bool = True,
+    ) -> PrivatizedOLSResults:
+        """Estimate the coefficients.
+
+        Parameters
+        ----------
+        cov_type : {None, "nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"}
+            Covariance of the estimates. None is "nonrobust" where all mechanisms are `Observed`
+            and no survey weights were given, else "HC3". "nonrobust" takes the variance of the
+            pseudo-response for the same in all rows, which a randomisation makes it not.
+        cov_kwds : mapping, optional
+            For "cluster": "groups", the cluster of each row; "use_correction" (True), whether the
+            covariance has the factor G / (G - 1) * (n - 1) / (n - p); "df_correction" (True),
+            whether tests have G - 1 degrees of freedom.
+        use_t : bool
+            Whether tests and intervals rest on the t distribution; else on the normal one.
+
+        Raises
+        ------
+        InvalidArgument
+            For another covariance, or clusters that do not fit the rows.
+        NotAvailable
+            For a covariance that is not defined for these rows or weights.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> reports = ldp.Observed(["no", "yes"]).parse("answer", ["no", "yes", "yes", "no"])
+        >>> model = ldp.PrivatizedOLS(reports, np.ones((4, 1)))
+        >>> model.fit().bse.round(3).to_dict()
+        {'const': 0.289}
+        >>> model.fit("cluster", {"groups": [1, 1, 2, 2]}).bse.to_dict()
+        {'const': 0.0}
+        """
+        robust = not self.is_observed or self.is_weighted
+        kind = ("HC3" if robust else "nonrobust") if cov_type is None else cov_type
+        kind = one_of("cov_type", kind, COVARIANCES)
+        if kind == "nonrobust" and self.is_weighted:
+            raise NotAvailable(
+                "survey weights have no covariance of type 'nonrobust': use 'HC3' or 'cluster'"
+            )
+        fit = self.solution
+        clusters, correct, df = self._clusters(kind, cov_kwds, fit.df_resid)
+        return PrivatizedOLSResults(
+            model=self,
+            fitted=fit,
+            covariance=fit.covariance(kind, clusters, correct),
+            cov_type=kind,
+            df_inference=df,
+            n_clusters=None if clusters is None else clusters[1],
+            use_t=boolean("use_t", use_t),
+        )
+
+    def _clusters(
+        self, kind: str, given: object, df: float
+    ) -> tuple[tuple[Codes, int] | None, bool, float]:
+        """Clusters, whether their covariance is corrected, and degrees of freedom."""
+        options = {} if given is None else given
+        if not isinstance(options, Mapping):
+            remedy = "must be a mapping, for example {'groups': household}"
+            raise InvalidArgument("cov_kwds", given, remedy)
+        if kind != "cluster":
+            if options:
+                raise InvalidArgument("cov_kwds", given, "goes with cov_type='cluster' only")
+            return None, False, df
+        unknown = set(options) - {"groups", "use_correction", "df_correction"}
+        if unknown or "groups" not in options:
+            remedy = (
+                "must have 'groups', the cluster of each row, and may have 'use_correction' and "
+                "'df_correction'"
+            )
+            raise InvalidArgument("cov_kwds", sorted(map(str, options)), remedy)
+        clusters = cluster_codes(options["groups"], len(self.exog))
+        own = boolean("cov_kwds['df_correction']", options.get("df_correction", True))
+        correct = boolean("cov_kwds['use_correction']", options.get("use_correction", True))
+        return clusters, correct, clusters[1] - 1.0 if own else df

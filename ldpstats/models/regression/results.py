@@ -1,0 +1,273 @@
+"""What a fitted regression says."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import one_of
+from ldpstats.errors import NotAvailable
+from ldpstats.models.regression.likelihood_tests import likelihood_ratios, profile_intervals
+from ldpstats.models.regression.naming import shaped, shaped_intervals
+from ldpstats.problems.regression.likelihood import RegressionLikelihood
+from ldpstats.problems.regression.outcomes import Normal, Ordered
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.base import PrivatizedRegression
+
+__all__ = ["RegressionResults"]
+
+Array = npt.NDArray[Any]
+
+_MOST_PROFILES = 30  # coefficients up to which each is profiled
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RegressionResults:
+    """A fitted regression on privatised answers.
+
+    `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is
+    tested by the likelihood ratio, and its interval is the profile of the likelihood with half the
+    log determinant of the expected information added, which always ends. `bse`, `tvalues`,
+    `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
+    fails where information is scarce. With robust covariances, sampling weights, designs, and
+    more than 30 coefficients all are Wald.
+
+    Parameters
+    ----------
+    model : PrivatizedRegression
+    theta : array
+        All parameters: coefficients of the outcome, and of the law of private predictors.
+    covariance_all : array
+        Covariance of `theta`; nan where an estimate is infinite.
+    value : float
+        Of what was maximised.
+    hessian : array
+        Its second derivatives.
+    method, penalty, cov_type : str
+    converged : bool
+    n_iter : int
+    n_maxima : int
+        Distinct local maxima that were met from several starts.
+    infinite : tuple of str
+        Coefficients whose maximum is at infinity.
+    df : float or None
+        Degrees of freedom of t quantiles; None for normal ones.
+    """
+
+    model: PrivatizedRegression
+    theta: Array
+    covariance_all: Array
+    value: float
+    hessian: Array
+    method: str
+    penalty: str | None
+    cov_type: str
+    converged: bool
+    n_iter: int
+    n_maxima: int
+    infinite: tuple[str, ...]
+    df: float | None = None
+
+    # -- coefficients --------------------------------------------------------------------------
+
+    @property
+    def _m(self) -> int:
+        return self.model.n_shown
+
+    @cached_property
+    def params(self) -> Any:
+        """Coefficients: a Series, or a DataFrame with a column for each equation (multinomial)."""
+        return shaped(self.model, self.theta[: self._m], "params")
+
+    @cached_property
+    def bse(self) -> Any:
+        """Standard errors, shaped as `params`; nan for infinite estimates."""
+        V = self.covariance_all[: self._m, : self._m]
+        return shaped(self.model, np.sqrt(np.diagonal(V)), "bse")
+
+    @property
+    def tvalues(self) -> Any:
+        """Coefficients in standard errors."""
+        return self.params / self.bse
+
+    @property
+    def use_t(self) -> bool:
+        """Whether quantiles are those of a t distribution."""
+        return self.df is not None
+
+    @cached_property
+    def uses_likelihood(self) -> bool:
+        """Whether default tests and intervals are from the likelihood, and not Wald."""
+        return (
+            self.method in ("mle", "em")
+            and self.cov_type == "nonrobust"
+            and self._m <= _MOST_PROFILES
+        )
+
+    @cached_property
+    def _ratios(self) -> Array:
+        return likelihood_ratios(self, range(self._m))
+
+    @cached_property
+    def pvalues(self) -> Any:
+        """p-values of each coefficient: by the likelihood ratio, or Wald, see the class."""
+        from scipy import stats
+
+        if not self.uses_likelihood:
+            return self.wald_pvalues
+        ratios = self._ratios
+        if isinstance(self.model.data.outcome, Normal):
+            n, p = self.model.nobs, len(self.model.data.names)
+            found = stats.f.sf(np.expm1(ratios / n) * (n - p), 1, n - p)
+        else:
+            found = stats.chi2.sf(ratios, 1)
+        return shaped(self.model, found, "pvalues")
+
+    @property
+    def wald_pvalues(self) -> Any:
+        """p-values of `tvalues`."""
+        from scipy import stats
+
+        z = np.abs(np.asarray(self.tvalues).T.ravel())
+        found = 2.0 * (stats.norm.sf(z) if self.df is None else stats.t.sf(z, self.df))
+        return shaped(self.model, found, "pvalues")
+
+    def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
+        """Confidence intervals of the coefficients.
+
+        Parameters
+        ----------
+        alpha : float
+        method : {"default", "profile", "wald"}
+            "default" is the profile of the penalised likelihood where `uses_likelihood`, else Wald.
+
+        Returns
+        -------
+        DataFrame
+            Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
+        """
+        from ldpstats.models.regression.intervals import coefficient_intervals
+
+        method = one_of("method", method, ("default", "profile", "wald"))
+        found = coefficient_intervals(self, alpha, method)
+        return shaped_intervals(self.model, found)
+
+    def cov_params(self) -> pd.DataFrame:
+        """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
+        names = self.model.all_names[: self._m]
+        V = self.covariance_all[: self._m, : self._m]
+        return pd.DataFrame(V, index=names, columns=names)
+
+    @cached_property
+    def marginal_params(self) -> pd.DataFrame | None:
+        """Coefficients of the law of the private predictors, a column for each configuration."""
+        marginal = self.model.data.marginal
+        if marginal is None or self.method == "corrected":
+            return None
+        labels = [
+            one[0] if len(one) == 1 else one for one in list(self.model.data.configurations)[1:]
+        ]
+        gamma = self.theta[self.model.likelihood.n_outcome :].reshape(len(labels), -1).T
+        columns = pd.Index(labels, tupleize_cols=False)
+        return pd.DataFrame(gamma, index=list(marginal.columns), columns=columns)
+
+    @property
+    def scale(self) -> float:
+        """Variance of a numeric outcome about its mean; one for others."""
+        if not isinstance(self.model.data.outcome, Normal):
+            return 1.0
+        n, p = self.model.nobs, len(self.model.data.names)
+        sigma = float(np.exp(self.theta[self._m]))
+        return sigma**2 * n / (n - p)
+
+    # -- likelihood ----------------------------------------------------------------------------
+
+    @property
+    def nobs(self) -> int:
+        """Number of respondents."""
+        return self.model.nobs
+
+    @property
+    def llf(self) -> float:
+        """Log-likelihood of the reports; given those on private predictors, if there are any."""
+        return _given_predictors(self.model.likelihood, self.theta)
+
+    @cached_property
+    def llnull(self) -> float:
+        """Log-likelihood of the model without covariates."""
+        from ldpstats.models.regression.null import null_results
+
+        return null_results(self)[0]
+
+    @cached_property
+    def _joint_null(self) -> float:
+        from ldpstats.models.regression.null import null_results
+
+        return null_results(self)[1]
+
+    @property
+    def llr(self) -> float:
+        """Likelihood ratio statistic of all coefficients but the constant."""
+        self._refuse_pseudo("llr")
+        return max(0.0, 2.0 * (self.model.likelihood.value(self.theta) - self._joint_null))
+
+    @property
+    def llr_pvalue(self) -> float:
+        """Its p-value, chi-square with `df_model` degrees of freedom."""
+        from scipy import stats
+
+        return float(stats.chi2.sf(self.llr, self.df_model)) if self.df_model else float("nan")
+
+    @property
+    def prsquared(self) -> float:
+        """McFadden's 1 - llf / llnull, of the reports: noise lowers it."""
+        return 1.0 - self.llf / self.llnull
+
+    @property
+    def df_model(self) -> float:
+        """Number of slopes."""
+        has_constant = self.model.has_constant and not isinstance(self.model.data.outcome, Ordered)
+        return float((len(self.model.data.names) - has_constant) * len(self.model.equations))
+
+    @property
+    def df_resid(self) -> float:
+        """Respondents less coefficients."""
+        return float(self.nobs - self._m)
+
+    @property
+    def aic(self) -> float:
+        """-2 llf + 2 coefficients."""
+        self._refuse_pseudo("aic")
+        return -2.0 * self.llf + 2.0 * self._m
+
+    @property
+    def bic(self) -> float:
+        """-2 llf + log(nobs) coefficients."""
+        self._refuse_pseudo("bic")
+        return -2.0 * self.llf + float(np.log(self.nobs)) * self._m
+
+    def _refuse_pseudo(self, what: str) -> None:
+        """Refuse what needs a likelihood, where weights leave a pseudo-likelihood or none."""
+        data = self.model.data
+        if self.method == "corrected":
+            raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
+        if data.weights is not None:
+            raise NotAvailable(
+                f"{what}: weighted likelihoods are not those of the sample: use wald_test, "
+                "which knows the weights and the design"
+            )
+
+
+def _given_predictors(likelihood: RegressionLikelihood, theta: Array) -> float:
+    """log P(response report | reports on predictors)."""
+    from ldpstats.models.regression.null import conditional_value
+
+    return conditional_value(likelihood, theta)
+
+

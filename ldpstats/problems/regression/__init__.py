@@ -1,0 +1,1 @@
+"""Likelihoods of regressions on privatised answers, as functions of arrays."""

@@ -1,0 +1,119 @@
+"""Unbiased indicators of the true category, which estimating equations take for the answer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ldpstats.problems.decoding import decode
+from ldpstats.reports.single import Reports
+
+__all__ = ["Indicators", "stacked_indicators", "unbiased_indicators"]
+
+Array = npt.NDArray[Any]
+
+_FREE = 1e-9  # variance of a sum of indicators, relative to theirs, from which on it is random
+
+
+@dataclass(frozen=True, eq=False)
+class Indicators:
+    """Decoded reports of one variable.
+
+    Parameters
+    ----------
+    phi : array, shape (u, k)
+        The estimate that each distinct report is on its own; each row sums to one unless the list
+        is open.
+    place : array of int64, shape (n,)
+        Row of `phi` of each report.
+    noise : array, shape (k, k)
+        Estimate of the weighted sum over the reports of the covariances that the randomisation
+        gives to their rows.
+    is_open : bool
+        Whether other answers than those listed are possible; their indicators are all zero.
+    """
+
+    phi: Array
+    place: npt.NDArray[np.int64]
+    noise: Array
+    is_open: bool
+
+    def rows(self) -> Array:
+        """The indicators of each report, shape (n, k)."""
+        return np.asarray(self.phi[self.place])
+
+
+def unbiased_indicators(
+    reports: Reports, weights: Array | None = None, candidates: Any = None
+) -> Indicators:
+    """Decode reports of one mechanism.
+
+    Indicators of a true category sum to one, while those of bits do so on average only. What the
+    sum lacks of one is handed out by the covariance of the indicators with their sum: this is the
+    unbiased estimate of smallest variance that sums to one, for every score of the categories.
+
+    Parameters
+    ----------
+    reports : Reports
+    weights : array, shape (n,), optional
+        Weights of the reports, not all zero.
+    candidates : sequence of str, optional
+        For mechanisms with an open alphabet.
+
+    Raises
+    ------
+    NotIdentified
+        If the reports do not determine the answers.
+
+    Examples
+    --------
+    >>> import ldpstats as ldp
+    >>> reports = ldp.KRR(("a", "b", "c"), epsilon=1.0).parse("answer", ["b", "a", "b"])
+    >>> unbiased_indicators(reports).rows()[0].round(3).tolist()
+    [-0.582, 2.164, -0.582]
+    """
+    given = np.ones(len(reports)) if weights is None else weights
+    decoded = decode(reports, given, candidates)
+    total = np.bincount(decoded.place, given, len(decoded.phi)) @ decoded.phi
+    noise = decoded.noise(total, float(given.sum()))
+    if decoded.is_open:
+        return Indicators(decoded.phi, decoded.place, noise, True)
+    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), noise)
+    return Indicators(phi, decoded.place, noise, False)
+
+
+def _summed_to_one(phi: Array, noise: Array) -> tuple[Array, Array]:
+    """Indicators whose rows sum to one, and their covariance."""
+    with_sum = noise.sum(axis=1)
+    size = float(with_sum.sum())
+    if size <= _FREE * float(np.trace(noise)):
+        return phi, noise  # they do
+    share = with_sum / size
+    found = phi + np.outer(1.0 - phi.sum(axis=1), share)
+    return found, noise - size * np.outer(share, share)
+
+
+def stacked_indicators(
+    groups: Sequence[Reports], weights: Array, candidates: Any = None
+) -> tuple[Array, Array, bool]:
+    """The indicators of all respondents of several groups, shape (n, k); their noise; is_open.
+
+    Those of a group without weight are zero.
+    """
+    parts: list[Array] = []
+    noise: Array | float = 0.0
+    start, is_open = 0, False
+    for group in groups:
+        own = weights[start : start + len(group)]
+        start += len(group)
+        if own.any():
+            one = unbiased_indicators(group, own, candidates)
+            parts.append(one.rows())
+            noise, is_open = noise + one.noise, is_open or one.is_open
+        else:
+            parts.append(np.zeros((len(group), len(group.mechanism.labels(candidates)))))
+    return np.concatenate(parts), np.asarray(noise), is_open

@@ -1,0 +1,303 @@
+"""Least squares of a privatised answer: equal to OLS without noise, unbiased with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+import simulate
+import statsmodels.api as sm
+
+import ldpstats as ldp
+
+Array = npt.NDArray[Any]
+
+EXACT = 1e-8
+SCORES = (0.0, 1.0, 2.5, 7.0)
+LABELS = ("none", "some", "much", "most")
+
+
+def survey(n: int = 300, seed: int = 1) -> tuple[pd.DataFrame, Array]:
+    """Covariates and the codes of true answers that depend on them."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"const": 1.0, "age": rng.normal(size=n), "town": rng.random(n) < 0.4})
+    latent = 0.8 * X["age"] - 0.5 * X["town"] + rng.logistic(size=n)
+    return X.astype(float), np.searchsorted([-1.0, 0.3, 1.2], latent)
+
+
+def observed(codes: Array) -> ldp.Reports:
+    return ldp.Observed(LABELS).parse("use", np.array(LABELS)[codes])
+
+
+def clusters(n: int = 300) -> Array:
+    return np.arange(n) // 7
+
+
+COVARIANCES = ["nonrobust", "HC0", "HC1", "HC2", "HC3", "cluster"]
+
+
+@pytest.mark.parametrize("use_t", [True, False])
+@pytest.mark.parametrize("cov_type", COVARIANCES)
+def test_equals_ols_without_noise(cov_type: str, use_t: bool) -> None:
+    X, codes = survey()
+    kwds = {"groups": clusters()} if cov_type == "cluster" else None
+    ours = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit(cov_type, kwds, use_t)
+    theirs = sm.OLS(np.array(SCORES)[codes], X).fit(cov_type=cov_type, cov_kwds=kwds, use_t=use_t)
+    for name in ("params", "bse", "tvalues", "pvalues", "rsquared", "rsquared_adj", "llf", "aic"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), EXACT, 1e-12)
+    for name in ("bic", "fvalue", "nobs", "df_model", "df_resid", "scale", "resid"):
+        np.testing.assert_allclose(getattr(ours, name), getattr(theirs, name), EXACT, 1e-12)
+    np.testing.assert_allclose(ours.f_pvalue, theirs.f_pvalue, EXACT, 1e-12)
+    np.testing.assert_allclose(ours.conf_int(0.1), theirs.conf_int(0.1), EXACT)
+    np.testing.assert_allclose(ours.cov_params(), theirs.cov_params(), EXACT, 1e-14)
+    for test in ("age = town", "age - 2 * town = 0.1, const = 0"):
+        a, b = ours.wald_test(test), theirs.wald_test(test, scalar=True)
+        np.testing.assert_allclose([a.statistic, a.pvalue], [b.statistic, b.pvalue], EXACT)
+        a, b = ours.t_test(test), theirs.t_test(test)
+        np.testing.assert_allclose(a.conf_int(), b.conf_int(), EXACT)
+        np.testing.assert_allclose(a.pvalue, b.pvalue, EXACT)
+    assert list(ours.params.index) == list(theirs.params.index)
+
+
+def test_offset_equals_ols_of_the_difference() -> None:
+    X, codes = survey()
+    offset = X["age"] * 0.3
+    ours = ldp.PrivatizedOLS(observed(codes), X, SCORES, offset=offset).fit()
+    theirs = sm.OLS(np.array(SCORES)[codes] - offset, X).fit()
+    np.testing.assert_allclose(ours.params, theirs.params, EXACT)
+    np.testing.assert_allclose(ours.predict(), theirs.fittedvalues + offset, EXACT)
+
+
+@pytest.mark.parametrize("cov_type", COVARIANCES)
+def test_frequency_weights_repeat_rows(cov_type: str) -> None:
+    X, codes = survey()
+    times = np.random.default_rng(2).integers(0, 4, len(X))
+    every = np.repeat(np.arange(len(X)), times)
+    kwds = {"groups": clusters()} if cov_type == "cluster" else None
+    long = {"groups": clusters()[every]} if cov_type == "cluster" else None
+    krr = ldp.KRR(LABELS, 1.5)
+    reports = krr.privatize(np.array(LABELS)[codes], np.random.default_rng(3))
+    short = ldp.PrivatizedOLS(reports, X, SCORES, freq_weights=times).fit(cov_type, kwds)
+    repeated = ldp.PrivatizedOLS(reports[every], X.iloc[every], SCORES).fit(cov_type, long)
+    for name in ("params", "bse", "pvalues", "nobs", "scale", "rsquared", "privacy_share"):
+        np.testing.assert_allclose(getattr(short, name), getattr(repeated, name), EXACT)
+
+
+def test_survey_weights_are_robust_weighted_least_squares() -> None:
+    X, codes = survey()
+    w = np.random.default_rng(2).uniform(0.5, 3.0, len(X))
+    model = ldp.PrivatizedOLS(observed(codes), X, SCORES, weights=w)
+    theirs = sm.WLS(np.array(SCORES)[codes], X, weights=w)
+    assert model.fit().cov_type == "HC3"
+    for cov_type in ("HC0", "HC1", "HC2", "HC3"):
+        np.testing.assert_allclose(
+            model.fit(cov_type).bse, theirs.fit(cov_type=cov_type).bse, EXACT
+        )
+    double = ldp.PrivatizedOLS(observed(codes), X, SCORES, weights=2.0 * w)
+    np.testing.assert_allclose(double.fit().bse, model.fit().bse, EXACT)
+    assert double.fit().privacy_share == 0.0
+    with pytest.raises(ldp.NotAvailable, match="survey weights"):
+        model.fit("nonrobust")
+    with pytest.raises(ldp.NotAvailable, match="survey weights"):
+        _ = model.fit().llf
+
+
+MECHANISMS: dict[str, Callable[[], Any]] = {
+    "krr": lambda: ldp.KRR(LABELS, 1.0),
+    "bits": lambda: ldp.KRAPPOR(LABELS, 1.0),
+    "cohorts": lambda: ldp.ORAPPOR(n_bits=8, n_hashes=1, n_cohorts=4, epsilon=2.0, seed="s"),
+}
+
+
+@pytest.mark.parametrize("name", ["krr", "bits"])
+def test_a_shift_of_the_scores_moves_the_constant_alone(name: str) -> None:
+    X, codes = survey(2000)
+    answers = np.array(LABELS)[codes]
+    reports = MECHANISMS[name]().privatize(answers, np.random.default_rng(1))
+    plain = ldp.PrivatizedOLS(reports, X, SCORES).fit()
+    moved = ldp.PrivatizedOLS(reports, X, np.array(SCORES) * 2.0 + 100.0).fit()
+    expected = 2.0 * plain.params + [100.0, 0.0, 0.0]
+    np.testing.assert_allclose(moved.params, expected, 1e-9)
+    np.testing.assert_allclose(moved.bse, 2.0 * plain.bse, 1e-9)
+    np.testing.assert_allclose(moved.rsquared_answers, plain.rsquared_answers, 1e-8)
+
+
+def test_groups_follow_one_another() -> None:
+    X, codes = survey(900)
+    answers, rng = np.array(LABELS)[codes], np.random.default_rng(1)
+    first = ldp.KRR(LABELS, 1.0).privatize(answers[:400], rng)
+    second = ldp.KRAPPOR(LABELS, 2.0).privatize(answers[400:], rng)
+    both = ldp.PrivatizedOLS([first, second], X, SCORES)
+    alone = ldp.PrivatizedOLS(second, X.iloc[400:], SCORES)
+    np.testing.assert_allclose(both.endog[400:], alone.endog)
+    result = both.fit()
+    assert result.epsilon == 2.0 and result.nobs == 900.0
+    assert "Mechanisms:" in str(result.summary())
+
+
+def test_defaults_of_scores() -> None:
+    X = np.ones((4, 1))
+    yes = ldp.Observed(("no", "yes")).parse("q", ["no", "yes", "yes", "yes"])
+    assert ldp.PrivatizedOLS(yes, X).fit().params["const"] == pytest.approx(0.75)
+    numbers = ldp.Observed((1, 5, 9)).parse("q", [1, 9, 9, 5])
+    assert ldp.PrivatizedOLS(numbers, X).fit().params["const"] == pytest.approx(6.0)
+    named = ldp.PrivatizedOLS(yes, X, {"yes": 10.0, "no": 2.0})
+    assert named.fit().params["const"] == pytest.approx(8.0)
+
+
+def test_default_covariance_and_likelihood() -> None:
+    X, codes = survey(2000)
+    reports = ldp.KRR(LABELS, 1.0).privatize(np.array(LABELS)[codes], np.random.default_rng(1))
+    result = ldp.PrivatizedOLS(reports, X, SCORES).fit()
+    assert result.cov_type == "HC3" and 0.3 < result.privacy_share < 1.0
+    assert result.rsquared < result.rsquared_answers
+    for name in ("llf", "aic", "bic"):
+        with pytest.raises(ldp.NotAvailable, match=name):
+            getattr(result, name)
+    text = str(result.summary(details=True))
+    assert "residuals hold the randomisation" in text.replace("\n  ", " ")
+    assert "use cov_type='HC3'" in str(
+        ldp.PrivatizedOLS(reports, X, SCORES).fit("nonrobust").summary()
+    )
+    assert result.to_frame().shape == (3, 6) and result.glance().loc[0, "nobs"] == 2000
+
+
+def test_predictions_know_columns_by_name() -> None:
+    X, codes = survey()
+    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
+    new = X.iloc[5:9]
+    np.testing.assert_allclose(result.predict(new[["town", "const", "age"]]), result.predict()[5:9])
+    np.testing.assert_allclose(result.predict(new.to_numpy()), result.predict()[5:9])
+    assert result.predict(new).index.equals(new.index)
+
+
+def bad(**changes: Any) -> Callable[[], Any]:
+    """A call with a bad argument."""
+    X, codes = survey(60)
+    given: dict[str, Any] = {"reports": observed(codes), "X": X, "scores": SCORES} | changes
+    kwds = {name: given.pop(name) for name in ("cov_type", "cov_kwds") if name in given}
+    return lambda: ldp.PrivatizedOLS(**given).fit(**kwds)
+
+
+FRAME = survey(60)[0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"reports": [1, 2]}, ldp.InvalidArgument, "reports"),
+        ({"reports": ldp.KRR(4, 1.0).counts([1, 2, 3, 4])}, ldp.InvalidArgument, "no rows"),
+        ({"reports": []}, ldp.InvalidArgument, "no report"),
+        ({"X": FRAME.iloc[:50]}, ldp.InvalidArgument, "60 reports"),
+        ({"X": FRAME[[]]}, ldp.InvalidArgument, "no column"),
+        ({"X": FRAME.assign(job="x")}, ldp.InvalidArgument, "'job'.*dummies"),
+        ({"X": FRAME.assign(age=np.nan)}, ldp.InvalidArgument, "'age'.*missing"),
+        ({"X": FRAME.assign(age=np.inf)}, ldp.InvalidArgument, "'age'.*row 1=inf"),
+        ({"X": np.full((60, 1), np.nan)}, ldp.InvalidArgument, "finite"),
+        ({"X": FRAME.assign(a2=2 * FRAME["age"])}, ldp.NotIdentified, "a2 is a linear.*'age'"),
+        ({"X": FRAME.assign(nil=0.0)}, ldp.NotIdentified, "'nil'.*zero"),
+        ({"X": np.random.default_rng(1).normal(size=(60, 61))}, ldp.NotIdentified, "60 rows"),
+        ({"scores": None}, ldp.InvalidArgument, "pass a score"),
+        ({"scores": [1.0, 2.0]}, ldp.InvalidArgument, "scores"),
+        ({"scores": [1.0, 2.0, np.nan, 3.0]}, ldp.InvalidArgument, "finite"),
+        ({"offset": [1.0]}, ldp.InvalidArgument, "offset"),
+        ({"freq_weights": np.full(60, 0.5)}, ldp.InvalidArgument, "weights="),
+        ({"freq_weights": np.full(60, -1)}, ldp.InvalidArgument, "negative"),
+        ({"weights": np.zeros(60)}, ldp.InvalidArgument, "zero"),
+        ({"cov_type": "HC4"}, ldp.InvalidArgument, "cov_type"),
+        ({"cov_type": "cluster"}, ldp.InvalidArgument, "'groups'"),
+        (
+            {"cov_type": "cluster", "cov_kwds": {"groups": np.ones(60)}},
+            ldp.InvalidArgument,
+            "two clusters",
+        ),
+        (
+            {"cov_type": "cluster", "cov_kwds": {"groups": [1, 2]}},
+            ldp.InvalidArgument,
+            "60 labels",
+        ),
+        ({"cov_type": "HC0", "cov_kwds": {"groups": 1}}, ldp.InvalidArgument, "cluster"),
+        (
+            {"X": FRAME.assign(one=np.arange(60) == 7), "cov_type": "HC3"},
+            ldp.NotAvailable,
+            "row 8 alone",
+        ),
+    ],
+)
+def test_bad_input_is_named(changes: dict[str, Any], error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=words):
+        bad(**changes)()
+
+
+def test_missing_answers_are_named() -> None:
+    reports = ldp.Observed((1, 2)).parse("q", [1, 2, 2])
+    lacking = ldp.Reports(reports.y, reports.mechanism, n_missing=2)
+    with pytest.raises(ldp.InvalidArgument, match="2 respondents gave no answer"):
+        ldp.PrivatizedOLS(lacking, np.ones((5, 1)))
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "words"),
+    [
+        ("agee = 0", "did you mean 'age'"),
+        ("", "empty"),
+        ("age", None),
+        ("age / 0 = 1", "finite|read"),
+        (np.ones((1, 2)), "3 columns"),
+        ((np.eye(3), [1.0, 2.0]), "rows"),
+        ([[0.0, 0.0, 0.0]], "without a coefficient"),
+        (["age = 0", "age = 1"], "contradict"),
+    ],
+)
+def test_hypotheses(hypothesis: Any, words: str | None) -> None:
+    X, codes = survey(60)
+    result = ldp.PrivatizedOLS(observed(codes), X, SCORES).fit()
+    if words is None:
+        assert result.wald_test(hypothesis).pvalue >= 0.0
+        return
+    with pytest.raises(ldp.InvalidArgument, match=words):
+        result.wald_test(hypothesis)
+
+
+def test_names_of_both_formula_engines() -> None:
+    from ldpstats.models.regression.contrasts import linear_constraints
+
+    names = ["Intercept", "group[T.b]", "x:z", "I(x ** 2)", "C(a, Treatment('q'))[T.x y]"]
+    for i, name in enumerate(names):
+        for text in (f"{name} = 2", f"`{name}` = 2"):
+            R, value = linear_constraints(names, text)
+            np.testing.assert_array_equal(R, np.eye(5)[[i]])
+            assert value.tolist() == [2.0]
+
+
+# ---- simulations
+
+TRUE = np.array([1.0, 0.5, -0.4])
+
+
+def linear_survey(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
+    """Scores 0 to 4 whose mean is linear in the covariates, with unequal variances."""
+    X = np.column_stack([np.ones(n), rng.uniform(0, 2, n), rng.random(n) < 0.3])
+    return X, rng.binomial(4, X @ TRUE / 4.0)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("n", [3000, 20000])
+@pytest.mark.parametrize("name", ["krr", "bits"])
+def test_bias_and_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
+    """Bias within 2 Monte Carlo errors and .1 SD; coverage of 95 % within 4 errors."""
+    R, rng = replications(400, 100), np.random.default_rng(n)
+    made = {"krr": ldp.KRR, "bits": ldp.KRAPPOR}[name](5, 1.0)
+    estimates, ends = [], []
+    for _ in range(R):
+        X, codes = linear_survey(n, rng)
+        result = ldp.PrivatizedOLS(made.privatize(codes, rng), X).fit()
+        estimates.append(result.params.to_numpy())
+        ends.append(result.conf_int().to_numpy())
+    error, sd = np.mean(estimates, axis=0) - TRUE, np.std(estimates, axis=0)
+    assert np.all(np.abs(error) <= 0.1 * sd + 2.0 * sd / np.sqrt(R)), error / sd
+    assert simulate.near(simulate.coverage(np.array(ends), TRUE), 0.95, R)
