@@ -60,6 +60,10 @@ from ldpstats.reports.single import BitCounts, Counts, Reports
 if TYPE_CHECKING:
     from ldpstats.models.regression.linear import PrivatizedOLS
     from ldpstats.models.regression.linear_results import PrivatizedOLSResults
+    from ldpstats.models.regression.logit import PrivatizedLogit
+    from ldpstats.models.regression.multinomial import PrivatizedMNLogit
+    from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+    from ldpstats.models.regression.results import RegressionResults
     from ldpstats.models.weighted.calibration_report import CalibrationReport
     from ldpstats.models.weighted.results import WeightedResults
     from ldpstats.models.weighted.table_results import WeightedTable
@@ -73,9 +77,13 @@ __version__ = "0.1.0"
 _ON_DEMAND = ("datasets", "inference", "io", "planning")  # imported when they are first named
 _MODULES = {  # and the modules of these
     "CalibrationReport": "ldpstats.models.weighted.calibration_report",
+    "PrivatizedLogit": "ldpstats.models.regression.logit",
+    "PrivatizedMNLogit": "ldpstats.models.regression.multinomial",
     "PrivatizedOLS": "ldpstats.models.regression.linear",
     "PrivatizedOLSResults": "ldpstats.models.regression.linear_results",
+    "PrivatizedOrderedModel": "ldpstats.models.regression.ordered",
     "Questionnaire": "ldpstats.survey.questionnaire",
+    "RegressionResults": "ldpstats.models.regression.results",
     "ReplicateWeights": "ldpstats.survey.sample.replicates",
     "Survey": "ldpstats.survey.survey",
     "WeightedResults": "ldpstats.models.weighted.results",
@@ -118,9 +126,13 @@ __all__ = [
     "NotIdentified",
     "PersonalizedModel",
     "PersonalizedResults",
+    "PrivatizedLogit",
+    "PrivatizedMNLogit",
     "PrivatizedOLS",
     "PrivatizedOLSResults",
+    "PrivatizedOrderedModel",
     "Questionnaire",
+    "RegressionResults",
     "ReplicateWeights",
     "Reports",
     "Survey",

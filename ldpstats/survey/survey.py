@@ -27,12 +27,15 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
+from ldpstats.models.regression.formula import caller_names
+from ldpstats.models.regression.front import model_of
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.joining import matched
 from ldpstats.survey.options import check_options
+from ldpstats.survey.regression import survey_design
 from ldpstats.survey.rows import column_name
 from ldpstats.survey.sample.models import (
     refuse_uncrossed,
@@ -530,6 +533,44 @@ class Survey(SampledRows):
         if name is None and len(origins) == 1:
             name = origins.pop()
         return change_between(counts.tally(), name, **how)
+
+    def regression(
+        self,
+        formula: str,
+        model: str | None = None,
+        marginal: str | None = None,
+        scores: Mapping[str, Any] | None = None,
+        offset: str | None = None,
+        candidates: Mapping[str, Any] | None = None,
+    ) -> Any:
+        """A regression of or on the true answers to questions, see `ldpstats.regression`.
+
+        Respondents who lack a value that the formula needs are left out, and counted. Of a survey
+        with a design the coefficients are those of the population, and their covariance is the
+        design's.
+
+        Parameters
+        ----------
+        formula : str
+            As for statsmodels; its names are questions and public columns.
+        model, marginal, scores, candidates
+            As for `ldpstats.regression`.
+        offset : str, optional
+            A public column of numbers.
+
+        Returns
+        -------
+        A model, whose `fit()` estimates
+
+        Raises
+        ------
+        InvalidArgument
+            As for `ldpstats.regression`.
+        NotAvailable
+            For PUM and dictionary questions.
+        """
+        how = model, marginal, scores, offset, candidates
+        return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
 
     # -- inside --------------------------------------------------------------------------------
 

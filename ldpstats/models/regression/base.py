@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import NotIdentified
 from ldpstats.estimators.regression.penalised import Penalised
 from ldpstats.estimators.regression.search import Found, Objective, search
-from ldpstats.models.regression.arrays import Assembled, assembled, full_rank
+from ldpstats.models.regression.arrays import Assembled, assembled, full_rank, report_channel
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Multinomial, Normal, Ordered
@@ -47,6 +47,13 @@ class PrivatizedRegression:
     def __init__(self, data: RegressionData) -> None:
         self.data = data
         self._check_rank()
+
+    @classmethod
+    def of(cls, data: RegressionData) -> Self:
+        """The model of data that are checked already."""
+        model = cls.__new__(cls)
+        PrivatizedRegression.__init__(model, data)
+        return model
 
     # -- what it is ----------------------------------------------------------------------------
 
@@ -150,13 +157,17 @@ class PrivatizedRegression:
             raise NotIdentified(
                 f"X: {names} is a linear combination of the other covariates: leave it out"
             )
-        law = self.assembled.law
-        if law is not None and self.data.is_private and not full_rank(law.channels):
-            raise NotIdentified(
-                f"{self.endog_names}: the channel of its reports has a rank below its "
-                f"{len(self.data.categories)} categories, so that reports do not determine them: "  # type: ignore[arg-type]
-                "join categories, or ask with another mechanism"
-            )
+        reports = dict(self.data.predictors)
+        if self.data.is_private and self.data.is_categorical:
+            reports[self.endog_names] = self.data.response
+        for name, groups in reports.items():
+            listed = self.data.candidates.get(name)
+            if not full_rank([report_channel(one, listed) for one in groups]):
+                raise NotIdentified(
+                    f"{name}: the channel of its reports has a rank below its number of "
+                    "categories, so that reports do not determine their frequencies: join "
+                    "categories, or ask with another mechanism"
+                )
 
     # -- fitting -------------------------------------------------------------------------------
 

@@ -12,9 +12,11 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.errors import InvalidArgument
-from ldpstats.models.regression.formula import Formula, Spec
+from ldpstats.models.regression.formula import Formula
 from ldpstats.models.regression.predictors import PrivateColumn, combinations, held_at
+from ldpstats.models.regression.specs import Spec
 from ldpstats.models.regression.tables import as_frame, columns_of
+from ldpstats.reports.single import Reports
 
 __all__ = ["Design"]
 
@@ -31,17 +33,19 @@ class Design:
     formula : Formula
     family : str
         One of `FAMILIES`: the model.
-    response : Reports, list of Reports, or array of float64, (n,)
-        Reports of the response, unprotected ones if it is public; numbers for the families "linear"
-        and "poisson" of a public response.
+    response : list of Reports; or array, shape (n,)
+        Groups of reports that follow one another. Of a public response codes of its categories,
+        int64, or float64 numbers for the families "linear" and "poisson".
+    categories : pandas.Index or None
+        Of the response; None for numbers.
     response_name : str
     names : tuple of str
         Names of the p columns.
     designs : tuple of array, shape (n, p)
         The design matrix at each configuration of the private predictors: each combination of
         their categories, the last predictor changing first. One without private predictors.
-    predictors : mapping from str to Reports
-        Reports of the private predictors.
+    predictors : mapping from str to list of Reports
+        Groups of reports of the private predictors.
     private : tuple of PrivateColumn
         The same predictors: their categories and scores.
     index : pandas.Index, length n
@@ -69,10 +73,11 @@ class Design:
     formula: Formula
     family: str
     response: Any
+    categories: pd.Index[Any] | None
     response_name: str
     names: tuple[str, ...]
     designs: tuple[Array, ...]
-    predictors: Mapping[str, Any]
+    predictors: Mapping[str, list[Reports]]
     private: tuple[PrivateColumn, ...]
     index: pd.Index[Any]
     kept: Mask

@@ -1,4 +1,4 @@
-"""Formulas of statsmodels, and the design matrices that they make of a table.
+"""Formulas of statsmodels, taken apart.
 
 The engine, patsy or formulaic, is the one that ``statsmodels.formula.options.formula_engine`` says.
 """
@@ -10,19 +10,24 @@ import builtins
 import re
 import sys
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, LDPError, cut
+from ldpstats.errors import InvalidArgument, cut
 
-__all__ = ["Factor", "Formula", "Spec", "caller_names", "names_in", "one_sided"]
-
-Array = npt.NDArray[np.float64]
+__all__ = [
+    "Factor",
+    "Formula",
+    "caller_names",
+    "known_names",
+    "names_in",
+    "one_sided",
+    "refusal",
+    "terms_of",
+]
 
 _EXAMPLE = 'must be text such as "ill ~ age + region"'
 _QUOTES = "'\"`"
@@ -102,11 +107,11 @@ class Formula:
             remedy = f"has nothing on the right of ~: it {_EXAMPLE}; ~ 1 is an intercept alone"
             raise InvalidArgument("formula", text, remedy)
         engine = _engine()
-        responses, _ = _terms("formula", engine, f"0 + {left}", text)
+        responses, _ = terms_of("formula", engine, f"0 + {left}", text)
         if len(responses) != 1 or len(responses[0]) != 1:
             remedy = f"must have one response on the left of ~, not {left!r}"
             raise InvalidArgument("formula", text, remedy)
-        terms, intercept = _terms("formula", engine, right, text)
+        terms, intercept = terms_of("formula", engine, right, text)
         return cls(text, left, right, engine, responses[0][0], terms, intercept)
 
     @property
@@ -145,78 +150,11 @@ def one_sided(argument: str, text: object, engine: str) -> tuple[str, frozenset[
     if not right or len(_sides(right)) > 1:
         how = "has a left side" if right else "is empty"
         raise InvalidArgument(argument, text, f"{how}: it {example}")
-    terms, intercept = _terms(argument, engine, right, text)
+    terms, intercept = terms_of(argument, engine, right, text)
     if not intercept:
         remedy = "has no intercept, which it needs: leave 0 + or - 1 out"
         raise InvalidArgument(argument, text, remedy)
     return right, frozenset(name for term in terms for factor in term for name in factor.names)
-
-
-@dataclass(frozen=True, eq=False)
-class Spec:
-    """How the right side of a formula makes a design matrix, with what it learned from a table.
-
-    Levels of text and the state of functions such as ``center`` are those of the table that it was
-    made of, whatever table it is applied to.
-
-    Attributes
-    ----------
-    argument, text : str
-        What errors name.
-    columns : tuple of str
-        Names of the columns of the matrix, p of them.
-    names : mapping
-        What names mean that are no columns.
-    needs : frozenset of str
-        Columns of the table.
-    """
-
-    argument: str
-    text: str
-    engine: str
-    columns: tuple[str, ...]
-    made: Any = field(repr=False)
-    names: Mapping[str, Any] = field(repr=False)
-    needs: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(
-        cls,
-        argument: str,
-        right: str,
-        frame: pd.DataFrame,
-        engine: str,
-        names: Mapping[str, Any],
-        text: str | None = None,
-    ) -> tuple[Spec, Array]:
-        """Read the right side of a formula on a table; also the matrix of the table, (n, p)."""
-        shown = right if text is None else text
-        made, matrix, columns = _evaluated(argument, shown, engine, right, frame, names)
-        terms, _ = _terms(argument, engine, right, shown)
-        there = {name for term in terms for factor in term for name in factor.names}
-        needs = there & {*map(str, frame.columns)}
-        return cls(argument, shown, engine, columns, made, names, frozenset(needs)), matrix
-
-    def matrix(self, frame: pd.DataFrame) -> Array:
-        """The design matrix of another table with the same columns, (n, p)."""
-        how = self.engine, self.made, frame, self.names
-        return _evaluated(self.argument, self.text, *how)[1]
-
-    @property
-    def slices(self) -> dict[str, slice]:
-        """Where the columns of each term are; the intercept's name is Intercept."""
-        if self.engine == "patsy":
-            return dict(self.made.term_name_slices)
-        found = {str(term): place for term, place in self.made.term_slices.items()}
-        return {"Intercept" if name == "1" else name: place for name, place in found.items()}
-
-    def learned(self, factor: Factor) -> bool:
-        """Whether a factor has a function with a state, such as ``center(age)``."""
-        if self.engine == "patsy":
-            states = {f.code: info.state for f, info in self.made.factor_infos.items()}
-            return bool(states.get(factor.code, {}).get("transforms"))
-        known = self.made.transform_state
-        return any(key in factor.code for key in known)
 
 
 def caller_names(depth: int) -> dict[str, Any]:
@@ -258,7 +196,8 @@ def names_in(code: str) -> tuple[frozenset[str], frozenset[str]]:
         if isinstance(node, ast.Call | ast.Attribute) and isinstance(head, ast.Name):
             functions.add(head.id)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "Q":
-            values |= {a.value for a in node.args if isinstance(getattr(a, "value", None), str)}
+            given = [getattr(argument, "value", None) for argument in node.args]
+            values |= {text for text in given if isinstance(text, str)}
     every = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
     return frozenset(values | (every - functions)), frozenset(functions)
 
@@ -295,7 +234,7 @@ def _sides(text: str) -> list[str]:
     return sides
 
 
-def _terms(
+def terms_of(
     argument: str, engine: str, right: str, text: str
 ) -> tuple[tuple[tuple[Factor, ...], ...], bool]:
     """The terms of the right side of a formula, and whether it has an intercept."""
@@ -316,7 +255,7 @@ def _terms(
             ]
         factors = [tuple(map(_factor, term)) for term in codes]
     except Exception as error:  # the engines have many kinds
-        raise _refusal(argument, text, engine, error) from None
+        raise refusal(argument, text, engine, error) from None
     return tuple(term for term in factors if term), any(not term for term in factors)
 
 
@@ -339,58 +278,7 @@ def _quoted(name: str, engine: str) -> str:
     return f"Q({name!r})" if engine == "patsy" else f"`{name}`"
 
 
-def _evaluated(
-    argument: str,
-    text: str,
-    engine: str,
-    formula: Any,
-    frame: pd.DataFrame,
-    names: Mapping[str, Any],
-) -> tuple[Any, Array, tuple[str, ...]]:
-    """The specification, design matrix (n, p) and column names of a right side on a table."""
-    try:
-        with np.errstate(all="ignore"):  # what is no number is refused below
-            made, found, columns = _matrices(engine, formula, frame, names)
-    except LDPError:
-        raise
-    except Exception as error:  # the engines have many kinds, and functions of users any
-        raise _refusal(argument, text, engine, error) from None
-    matrix: Array = np.ascontiguousarray(found, dtype=np.float64)
-    if matrix.shape[0] != len(frame):
-        remedy = f"made {matrix.shape[0]} rows of {len(frame)}: its functions must keep rows"
-        raise InvalidArgument(argument, text, remedy)
-    bad = ~np.isfinite(matrix)
-    if bad.any():
-        row, column = np.argwhere(bad)[0].tolist()
-        remedy = (
-            f"{columns[column]!r} is {matrix[row, column]} in the row {frame.index[row]!r}: leave "
-            "such rows out, or use another function"
-        )
-        raise InvalidArgument(argument, text, remedy)
-    return made, matrix, columns
-
-
-def _matrices(
-    engine: str, formula: Any, frame: pd.DataFrame, names: Mapping[str, Any]
-) -> tuple[Any, Any, tuple[str, ...]]:
-    if engine == "patsy":
-        import patsy
-
-        text = f"~ {formula}" if isinstance(formula, str) else formula
-        env = patsy.EvalEnvironment([dict(names)])
-        refuse = patsy.NAAction(on_NA="raise")
-        found = patsy.dmatrix(text, frame, eval_env=env, NA_action=refuse)
-        return found.design_info, found, tuple(found.design_info.column_names)
-    from statsmodels.formula._manager import FormulaManager
-
-    manager = FormulaManager(engine="formulaic")
-    again = not isinstance(formula, str)
-    how = {"eval_env": dict(names), "na_action": "raise", "prediction": again}
-    found = manager.get_matrices(formula, frame, **how)
-    return manager.spec, found, tuple(map(str, found.columns))
-
-
-def _refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidArgument:
+def refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidArgument:
     """What an engine says about a formula."""
     plain = re.sub("\x1b?\\[[0-9;]*m", "", str(error)).replace("⧛", "").replace("⧚", "")
     said = " ".join(plain.split()) or type(error).__name__

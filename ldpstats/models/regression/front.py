@@ -11,10 +11,19 @@ import numpy.typing as npt
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import as_series
 from ldpstats.errors import InvalidArgument
+from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.design import Design
 from ldpstats.models.regression.formula import caller_names
+from ldpstats.models.regression.linear import PrivatizedOLS
+from ldpstats.models.regression.logit import PrivatizedLogit
+from ldpstats.models.regression.multinomial import PrivatizedMNLogit
+from ldpstats.models.regression.ordered import PrivatizedOrderedModel
+from ldpstats.models.regression.private import PrivatePredictors
+from ldpstats.models.regression.reading import outcome_of
+from ldpstats.models.regression.record import RegressionData
 from ldpstats.models.regression.request import Extras, Given, Request
 from ldpstats.models.regression.tables import as_frame, columns_of
+from ldpstats.problems.regression.outcomes import Normal, Poisson
 from ldpstats.reports.single import Reports
 
 __all__ = ["design_of", "model_of", "regression"]
@@ -46,8 +55,8 @@ def regression(
     data : DataFrame of pandas or Polars, or Arrow table
         The public columns, one row a respondent.
     reports : mapping from name to Reports
-        Reports of the questions, in the order of the rows. Of a response also a list of Reports,
-        several groups whose rows follow one another.
+        Reports of the questions, in the order of the rows; or a list of Reports, several groups
+        with the same categories whose rows follow one another.
     model : {"linear", "logit", "multinomial", "ordered", "poisson", "probit", "cloglog"}, optional
         By default logit for a response of two categories or of 0 and 1, ordered for ordered
         categories, multinomial for others, and linear for numbers.
@@ -121,7 +130,7 @@ def design_of(
             raise InvalidArgument("reports", name, remedy)
     frame = as_frame("data", data, asked.columns)
     n = len(frame)
-    given = {name: _given(name, some, n, asked.response) for name, some in groups.items()}
+    given = {name: _given(name, some, n) for name, some in groups.items()}
     missing = [sum(group.n_missing for group in some) for some in groups.values()]
     extras = Extras(
         offset=_beside("offset", offset, data, columns, n),
@@ -136,7 +145,55 @@ def design_of(
 
 def model_of(design: Design) -> Any:
     """The model of a design, to be fitted."""
-    raise NotImplementedError
+    private = isinstance(design.response, list)
+    if design.family == "linear" and private:
+        return _least_squares(design)
+    k = 0 if design.categories is None else len(design.categories)
+    numbers_of = {"linear": Normal(), "poisson": Poisson()}
+    outcome = numbers_of.get(design.family) or outcome_of(design.family, k)
+    data = RegressionData(
+        outcome=outcome,
+        response=design.response,
+        designs=design.designs,
+        names=design.names,
+        categories=None if design.family in numbers_of else design.categories,
+        response_name=design.response_name,
+        offset=design.offset,
+        counts=design.freq_weights,
+        weights=design.weights,
+        predictors=design.predictors,
+        configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
+        marginal=design.marginal_exog if design.predictors else None,
+        candidates=design.candidates,
+        n_missing=design.n_missing,
+        formula=design,
+        sample=design.sample,
+        inside=design.inside,
+    )
+    if design.predictors:
+        return PrivatePredictors.of(data)
+    kinds: dict[str, type[PrivatizedRegression]] = {
+        "multinomial": PrivatizedMNLogit,
+        "ordered": PrivatizedOrderedModel,
+        "linear": PrivatizedRegression,
+        "poisson": PrivatizedRegression,
+    }
+    return kinds.get(design.family, PrivatizedLogit).of(data)
+
+
+def _least_squares(design: Design) -> Any:
+    """The linear model of a privatised answer with scores."""
+    if design.predictors:
+        raise NotImplementedError
+    return PrivatizedOLS(
+        design.response,
+        design.exog_frame,
+        scores=design.scores,
+        offset=design.offset,
+        freq_weights=design.freq_weights,
+        weights=design.weights,
+        candidates=design.candidates.get(design.response_name),
+    )
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
@@ -160,7 +217,7 @@ def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:
     return found
 
 
-def _given(name: str, groups: list[Reports], n: int, response: str | None) -> Given:
+def _given(name: str, groups: list[Reports], n: int) -> Given:
     """Reports of a question, one for each of n rows."""
     total = sum(map(len, groups))
     if total != n:
@@ -172,31 +229,28 @@ def _given(name: str, groups: list[Reports], n: int, response: str | None) -> Gi
             "them"
         )
         raise InvalidArgument(f"reports[{name!r}]", f"{total} reports", remedy)
-    if len(groups) > 1 and name != response:
-        remedy = "is a predictor, of which all reports must be of one mechanism"
-        raise InvalidArgument(f"reports[{name!r}]", f"{len(groups)} groups", remedy)
     ends = np.cumsum([0, *map(len, groups)])
 
-    def take(rows: npt.NDArray[np.int64]) -> Any:
+    def take(rows: npt.NDArray[np.int64]) -> list[Reports]:
         cuts = np.searchsorted(rows, ends)
         some = [
             group[rows[a:b] - start]
             for group, start, a, b in zip(groups, ends, cuts, cuts[1:], strict=False)
         ]
-        return some if len(some) > 1 else some[0]
+        return [group for group in some if len(group)]
 
-    return Given(groups[0].mechanism, np.full(n, True), take)
+    return Given(tuple(group.mechanism for group in groups), np.full(n, True), take)
 
 
-def _beside(
-    argument: str, value: object, data: object, columns: list[Any], n: int
-) -> Array | None:
+def _beside(argument: str, value: object, data: object, columns: list[Any], n: int) -> Array | None:
     """Numbers of the rows, from the name of a column or as they are; NaN where one is missing."""
     if value is None:
         return None
     if isinstance(value, str):
         if value not in columns:
-            raise InvalidArgument(argument, value, "is no column of data: name one, or pass numbers")
+            raise InvalidArgument(
+                argument, value, "is no column of data: name one, or pass numbers"
+            )
         value = as_frame("data", data, [value])[value]
     series = as_series(argument, value)
     remedy = f"must be {n} numbers, one for each row of data"

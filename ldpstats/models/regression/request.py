@@ -11,21 +11,19 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.names import did_you_mean
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.design import Design
-from ldpstats.models.regression.formula import Formula, Spec, known_names, one_sided
-from ldpstats.models.regression.predictors import PrivateColumn, combinations, held_at
+from ldpstats.models.regression.formula import Formula, known_names, one_sided
+from ldpstats.models.regression.predictors import PrivateColumn
 from ldpstats.models.regression.responses import Response, private_response, public_response
-from ldpstats.models.shared.spelling import count_of
+from ldpstats.models.regression.right_side import RightSide
+from ldpstats.reports.single import Reports
 
-__all__ = ["Given", "Request"]
+__all__ = ["Extras", "Given", "Request"]
 
 Array = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Rows = npt.NDArray[np.int64]
-
-_MOST_ENTRIES = 1 << 31  # of all design matrices, 16 GB
-_INTERCEPT = "Intercept"
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +32,22 @@ class Given:
 
     Attributes
     ----------
-    mechanism : Mechanism
+    mechanisms : tuple of Mechanism
+        Of the groups of respondents.
     present : array of bool, shape (N,)
     take : callable
-        From positions in the table, all of them `present` and ascending, to their Reports; of a
-        response also a list of Reports.
+        From positions in the table, all of them `present` and ascending, to groups of their
+        Reports, which follow one another.
     """
 
-    mechanism: Any
+    mechanisms: tuple[Any, ...]
     present: Mask
-    take: Callable[[Rows], Any]
+    take: Callable[[Rows], list[Reports]]
+
+    @property
+    def unprotected(self) -> bool:
+        """Whether the answers are known."""
+        return all(mechanism.unprotected for mechanism in self.mechanisms)
 
 
 @dataclass(frozen=True, eq=False)
@@ -181,12 +185,13 @@ class Request:
 
     def design(self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras) -> Design:
         """The arrays of the regression, from its public columns and reports; N rows each."""
-        right = [name for name in self.questions if name != self.response]
-        public, private = [], []
-        for name in right:
-            column = self._column(name, given[name].mechanism)
-            if given[name].mechanism.unprotected:
-                public.append(name)
+        private = []
+        for name in self.questions:
+            if name == self.response:
+                continue
+            labels = self._labels(name, given[name])
+            column = PrivateColumn.of(name, labels, self.scores.get(name))
+            if given[name].unprotected:
                 frame = frame.assign(**{name: _answers(column, given[name])})
             else:
                 private.append(column)
@@ -201,8 +206,9 @@ class Request:
         scores = response.scores(self.scores.get(response.name), family)
         response = response.seen_by(family)
         times = None if extras.counts is None else extras.counts[rows]
-        spec, chosen, designs = self._matrices(some, private, family, times)
-        marginal_spec, marginal = self._marginal(some, private, times)
+        right = RightSide(self.formula, self.names, some, tuple(private), times)
+        spec, chosen, designs = right.matrices(family)
+        marginal_spec, marginal = right.marginal(self.marginal)
         total = len(frame) if extras.counts is None else int(extras.counts.sum())
         used = len(rows) if times is None else int(times.sum())
         outside = 0
@@ -213,6 +219,7 @@ class Request:
             formula=self.formula,
             family=family,
             response=response.values,
+            categories=response.labels,
             response_name=response.name,
             names=tuple(spec.columns[j] for j in chosen),
             designs=designs,
@@ -236,21 +243,28 @@ class Request:
             facts=None if extras.facts is None else extras.facts(kept),
         )
 
-    def _column(self, name: str, mechanism: Any) -> PrivateColumn:
-        """A question of the right side."""
-        labels = mechanism.labels(self._listed(name, mechanism))
-        return PrivateColumn.of(name, labels, self.scores.get(name))
-
-    def _listed(self, name: str, mechanism: Any) -> Any:
-        """The candidates of a question; refuse some where they are none, and none where needed."""
+    def _labels(self, name: str, given: Given) -> pd.Index[Any]:
+        """The categories of a question, which all groups of respondents must have."""
         found = self.candidates.get(name)
-        if mechanism.is_open and found is None:
-            remedy = f"{name!r} takes any text: pass candidates={{{name!r}: [...]}}, its answers"
-            raise InvalidArgument("candidates", None, remedy)
-        if not mechanism.is_open and found is not None:
-            remedy = f"leave it out: {name!r} has the categories of {mechanism}"
-            raise InvalidArgument("candidates", {name: found}, remedy)
-        return found
+        for mechanism in given.mechanisms:
+            if mechanism.is_open and found is None:
+                remedy = (
+                    f"{name!r} takes any text: pass candidates={{{name!r}: [...]}}, its answers"
+                )
+                raise InvalidArgument("candidates", None, remedy)
+            if not mechanism.is_open and found is not None:
+                remedy = f"leave it out: {name!r} has the categories of {mechanism}"
+                raise InvalidArgument("candidates", {name: found}, remedy)
+        labels: pd.Index[Any]
+        labels, *others = [mechanism.labels(found) for mechanism in given.mechanisms]
+        for other in others:
+            if other.tolist() != labels.tolist():
+                remedy = (
+                    f"has groups with the categories {labels.tolist()[:20]} and "
+                    f"{other.tolist()[:20]}: they must be the same in the same order"
+                )
+                raise InvalidArgument("reports", name, remedy)
+        return labels
 
     def _kept(self, frame: pd.DataFrame, given: Mapping[str, Given], extras: Extras) -> Mask:
         """Rows of which all is there."""
@@ -274,102 +288,26 @@ class Request:
         name = self.response
         if name is None:
             return public_response(self.formula, some, self.names)
-        listed = self._listed(name, given[name].mechanism)
-        return private_response(name, given[name].take(rows), listed)
-
-    def _matrices(
-        self, some: pd.DataFrame, private: list[PrivateColumn], family: str, times: Array | None
-    ) -> tuple[Spec, Rows, tuple[Array, ...]]:
-        """How the right side makes design matrices, its columns that are used, and the matrices."""
-        codes = combinations(private)
-        n, C = len(some), len(codes)
-        if n < C:
-            remedy = f"has {n} rows, fewer than the {C} combinations of its private predictors"
-            raise InvalidArgument("formula", self.formula.text, f"{remedy}: use fewer of these")
-        # every category occurs, so that levels and names are those of all
-        mixed = {c.name: codes[np.arange(n) % C, j] for j, c in enumerate(private)}
-        learning = held_at(some, private, mixed)
-        if times is not None:
-            learning = learning.iloc[np.repeat(np.arange(n), times.astype(np.int64))]
-        how = self.formula.engine, self.names, self.formula.text
-        spec, first = Spec.of("formula", self.formula.right, learning, *how)
-        for term in self.formula.terms:
-            for factor in term:
-                shared = sorted(factor.names & {column.name for column in private})
-                if shared and spec.learned(factor):
-                    remedy = (
-                        f"{factor.code!r} learns from the answers to {shared[0]!r}, which are not "
-                        f"known: write {shared[0]!r} alone, or pass scores={{{shared[0]!r}: ...}}"
-                    )
-                    raise InvalidArgument("formula", self.formula.text, remedy)
-        chosen = self._chosen(spec, family)
-        if n * C * chosen.size > _MOST_ENTRIES:
-            raise NotAvailable(
-                f"{C} design matrices of {n:,} rows and {chosen.size} columns take more than 16 "
-                "GB: use fewer private predictors, or lump their categories first"
-            )
-        if not private and times is None:
-            return spec, chosen, (_columns(first, chosen),)
-        matrices = [_columns(spec.matrix(held_at(some, private, own)), chosen) for own in codes]
-        return spec, chosen, tuple(matrices)
-
-    def _chosen(self, spec: Spec, family: str) -> Rows:
-        """Columns of the matrix that the model has: thresholds take the place of an intercept."""
-        text = self.formula.text
-        every = np.arange(len(spec.columns))
-        if not every.size:
-            raise InvalidArgument("formula", text, "has no column on the right: add a predictor")
-        if family != "ordered":
-            return every
-        if not self.formula.intercept:
-            remedy = "leaves the intercept out, which ordered models have as thresholds: take 0 + "
-            raise InvalidArgument("formula", text, f"{remedy}or - 1 away")
-        chosen = every[[name != _INTERCEPT for name in spec.columns]]
-        if not chosen.size:
-            remedy = "has thresholds alone: add a predictor, or use frequencies() without a model"
-            raise InvalidArgument("formula", text, remedy)
-        return chosen
-
-    def _marginal(
-        self, some: pd.DataFrame, private: list[PrivateColumn], times: Array | None
-    ) -> tuple[Spec | None, pd.DataFrame | None]:
-        """What the distribution of the private predictors depends on."""
-        if not private:
-            if self.marginal is not None:
-                remedy = "is for private predictors, and the formula has none: leave it out"
-                raise InvalidArgument("marginal", self.marginal, remedy)
-            return None, None
-        right = self.marginal or self.formula.without(column.name for column in private)
-        learning = some
-        if times is not None:
-            learning = some.iloc[np.repeat(np.arange(len(some)), times.astype(np.int64))]
-        spec, matrix = Spec.of("marginal", right, learning, self.formula.engine, self.names)
-        if times is not None:
-            matrix = spec.matrix(some)
-        return spec, pd.DataFrame(matrix, index=some.index, columns=list(spec.columns))
+        labels = self._labels(name, given[name])
+        return private_response(name, given[name].take(rows), labels)
 
 
 def _answers(column: PrivateColumn, given: Given) -> Any:
     """Answers to an unprotected question as a column of the table, missing ones included."""
     rows = np.flatnonzero(given.present)
     codes = np.full(len(given.present), -1, dtype=np.int64)
-    codes[rows] = given.take(rows).y
+    codes[rows] = np.concatenate([group.y for group in given.take(rows)])
     if column.values is None:
         return column.column(codes)
-    values = column.values.astype(object if column.values.dtype == bool else np.float64)
-    if not given.present.all():
-        values = np.append(values, None if values.dtype == object else np.nan)
-        return values[codes]
-    return column.values[codes]
+    if given.present.all():
+        return column.values[codes]
+    if column.values.dtype == bool:
+        return np.append(column.values.astype(object), [None])[codes]
+    return np.append(column.values, [np.nan])[codes]
 
 
 def _taken(values: Array | None, rows: Rows) -> Array | None:
     return None if values is None else values[rows]
-
-
-def _columns(matrix: Array, chosen: Rows) -> Array:
-    """Some columns of a matrix, itself if they are all."""
-    return matrix if chosen.size == matrix.shape[1] else np.ascontiguousarray(matrix[:, chosen])
 
 
 def _refuse_marginal(
@@ -398,8 +336,3 @@ def _check_option(option: str, given: object, asked: tuple[str, ...]) -> None:
         if name not in asked:
             remedy = f"is no question of the formula, which has {', '.join(map(repr, asked))}"
             raise InvalidArgument(option, name, remedy + did_you_mean(name, asked))
-
-
-def lacking(count: int) -> str:
-    """How many respondents are left out, in words."""
-    return count_of(count, "respondent")

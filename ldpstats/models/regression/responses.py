@@ -12,9 +12,9 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import InvalidArgument
-from ldpstats.mechanisms.observed import Observed
 from ldpstats.models.frequency.ordered import checked_scores
-from ldpstats.models.regression.formula import Formula, Spec
+from ldpstats.models.regression.formula import Formula
+from ldpstats.models.regression.specs import Spec
 from ldpstats.reports.single import Reports
 
 __all__ = ["FAMILIES", "Response", "plain_numbers", "private_response", "public_response"]
@@ -33,7 +33,8 @@ class Response:
     Attributes
     ----------
     name : str
-    values : Reports, list of Reports, or array of float64, (n,)
+    values : list of Reports; or array, shape (n,)
+        Groups of reports that follow one another; numbers, or codes of public categories, int64.
     labels : pandas.Index or None
         The categories; None for numbers.
     private : bool
@@ -62,16 +63,15 @@ class Response:
         return family
 
     def seen_by(self, family: str) -> Response:
-        """The same as the family needs it: numbers, or answers to an unprotected question."""
+        """The same as the family needs it: public answers as numbers, or as categories."""
         if family in ("linear", "poisson"):
             if self.labels is None or self.private:
                 return self
-            reports: Reports = self.values
-            return replace(self, values=reports.y.astype(np.float64), labels=None)
+            return replace(self, values=self.values.astype(np.float64), labels=None)
         if self.labels is not None:
             return self
         distinct, codes = np.unique(self.values, return_inverse=True)
-        return _observed(self.name, codes, [int(v) for v in distinct], family == "ordered")
+        return _categories(self.name, codes, [int(v) for v in distinct], family == "ordered")
 
     def _usual(self) -> str:
         if self.labels is None:
@@ -123,18 +123,11 @@ class Response:
         return None
 
 
-def private_response(name: str, values: Any, candidates: Any) -> Response:
-    """A question as a response, from its reports: one set, or several with the same categories."""
-    groups = values if isinstance(values, list) else [values]
-    labels = groups[0].mechanism.labels(candidates)
-    for group in groups[1:]:
-        other = group.mechanism.labels(candidates).tolist()
-        if other != labels.tolist():
-            remedy = f"has groups with other categories, {labels.tolist()} and {other}: they must "
-            raise InvalidArgument("reports", name, f"{remedy}have the same in the same order")
+def private_response(name: str, groups: list[Reports], labels: pd.Index[Any]) -> Response:
+    """A question as a response, from groups of reports on the same categories."""
     dtype: Any = labels.dtype
     ordered = isinstance(dtype, pd.CategoricalDtype) and bool(dtype.ordered)
-    return Response(name, values, pd.Index(labels.tolist(), dtype=object), True, ordered)
+    return Response(name, groups, pd.Index(labels.tolist(), dtype=object), True, ordered)
 
 
 def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -> Response:
@@ -146,7 +139,9 @@ def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, A
     dtype: Any = column.dtype
     if isinstance(dtype, pd.CategoricalDtype):
         some = column.cat.remove_unused_categories().cat
-        return _observed(name, some.codes.to_numpy(), some.categories.tolist(), bool(dtype.ordered))
+        return _categories(
+            name, some.codes.to_numpy(), some.categories.tolist(), bool(dtype.ordered)
+        )
     if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
         return _numbers(name, column.to_numpy())
     kind = pd.api.types.infer_dtype(column, skipna=True)
@@ -157,7 +152,7 @@ def public_response(formula: Formula, frame: pd.DataFrame, names: Mapping[str, A
         raise InvalidArgument("formula", formula.text, f"{name!r} {remedy}")
     labels = sorted(set(column.tolist()))
     codes = pd.Categorical(column, categories=labels).codes
-    return _observed(name, codes, labels, False)
+    return _categories(name, codes, labels, False)
 
 
 def plain_numbers(labels: pd.Index[Any]) -> bool:
@@ -175,7 +170,7 @@ def _computed(formula: Formula, frame: pd.DataFrame, names: Mapping[str, Any]) -
     if not np.isin(matrix, (0.0, 1.0)).all() or (matrix.sum(axis=1) != 1.0).any():
         remedy = f"has {matrix.shape[1]} responses in {formula.left!r}: it must have one"
         raise InvalidArgument("formula", formula.text, remedy)
-    return _observed(formula.left, matrix.argmax(axis=1), labels, False)
+    return _categories(formula.left, matrix.argmax(axis=1), labels, False)
 
 
 def _numbers(name: str, values: Array) -> Response:
@@ -188,14 +183,10 @@ def _numbers(name: str, values: Array) -> Response:
     return Response(name, found, None, False)
 
 
-def _observed(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -> Response:
-    """Public categories as answers to a question without protection."""
+def _categories(name: str, codes: Array, labels: Sequence[Any], ordered: bool) -> Response:
+    """Public categories."""
     if len(labels) < 2:
         remedy = f"is {labels[0]!r} in all rows: there is nothing to explain"
         raise InvalidArgument("response", name, remedy)
-    try:
-        mechanism = Observed(list(labels))
-    except InvalidArgument as error:
-        raise InvalidArgument("response", name, error.remedy) from None
-    reports = Reports(np.asarray(codes).astype(np.int64), mechanism, name=name)
-    return Response(name, reports, pd.Index(list(labels), dtype=object), False, ordered)
+    index: pd.Index[Any] = pd.Index(list(labels), dtype=object)
+    return Response(name, np.asarray(codes).astype(np.int64), index, False, ordered)

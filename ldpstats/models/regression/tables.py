@@ -56,7 +56,7 @@ def cleaned(series: pd.Series[Any]) -> pd.Series[Any]:
     if isinstance(dtype, pd.CategoricalDtype):
         categories = dtype.categories
         if isinstance(categories.dtype, pd.StringDtype):
-            return series.cat.rename_categories(categories.astype(object))
+            return series.cat.rename_categories(list(categories))
         return series
     if isinstance(dtype, np.dtype):
         return series
