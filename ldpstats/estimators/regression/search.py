@@ -22,6 +22,7 @@ _FAR = 60.0  # standardised parameter beyond which nothing changes any more
 _SUSPECT = 6.0  # standardised parameter that may be on its way to infinity
 _OUT = 10.0  # how much further out it is looked for a fall of the likelihood
 _FALL = 0.5  # a fall below this leaves infinity within half a standard error
+_ABOUT = 1e-7  # Newton decrement that tells which maximum it is
 _SPREAD = 2.0  # of standardised parameters in random starts
 
 
@@ -83,11 +84,11 @@ def search(
     """
     free = np.ones(start.shape, dtype=bool) if free is None else free
 
-    def climb(target: Objective, from_: Array) -> Maximum:
+    def climb(target: Objective, from_: Array, tolerance: float = 0.0) -> Maximum:
         def far(theta: Array) -> bool:
             return _size(theta, units) > _FAR
 
-        return maximise(target.evaluate, target.value, from_, free, maxiter, stop=far)
+        return maximise(target.evaluate, target.value, from_, free, maxiter, tolerance, far)
 
     best = climb(objective, start)
     if concave:
@@ -102,14 +103,18 @@ def search(
     top = max(met, key=lambda one: one.value)
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
+    if top is not best and abs(top.value - best.value) > _SAME_VALUE:
+        top = climb(objective, top.theta)
+    elif best.converged:
+        top = best
     return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
 
 
 def _climbed(
-    climb: Callable[[Objective, Array], Maximum], target: Objective, starts: Sequence[Array]
+    climb: Callable[[Objective, Array, float], Maximum], target: Objective, starts: Sequence[Array]
 ) -> list[Maximum]:
-    """The maxima that starts lead to, of those at which the likelihood is not zero."""
-    return [climb(target, one) for one in starts if np.isfinite(target.value(one))]
+    """About the maxima that starts lead to, of those at which the likelihood is not zero."""
+    return [climb(target, one, _ABOUT) for one in starts if np.isfinite(target.value(one))]
 
 
 def _size(theta: Array, units: Array) -> float:
