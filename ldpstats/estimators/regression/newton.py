@@ -79,7 +79,8 @@ def maximise(
     free = np.ones(theta.shape, dtype=bool) if free is None else free
     there, score, hessian = evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
-    for n_iter in range(1, maxiter + 1):
+    while n_iter < maxiter:
+        n_iter += 1
         direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)])
         limit = tolerance * (1.0 + abs(there))
         if decrement <= limit and is_peak:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from ldpstats.arguments.checks import numbers
 from ldpstats.arguments.labels import as_series
-from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.base import PrivatizedRegression
 from ldpstats.models.regression.design import Design
 from ldpstats.models.regression.formula import caller_names
@@ -20,6 +20,7 @@ from ldpstats.models.regression.logit import PrivatizedLogit
 from ldpstats.models.regression.multinomial import PrivatizedMNLogit
 from ldpstats.models.regression.ordered import PrivatizedOrderedModel
 from ldpstats.models.regression.private import PrivatePredictors
+from ldpstats.models.regression.pseudo_response import pseudo_response
 from ldpstats.models.regression.reading import outcome_of
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.models.regression.request import Extras, Given, Request
@@ -146,30 +147,35 @@ def design_of(
 
 def model_of(design: Design) -> Any:
     """The model of a design, to be fitted."""
-    private = isinstance(design.response, list)
-    if design.family == "linear" and private:
-        return _least_squares(design)
+    response, only = design.response, ""
+    if design.family == "linear" and isinstance(response, list):
+        if not design.predictors and design.sample is None:
+            return _least_squares(design)
+        response = _scored(design)
+        only = "least squares on scores of reports has no likelihood"
     k = 0 if design.categories is None else len(design.categories)
     numbers_of = {"linear": Normal(), "poisson": Poisson()}
     outcome = numbers_of.get(design.family) or outcome_of(design.family, k)
     data = RegressionData(
         outcome=outcome,
-        response=design.response,
+        response=response,
         designs=design.designs,
         names=design.names,
         categories=None if design.family in numbers_of else design.categories,
         response_name=design.response_name,
         offset=design.offset,
         counts=design.freq_weights,
-        weights=design.weights,
+        weights=_weights(design),
         predictors=design.predictors,
         configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
         marginal=design.marginal_exog if design.predictors else None,
         candidates=design.candidates,
         n_missing=design.n_missing,
         formula=design,
+        only_corrected=only,
         sample=design.sample,
         inside=design.inside,
+        facts=design.facts,
     )
     if design.predictors:
         return PrivatePredictors.of(data)
@@ -184,17 +190,6 @@ def model_of(design: Design) -> Any:
 
 def _least_squares(design: Design) -> PrivatizedOLS:
     """The linear model of a privatised answer with scores."""
-    assert design.categories is not None
-    what = f"model='linear' of the private response {design.response_name!r}"
-    other = "'logit'" if len(design.categories) == 2 else "'multinomial' or 'ordered'"
-    if design.predictors:
-        names = ", ".join(map(repr, design.predictors))
-        raise NotAvailable(f"{what} takes public predictors only, not {names}: use model={other}")
-    if design.sample is not None:
-        raise NotAvailable(
-            f"{what} has no covariance for the design of a survey: use model={other}, or make the "
-            "survey without a design"
-        )
     found = PrivatizedOLS(
         [replace(group, name=design.response_name) for group in design.response],
         design.exog_frame,
@@ -207,6 +202,22 @@ def _least_squares(design: Design) -> PrivatizedOLS:
     found.n_missing = design.n_missing
     found.formula = design
     return found
+
+
+def _scored(design: Design) -> Array:
+    """Unbiased scores of a privatised response, (n,)."""
+    n = len(design.designs[0])
+    weights = np.ones(n) if design.weights is None else design.weights
+    listed = design.candidates.get(design.response_name)
+    assert design.scores is not None
+    return pseudo_response(design.response, design.scores, weights, listed).values
+
+
+def _weights(design: Design) -> Array | None:
+    """Sampling weights of all whom a row stands for."""
+    if design.weights is None or design.freq_weights is None:
+        return design.weights
+    return design.weights * design.freq_weights
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:

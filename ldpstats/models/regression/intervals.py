@@ -41,5 +41,3 @@ def coefficient_intervals(results: RegressionResults, alpha: float, method: str)
     center = results.theta[:m]
     half = z * np.sqrt(np.diagonal(results.covariance_all)[:m])
     return np.column_stack([center - half, center + half])
-
-

@@ -53,13 +53,11 @@ def _restricted(
 
 
 def likelihood_ratios(results: RegressionResults, indices: Sequence[int]) -> Array:
-    """Likelihood ratio statistics of each of some coefficients alone, with one degree of freedom."""
+    """Likelihood ratio statistics of some coefficients, each alone, with one degree of freedom."""
     return np.array([ratio_without(results, [j])[0] for j in indices])
 
 
-def profile_intervals(
-    results: RegressionResults, indices: Sequence[int], quantile: float
-) -> Array:
+def profile_intervals(results: RegressionResults, indices: Sequence[int], quantile: float) -> Array:
     """Profile intervals of some coefficients, (m, 2).
 
     Of categorical and count outcomes those of the penalised likelihood, which always end.

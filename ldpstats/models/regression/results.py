@@ -12,7 +12,7 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.likelihood_tests import likelihood_ratios, profile_intervals
+from ldpstats.models.regression.likelihood_tests import likelihood_ratios
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
@@ -269,5 +269,3 @@ def _given_predictors(likelihood: RegressionLikelihood, theta: Array) -> float:
     from ldpstats.models.regression.null import conditional_value
 
     return conditional_value(likelihood, theta)
-
-

@@ -47,24 +47,25 @@ class ReportLaw:
 
 
 def _of_reports(outcome: Outcome, eta: Array, Q: Array) -> tuple[Array, Array]:
-    """P(r) and its derivatives, (n, l) and (n, l, q)."""
+    """P(r) and its derivatives, (n, l) and (n, q, l)."""
     P = np.maximum(outcome.mean(eta) @ Q, _TINY)
-    return P, np.einsum("nkq,kl->nlq", outcome.jacobian(eta), Q, optimize=True)
+    return P, outcome.jacobian(eta).transpose(0, 2, 1) @ Q
 
 
 def _information(outcome: Outcome, eta: Array, Q: Array) -> Array:
+    """Information of each row on its predictors, (n, q, q)."""
     P, d = _of_reports(outcome, eta, Q)
-    return np.einsum("nla,nlb->nab", d / P[:, :, None], d, optimize=True)
+    return np.asarray((d / P[:, None, :]) @ d.transpose(0, 2, 1))
 
 
 def _slope(outcome: Outcome, eta: Array, Q: Array, S: Array) -> Array:
     """Derivative by eta of ``tr(S J)``, S held fixed; (n, q)."""
     P, d = _of_reports(outcome, eta, Q)
-    bend = np.einsum("nkab,kl->nlab", outcome.curvature(eta), Q, optimize=True)
-    along = np.einsum("nab,nlb->nla", S, d, optimize=True) / P[:, :, None]
-    twice = 2.0 * np.einsum("nla,nlac->nc", along, bend, optimize=True)
-    squares = np.einsum("nla,nla->nl", along, d) / P
-    return np.asarray(twice - np.einsum("nl,nlc->nc", squares, d))
+    along = (S @ d) / P[:, None, :]  # (n, q, l)
+    squares = (along * d).sum(axis=1) / P
+    mixed = along @ Q.T  # (n, q, k)
+    twice = 2.0 * np.einsum("nak,nkac->nc", mixed, outcome.curvature(eta))
+    return np.asarray(twice - (d @ squares[:, :, None])[:, :, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +96,7 @@ class ExpectedInformation:
     def _parts(self) -> Iterator[tuple[Predictors, Array, Array | None]]:
         """Rows of one design and channel that fit in the cache, with their weights."""
         q, n = self.outcome.q, self.designs[0].n
-        kinds = [(None, slice(0, n))]
+        kinds: list[tuple[Array | None, Any]] = [(None, slice(0, n))]
         longest = 2
         if self.law is not None:
             longest = max(Q.shape[1] for Q in self.law.channels)
