@@ -72,6 +72,10 @@ class Outcome(ABC):
     def curvature(self, eta: Array) -> Array:
         """Second derivatives of `mean`, shape (n, k, q, q)."""
 
+    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
+        """`mean`, `jacobian` and `curvature` together."""
+        return self.mean(eta), self.jacobian(eta), self.curvature(eta)
+
 
 class Categorical(Outcome):
     """A law of one of k categories."""
@@ -150,6 +154,12 @@ class Binary(_Simple):
     def curvature(self, eta: Array) -> Array:
         bend = LINKS[self.link](eta[:, 0])[3]
         return np.column_stack([-bend, bend])[:, :, None, None]
+
+    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
+        failure, success, slope, bend = LINKS[self.link](eta[:, 0])
+        both = np.array([-1.0, 1.0])
+        mean = np.column_stack([failure, success])
+        return mean, (slope[:, None] * both)[:, :, None], (bend[:, None] * both)[:, :, None, None]
 
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         failure, success, slope, bend = LINKS[self.link](eta[:, 0])
