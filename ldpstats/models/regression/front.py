@@ -84,6 +84,19 @@ def regression(
     InvalidArgument
         For a formula that names no question or an unknown column, a function of a private response,
         reports that are not as many as rows, and a model that does not suit the response.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> table = pd.DataFrame({"age": rng.normal(size=4000), "region": rng.choice(["n", "s"], 4000)})
+    >>> late = np.where(rng.random(4000) < 1 / (1 + np.exp(-table.age)), "yes", "no")
+    >>> reports = ldp.Warner(epsilon=2.0).privatize(late, rng)
+    >>> model = ldp.regression("late ~ age + region", table, {"late": reports})
+    >>> model.exog_names
+    ['Intercept', 'region[T.s]', 'age']
+    >>> model.fit().params["age"].round(1)
+    np.float64(1.0)
     """
     outside = caller_names(1)
     how = model, marginal, scores, weights, freq_weights, offset, candidates
