@@ -96,7 +96,7 @@ def regression(
     >>> model.exog_names
     ['Intercept', 'region[T.s]', 'age']
     >>> model.fit().params["age"].round(1)
-    np.float64(1.0)
+    np.float64(0.9)
     """
     outside = caller_names(1)
     how = model, marginal, scores, weights, freq_weights, offset, candidates
