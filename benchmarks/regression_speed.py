@@ -33,7 +33,7 @@ AIMS = {"logit": 5.0, "multinomial": 8.0}  # at most so many times statsmodels' 
 _MEMORY = """
 import sys, warnings
 sys.path.insert(0, sys.argv[1])
-from benchmarks.regression_speed import answers, EPSILON
+from regression_speed import answers, EPSILON
 import numpy as np, ldpstats as ldp
 n, fit = int(sys.argv[2]), sys.argv[3] == "fit"
 X, y = answers(n, 20, 2)
@@ -96,9 +96,9 @@ def memory(sizes: tuple[int, ...]) -> None:
     """Print the largest memory of fits beyond that of their data."""
     from pathlib import Path
 
-    from benchmarks.processes import Job
+    from processes import Job
 
-    here = str(Path(__file__).parents[1])
+    here = str(Path(__file__).parent)
     for n in sizes:
         used = {}
         for what in ("data", "fit"):
