@@ -58,6 +58,7 @@ from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import BitCounts, Counts, Reports
 
 if TYPE_CHECKING:
+    from ldpstats.models.regression.front import regression
     from ldpstats.models.regression.linear import PrivatizedOLS
     from ldpstats.models.regression.linear_results import PrivatizedOLSResults
     from ldpstats.models.regression.logit import PrivatizedLogit
@@ -89,6 +90,7 @@ _MODULES = {  # and the modules of these
     "WeightedResults": "ldpstats.models.weighted.results",
     "WeightedTable": "ldpstats.models.weighted.table_results",
     "count": "ldpstats.survey.counting",
+    "regression": "ldpstats.models.regression.front",
 }
 
 __all__ = [
@@ -148,6 +150,7 @@ __all__ = [
     "errors",
     "homogeneity_test",
     "privacy",
+    "regression",
     "two_sample_test",
 ]
 

@@ -67,7 +67,7 @@ def survey_design(
         rows, sample, design = weighed.cells, weighed.sample, survey.design
         alone = bool((sample.n == 1.0).all())
         extras = Extras(
-            weights=sample.w,
+            weights=sample.w / sample.n,
             counts=None if alone else sample.n,
             inside=weighed.inside,
             sample=sample,

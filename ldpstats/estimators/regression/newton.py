@@ -15,7 +15,7 @@ Array = npt.NDArray[Any]
 Evaluate = Callable[[Array], tuple[float, Array, Array]]
 
 _FLOOR = 1e-7  # of the scaled curvature: flatter directions are taken to be of this curvature
-_LONGEST = 20.0  # step in units in which the curvature is that of one observation's scale
+_LONGEST = 20.0  # times what parameters are, and one more, that a step may be long
 _ENOUGH = 1e-4  # of the predicted gain, that a step must reach
 _HALVINGS = 40
 
@@ -79,8 +79,9 @@ def maximise(
     free = np.ones(theta.shape, dtype=bool) if free is None else free
     there, score, hessian = evaluate(theta)
     decrement, n_iter, settled = np.inf, 0, False
-    for n_iter in range(1, maxiter + 1):
-        direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)])
+    while n_iter < maxiter:
+        n_iter += 1
+        direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)], theta[free])
         limit = tolerance * (1.0 + abs(there))
         if decrement <= limit and is_peak:
             settled = True
@@ -106,7 +107,7 @@ def maximise(
     return Maximum(theta, there, score, hessian, float(decrement), settled, n_iter)
 
 
-def _step(score: Array, hessian: Array) -> tuple[Array, float, bool]:
+def _step(score: Array, hessian: Array, theta: Array) -> tuple[Array, float, bool]:
     """The step, the gain that it promises, and whether the function is concave here."""
     if not score.size:
         return score, 0.0, True
@@ -124,7 +125,8 @@ def _step(score: Array, hessian: Array) -> tuple[Array, float, bool]:
         size, axes = np.linalg.eigh(curved)
         is_peak = False
         direction = axes @ ((axes.T @ g) / np.maximum(np.abs(size), _FLOOR))
-    longest = float(np.abs(direction / scale).max(initial=0.0))
+    # parameters of small covariates are large, and grow as fast
+    longest = float(np.abs(direction / scale / (1.0 + np.abs(theta))).max(initial=0.0))
     if longest > _LONGEST:
         direction = direction * (_LONGEST / longest)
     return direction / scale, float(g @ direction), is_peak

@@ -42,8 +42,8 @@ class Found:
     n_maxima : int
         Distinct local maxima that the starts led to.
     flat : array, shape (p,), or None
-        Direction, in standardised parameters, in which the likelihood does not fall although the estimate is
-        far out: the maximum is at infinity. None where it is finite.
+        Direction, in standardised parameters, in which the likelihood does not fall although the
+        estimate is far out: the maximum is at infinity. None where it is finite.
     """
 
     maximum: Maximum

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy.typing as npt
 from ldpstats.estimators.regression.newton import Maximum, maximise
 from ldpstats.estimators.regression.search import Objective
 
-__all__ = ["profile_interval", "restricted"]
+__all__ = ["profile_interval"]
 
 Array = npt.NDArray[Any]
 
@@ -20,27 +19,14 @@ _WIDEST = 1e4  # standard errors after which a limit is infinite
 _ROUNDS = 60
 
 
-def restricted(
-    objective: Objective, starts: Sequence[Array], free: npt.NDArray[np.bool_], maxiter: int = 100
-) -> Maximum:
-    """The highest of the maxima over some parameters, the others fixed as they are in the starts."""
-    met = [
-        maximise(objective.evaluate, objective.value, start, free, maxiter)
-        for start in starts
-        if np.isfinite(objective.value(start))
-    ]
-    return max(met, key=lambda one: one.value)
-
-
 def profile_interval(
     objective: Objective,
     top: Maximum,
     index: int,
     drop: float,
     step: float,
-    other: Callable[[Array], Array] | None = None,
 ) -> tuple[float, float]:
-    """Values of a parameter at which the profile of the objective lies at most `drop` below its top.
+    """Values of a parameter at which the profile lies at most `drop` below its top.
 
     Parameters
     ----------
@@ -111,7 +97,9 @@ def _limit(
             if side > 1 or side < -1:  # one end stays: halve towards it
                 share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
             middle = inner + share * (outer - inner)
-        at, found = fall(middle, theta if abs(middle - inner) < abs(outer - middle) else outer_theta)
+        at, found = fall(
+            middle, theta if abs(middle - inner) < abs(outer - middle) else outer_theta
+        )
         if at < root:
             inner, inner_fall, theta, side = middle, at, found, min(side, 0) - 1
         else:

@@ -55,4 +55,3 @@ def design_meat(sample: Sample, scores: Array, at: Codes) -> Array:
     free.refuse_single_units()
     totals = estimated_totals(free, Scores(((at, scores),)), none, none)
     return totals.covariance_of(Ratios(np.eye(scores.shape[1])))
-

@@ -48,7 +48,9 @@ class Assembled:
     place : array of int64, shape (n,)
         The row of each respondent.
     weights : array, shape (n,)
-        Of each respondent in the likelihood.
+        Of each respondent in the likelihood, or of those whom she stands for.
+    counts : array, shape (n,)
+        Whom she stands for.
     law : ReportLaw or None
         Channels of the u rows, where the outcome is categorical.
     """
@@ -56,12 +58,13 @@ class Assembled:
     likelihood: RegressionLikelihood
     place: Codes
     weights: Array
+    counts: Array
     law: ReportLaw | None
 
     @cached_property
     def squares(self) -> Array:
-        """Sum of the squared weights of each row, (u,)."""
-        return np.bincount(self.place, self.weights**2, self.likelihood.n)
+        """Sum of the squared weights of the respondents of each row, (u,)."""
+        return np.bincount(self.place, self.weights**2 / self.counts, self.likelihood.n)
 
     def expected(self, theta: Array | None = None) -> ExpectedInformation:
         """Expected information of the outcome's parameters.
@@ -104,10 +107,8 @@ def assembled(data: RegressionData, collapse: bool = True) -> Assembled:
             each.append(found)
         B = crossed(each)
     counts = np.ones(n) if data.counts is None else np.asarray(data.counts, dtype=np.float64)
-    weights = counts
-    if data.weights is not None:
-        weights = counts * data.weights
-        weights = weights * (counts.sum() / weights.sum())
+    weights = counts if data.weights is None else np.asarray(data.weights, dtype=np.float64)
+    weights = weights * (counts.sum() / weights.sum())
     likelihood = RegressionLikelihood(
         outcome=data.outcome,
         designs=tuple(predictors_of(data.outcome, X, data.offset) for X in data.designs),
@@ -126,7 +127,7 @@ def assembled(data: RegressionData, collapse: bool = True) -> Assembled:
         summed = np.bincount(place, weights, len(first))
         likelihood = replace(likelihood.take(first, summed), constant=likelihood.constant)
         law = law and law.take(first)
-    return Assembled(likelihood, place, weights, law)
+    return Assembled(likelihood, place, weights, counts, law)
 
 
 def _columns(likelihood: RegressionLikelihood, law: ReportLaw | None) -> list[Array]:
@@ -166,4 +167,4 @@ def report_channel(reports: Reports, candidates: Any = None) -> Array:
 def full_rank(channels: Sequence[Array]) -> bool:
     """Whether reports of all groups together determine the frequencies."""
     Q = np.hstack(list(channels))
-    return int(np.linalg.matrix_rank(Q)) == Q.shape[0]
+    return bool(np.linalg.matrix_rank(Q) == len(Q))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ldpstats.arguments.checks import one_of, positive_integer
-from ldpstats.errors import NotIdentified
+from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.regression.penalised import Penalised
 from ldpstats.estimators.regression.search import Found, Objective, search
 from ldpstats.models.regression.arrays import Assembled, assembled, full_rank, report_channel
@@ -96,7 +97,7 @@ class PrivatizedRegression:
         categories = self.categories
         if not isinstance(self.data.outcome, Ordered) or categories is None:
             return []
-        return [f"{a}/{b}" for a, b in zip(categories, categories[1:], strict=False)]
+        return [f"{a}/{b}" for a, b in pairwise(categories)]
 
     @property
     def n_shown(self) -> int:
@@ -144,7 +145,9 @@ class PrivatizedRegression:
         """Whether nothing is privatised, so that the likelihood is concave."""
         likelihood = self.likelihood
         seen, hidden = likelihood.seen, likelihood.B
-        clear = not isinstance(seen, Seen) or bool((np.count_nonzero(seen.table, axis=1) == 1).all())
+        clear = not isinstance(seen, Seen) or bool(
+            (np.count_nonzero(seen.table, axis=1) == 1).all()
+        )
         if hidden is not None:
             clear = clear and bool((np.count_nonzero(hidden.table, axis=1) == 1).all())
         return clear
@@ -239,7 +242,7 @@ class PrivatizedRegression:
 
     def fit(
         self,
-        method: str = "mle",
+        method: str | None = None,
         penalty: str | None = None,
         cov_type: str | None = None,
         cov_kwds: Any = None,
@@ -251,10 +254,10 @@ class PrivatizedRegression:
 
         Parameters
         ----------
-        method : {"mle", "em", "corrected"}
-            "mle" is Newton's method on the likelihood of the reports; "em" comes to the same
-            maximum by data augmentation. "corrected" solves the corrected score equations, which
-            need no model of the private predictors; its covariance is a sandwich.
+        method : {"mle", "em", "corrected"}, optional
+            "mle", the default, is Newton's method on the likelihood of the reports; "em" comes to
+            the same maximum by data augmentation. "corrected" solves the corrected score
+            equations, which need no model of the private predictors; its covariance is a sandwich.
         penalty : {None, "jeffreys"}
             Half the log determinant of the expected information, added to the log-likelihood: the
             estimate is then always finite.
@@ -287,7 +290,12 @@ class PrivatizedRegression:
         """
         from ldpstats.models.regression.fitting import fitted
 
+        only = self.data.only_corrected
+        if method is None:
+            method = "corrected" if only else "mle"
         method = one_of("method", method, _METHODS)
+        if only and method != "corrected":
+            raise NotAvailable(f"method={method!r}: {only}: use method='corrected'")
         if penalty is not None:
             penalty = one_of("penalty", penalty, ("jeffreys",))
         maxiter = positive_integer("maxiter", maxiter)
@@ -309,7 +317,7 @@ def aliased_columns(designs: Sequence[Array], ordered: bool = False) -> list[int
     constant = constant_column(designs) if p else None
     centred = ordered or constant is not None
     mean = sum(X.sum(axis=0) for X in designs) / n if centred else np.zeros(p)
-    gram = sum((X - mean).T @ (X - mean) for X in designs)
+    gram = np.sum([(X - mean).T @ (X - mean) for X in designs], axis=0)
     size = np.sqrt(np.asarray(sum((X**2).sum(axis=0) for X in designs)))
     kept: list[int] = []
     found: list[int] = []

@@ -63,7 +63,8 @@ class Design:
     candidates : mapping from str to candidates
         Of questions over an open alphabet.
     sample : Sample or None
-        The cells of a complex sample, c of them; `weights` are the sums of their weights.
+        The cells of a complex sample, c of them; `weights` are the means of their weights, and
+        `freq_weights` their respondents, where a cell is not one.
     inside : array of bool, shape (c,), or None
         Which of the cells are the rows, in order.
     facts : SampleFacts or None

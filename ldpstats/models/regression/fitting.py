@@ -15,7 +15,9 @@ from ldpstats.estimators.regression.em import expectation_maximisation
 from ldpstats.estimators.regression.search import Found, flat_direction
 from ldpstats.inference.designs.estimation import degrees_of_freedom
 from ldpstats.inference.regression.sandwich import cluster_meat, design_meat
+from ldpstats.models.regression.by_correction import corrected_fit
 from ldpstats.models.regression.results import RegressionResults
+from ldpstats.models.regression.rows import cluster_codes
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
 
@@ -40,12 +42,12 @@ def fitted(
     maxiter: int,
 ) -> RegressionResults:
     """The results of a fit by maximum likelihood."""
-    kind, groups, corrected = covariance_kind(model, cov_type, cov_kwds)
+    kind, groups, corrected = covariance_kind(model, cov_type, cov_kwds, method)
     first = _given(model, start_params)
     if method == "corrected":
-        from ldpstats.models.regression.by_correction import corrected_fit
-
-        return corrected_fit(model, penalty, cov_type, cov_kwds, first, maxiter)
+        if penalty is not None:
+            raise InvalidArgument("penalty", penalty, "goes with method='mle' only")
+        return corrected_fit(model, kind, groups, corrected, first)
     if method == "em":
         found = _by_em(model, penalty, first)
     else:
@@ -139,7 +141,7 @@ def _fixed(model: PrivatizedRegression, found: Found) -> npt.NDArray[np.bool_]:
 
 
 def covariance_kind(
-    model: PrivatizedRegression, cov_type: Any, cov_kwds: Any
+    model: PrivatizedRegression, cov_type: Any, cov_kwds: Any, method: str
 ) -> tuple[str, Any, bool]:
     """The kind of covariance, codes of the clusters, and whether to correct for few of them."""
     data = model.data
@@ -150,7 +152,8 @@ def covariance_kind(
             raise InvalidArgument("cov_type", cov_type, remedy)
         return "design", None, False
     if cov_type is None:
-        cov_type = "nonrobust" if data.weights is None else "HC0"
+        plain = data.weights is None and method != "corrected"
+        cov_type = "nonrobust" if plain else "HC0"
     if not isinstance(cov_type, str) or cov_type not in _COVARIANCES:
         raise InvalidArgument("cov_type", cov_type, known)
     cov_type = str.__str__(cov_type)
@@ -166,20 +169,14 @@ def covariance_kind(
     if (cov_type == "cluster") != (groups is not None):
         remedy = "cov_type='cluster' needs cov_kwds={'groups': labels}, others take none"
         raise InvalidArgument("cov_kwds", cov_kwds, remedy)
-    if cov_type == "nonrobust" and data.weights is not None:
-        remedy = "sampling weights need 'HC0' or 'cluster': information is not that of the weights"
+    if cov_type == "nonrobust" and (data.weights is not None or method == "corrected"):
+        why = "sampling weights" if data.weights is not None else "corrected scores"
+        remedy = f"must be 'HC0' or 'cluster': the information is no covariance with {why}"
         raise InvalidArgument("cov_type", cov_type, remedy)
     if groups is None:
         return cov_type, None, False
-    codes, labels = pd.factorize(np.asarray(groups).ravel())
-    if len(codes) != data.n:
-        remedy = f"must have a label for each of the {data.n} rows"
-        raise InvalidArgument("cov_kwds['groups']", f"{len(codes)} labels", remedy)
-    if (codes < 0).any():
-        raise InvalidArgument("cov_kwds['groups']", "missing labels", "must be given for each row")
-    if len(labels) < 2:
-        raise InvalidArgument("cov_kwds['groups']", labels[0], "must name two clusters or more")
-    return cov_type, codes.astype(np.int64), bool(correct)
+    codes, _ = cluster_codes(groups, data.n)
+    return cov_type, codes, bool(correct)
 
 
 def _degrees(model: PrivatizedRegression, kind: str, groups: Any) -> float | None:
@@ -215,10 +212,7 @@ def covariance(
     whole = model.assembled
     scores = whole.likelihood.score_obs(theta)[:, free]
     if kind == "HC0":
-        squares = whole.squares
-        if model.data.counts is not None and model.data.weights is None:
-            squares = whole.likelihood.weights  # each of those that a row stands for
-        meat = (scores * squares[:, None]).T @ scores
+        meat = (scores * whole.squares[:, None]).T @ scores
     elif kind == "cluster":
         meat, n_groups = cluster_meat(scores, whole.place, whole.weights, groups)
         if correct:
@@ -248,5 +242,3 @@ def _inverse(model: PrivatizedRegression, information: Array, free: npt.NDArray[
         )
     inverse = own @ ((axes / size) @ axes.T) @ own.T
     return np.asarray((inverse + inverse.T) / 2.0)
-
-

@@ -53,9 +53,8 @@ class Factor:
 
     @property
     def written(self) -> str:
-        """The factor as it may stand in a formula of the engine that read it."""
-        odd = self.names == {self.code} and not self.code.isidentifier()
-        return f"`{self.code}`" if odd else self.code
+        """The factor as it may stand in a formula."""
+        return _quoted(self.code) if self.names == {self.code} else self.code
 
 
 @dataclass(frozen=True)
@@ -135,7 +134,7 @@ class Formula:
             public = [f.written for f in term if not f.names & hidden]
             shared = [name for f in term if f.names & hidden for name in sorted(f.names - hidden)]
             kept += [":".join(public)] if public else []
-            kept += [_quoted(name, self.engine) for name in shared]
+            kept += [_quoted(name) for name in shared]
         return " + ".join(["1", *dict.fromkeys(kept)])
 
 
@@ -271,11 +270,9 @@ def _factor(code: str) -> Factor:
     return Factor(plain[1] if plain else code, values, functions)
 
 
-def _quoted(name: str, engine: str) -> str:
+def _quoted(name: str) -> str:
     """A column as a factor, whatever its name."""
-    if name.isidentifier():
-        return name
-    return f"Q({name!r})" if engine == "patsy" else f"`{name}`"
+    return name if name.isidentifier() else f"Q({name!r})"
 
 
 def refusal(argument: str, text: str, engine: str, error: Exception) -> InvalidArgument:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from ldpstats.models.regression.logit import PrivatizedLogit
 from ldpstats.models.regression.multinomial import PrivatizedMNLogit
 from ldpstats.models.regression.ordered import PrivatizedOrderedModel
 from ldpstats.models.regression.private import PrivatePredictors
+from ldpstats.models.regression.pseudo_response import pseudo_response
 from ldpstats.models.regression.reading import outcome_of
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.models.regression.request import Extras, Given, Request
@@ -145,30 +147,35 @@ def design_of(
 
 def model_of(design: Design) -> Any:
     """The model of a design, to be fitted."""
-    private = isinstance(design.response, list)
-    if design.family == "linear" and private:
-        return _least_squares(design)
+    response, only = design.response, ""
+    if design.family == "linear" and isinstance(response, list):
+        if not design.predictors and design.sample is None:
+            return _least_squares(design)
+        response = _scored(design)
+        only = "least squares on scores of reports has no likelihood"
     k = 0 if design.categories is None else len(design.categories)
     numbers_of = {"linear": Normal(), "poisson": Poisson()}
     outcome = numbers_of.get(design.family) or outcome_of(design.family, k)
     data = RegressionData(
         outcome=outcome,
-        response=design.response,
+        response=response,
         designs=design.designs,
         names=design.names,
         categories=None if design.family in numbers_of else design.categories,
         response_name=design.response_name,
         offset=design.offset,
-        counts=design.freq_weights,
-        weights=design.weights,
+        counts=_counts(design),
+        weights=_weights(design),
         predictors=design.predictors,
         configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
         marginal=design.marginal_exog if design.predictors else None,
         candidates=design.candidates,
         n_missing=design.n_missing,
         formula=design,
+        only_corrected=only,
         sample=design.sample,
         inside=design.inside,
+        facts=design.facts,
     )
     if design.predictors:
         return PrivatePredictors.of(data)
@@ -181,12 +188,10 @@ def model_of(design: Design) -> Any:
     return kinds.get(design.family, PrivatizedLogit).of(data)
 
 
-def _least_squares(design: Design) -> Any:
+def _least_squares(design: Design) -> PrivatizedOLS:
     """The linear model of a privatised answer with scores."""
-    if design.predictors:
-        raise NotImplementedError
-    return PrivatizedOLS(
-        design.response,
+    found = PrivatizedOLS(
+        [replace(group, name=design.response_name) for group in design.response],
         design.exog_frame,
         scores=design.scores,
         offset=design.offset,
@@ -194,6 +199,33 @@ def _least_squares(design: Design) -> Any:
         weights=design.weights,
         candidates=design.candidates.get(design.response_name),
     )
+    found.n_missing = design.n_missing
+    found.formula = design
+    return found
+
+
+def _scored(design: Design) -> Array:
+    """Unbiased scores of a privatised response, (n,)."""
+    n = len(design.designs[0])
+    weights = np.ones(n) if design.weights is None else design.weights
+    listed = design.candidates.get(design.response_name)
+    assert design.scores is not None
+    return pseudo_response(design.response, design.scores, weights, listed).values
+
+
+def _counts(design: Design) -> Array | None:
+    """Respondents of each row, where rows are several."""
+    if design.sample is not None:
+        n = np.asarray(design.sample.n[design.inside], dtype=np.float64)
+        return None if (n == 1.0).all() else n
+    return design.freq_weights
+
+
+def _weights(design: Design) -> Array | None:
+    """Sampling weights of all whom a row stands for."""
+    if design.weights is None or design.sample is not None or design.freq_weights is None:
+        return design.weights
+    return design.weights * design.freq_weights
 
 
 def _groups(reports: object, columns: list[Any]) -> dict[str, list[Reports]]:

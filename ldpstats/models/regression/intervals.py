@@ -21,10 +21,10 @@ Array = npt.NDArray[Any]
 
 def quantile(results: RegressionResults, alpha: float) -> float:
     """The two-sided quantile of the normal or t distribution."""
-    from scipy import stats
+    from scipy.special import ndtri, stdtrit
 
-    level = 1.0 - probability("alpha", alpha) / 2.0
-    return float(stats.norm.ppf(level) if results.df is None else stats.t.ppf(level, results.df))
+    lower = probability("alpha", alpha) / 2.0
+    return float(-ndtri(lower) if results.df is None else -stdtrit(results.df, lower))
 
 
 def coefficient_intervals(results: RegressionResults, alpha: float, method: str) -> Array:
@@ -41,5 +41,3 @@ def coefficient_intervals(results: RegressionResults, alpha: float, method: str)
     center = results.theta[:m]
     half = z * np.sqrt(np.diagonal(results.covariance_all)[:m])
     return np.column_stack([center - half, center + half])
-
-

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ldpstats.estimators.regression.newton import Maximum, maximise
-from ldpstats.estimators.regression.search import Objective
+from ldpstats.estimators.regression.search import Objective, search
 from ldpstats.inference.regression.profiles import profile_interval
 from ldpstats.problems.regression.outcomes import Normal
 from ldpstats.problems.regression.standard import start
@@ -53,13 +53,11 @@ def _restricted(
 
 
 def likelihood_ratios(results: RegressionResults, indices: Sequence[int]) -> Array:
-    """Likelihood ratio statistics of each of some coefficients alone, with one degree of freedom."""
+    """Likelihood ratio statistics of some coefficients, each alone, with one degree of freedom."""
     return np.array([ratio_without(results, [j])[0] for j in indices])
 
 
-def profile_intervals(
-    results: RegressionResults, indices: Sequence[int], quantile: float
-) -> Array:
+def profile_intervals(results: RegressionResults, indices: Sequence[int], quantile: float) -> Array:
     """Profile intervals of some coefficients, (m, 2).
 
     Of categorical and count outcomes those of the penalised likelihood, which always end.
@@ -104,8 +102,13 @@ def penalised_top(results: RegressionResults) -> Maximum:
             results.converged,
             results.n_iter,
         )
-    first = None if results.infinite else results.theta
-    return results.model.climb("jeffreys", first, theta=results.theta).maximum
+    # the likelihood was searched from many starts: the penalty moves its maximum, or brings it home
+    model = results.model
+    objective = model.objective("jeffreys", results.theta)
+    first = start(model.likelihood)
+    if results.infinite:
+        return search(objective, first, model.units, n_random=2).maximum
+    return search(objective, results.theta, model.units, [first], n_random=0).maximum
 
 
 def _spread(hessian: Array) -> Array:

@@ -87,6 +87,8 @@ class PrivatizedOLS:
     'HC3'
     """
 
+    formula: Any = None  # makes designs of other tables, `Design`
+
     def __init__(
         self,
         reports: Any,

@@ -144,7 +144,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
         Parameters
         ----------
         exog : DataFrame or array, shape (m, p), optional
-            The columns of X; those of a table are found by name. By default the respondents.
+            The columns of X; those of a table are found by name. Of a model from a formula also
+            the columns that the formula names. By default the respondents.
         offset : array, shape (m,), optional
             Zero by default; that of the fit where `exog` is not given.
 
@@ -164,6 +165,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
         if isinstance(exog, pd.DataFrame) and set(self.names) <= set(map(str, exog.columns)):
             named = exog.set_axis([str(one) for one in exog.columns], axis=1)
             X = covariates(named[self.names], len(exog), name="exog")[0]
+        elif isinstance(exog, pd.DataFrame) and self.model.formula is not None:
+            (X,) = self.model.formula.exog(exog)
         else:
             X = _rows_of(exog, self.names)
         found = X @ self.fitted.beta

@@ -64,6 +64,4 @@ class PrivatizedLogit(PrivatizedRegression):
         candidates: Any = None,
     ) -> None:
         link = one_of("link", link, tuple(LINKS))
-        super().__init__(
-            response_data(link, reports, X, offset, freq_weights, weights, candidates)
-        )
+        super().__init__(response_data(link, reports, X, offset, freq_weights, weights, candidates))

@@ -47,5 +47,3 @@ def null_results(results: RegressionResults) -> tuple[float, float]:
         first[:m] = 0.0
     found = search(null, first, units(null), concave=model.is_exact, n_random=2)
     return conditional_value(null, found.maximum.theta), found.maximum.value
-
-

@@ -67,6 +67,8 @@ def response_data(
     n = sum(map(len, groups))
     matrix, names = covariates(X, n, sum(group.n_missing for group in groups))
     name = next((group.name for group in groups if group.name), "y")
+    counts = None if freq_weights is None else whole_weights("freq_weights", freq_weights, n)
+    total = None if weights is None else row_weights("weights", weights, n)
     return RegressionData(
         outcome=outcome_of(model, k),
         response=groups,
@@ -75,8 +77,8 @@ def response_data(
         categories=labels,
         response_name=name,
         offset=None if offset is None else row_numbers("offset", offset, n),
-        counts=None if freq_weights is None else whole_weights("freq_weights", freq_weights, n),
-        weights=None if weights is None else row_weights("weights", weights, n),
+        counts=counts,
+        weights=total if total is None or counts is None else total * counts,
         candidates={} if candidates is None else {name: candidates},
         n_missing=sum(group.n_missing for group in groups),
     )

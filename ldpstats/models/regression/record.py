@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
@@ -39,7 +38,7 @@ class RegressionData:
     counts : array, shape (n,), optional
         How many respondents each row stands for ("frequency weights").
     weights : array, shape (n,), optional
-        Sampling weights.
+        Sampling weights, of all whom a row stands for together.
     predictors : mapping of str to sequence of Reports
         Reports on the private predictors, as `response`.
     configurations : sequence of tuple
@@ -52,7 +51,9 @@ class RegressionData:
         Rows that were left out because a value was missing.
     formula : Any
         Makes designs of other tables: ``exog(table)``.
-    sample, inside
+    only_corrected : str
+        Why there is no likelihood, so that only corrected scores are left; "" if there is one.
+    sample, inside, facts
         The complex sample, a cell a row, and the cells that the rows here are.
     """
 
@@ -71,8 +72,10 @@ class RegressionData:
     candidates: Mapping[str, Any] = field(default_factory=dict)
     n_missing: int = 0
     formula: Any = None
+    only_corrected: str = ""
     sample: Any = None
     inside: Any = None
+    facts: Any = None
 
     @property
     def n(self) -> int:

@@ -232,7 +232,7 @@ class Request:
             marginal_formula=None if marginal_spec is None else marginal_spec.text,
             offset=_taken(extras.offset, rows),
             weights=_taken(extras.weights, rows),
-            freq_weights=_taken(extras.freq_weights, rows),
+            freq_weights=_taken(extras.freq_weights, rows) if times is None else times,
             scores=scores,
             candidates=self.candidates,
             spec=spec,

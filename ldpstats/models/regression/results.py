@@ -12,7 +12,8 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
-from ldpstats.models.regression.likelihood_tests import likelihood_ratios, profile_intervals
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.likelihood_tests import likelihood_ratios
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
@@ -117,25 +118,25 @@ class RegressionResults:
     @cached_property
     def pvalues(self) -> Any:
         """p-values of each coefficient: by the likelihood ratio, or Wald, see the class."""
-        from scipy import stats
+        from scipy.special import fdtrc
 
         if not self.uses_likelihood:
             return self.wald_pvalues
         ratios = self._ratios
         if isinstance(self.model.data.outcome, Normal):
             n, p = self.model.nobs, len(self.model.data.names)
-            found = stats.f.sf(np.expm1(ratios / n) * (n - p), 1, n - p)
+            found = fdtrc(1, n - p, np.expm1(ratios / n) * (n - p))
         else:
-            found = stats.chi2.sf(ratios, 1)
+            found = chi2_pvalue(ratios, 1)
         return shaped(self.model, found, "pvalues")
 
     @property
     def wald_pvalues(self) -> Any:
         """p-values of `tvalues`."""
-        from scipy import stats
+        from scipy.special import ndtr, stdtr
 
-        z = np.abs(np.asarray(self.tvalues).T.ravel())
-        found = 2.0 * (stats.norm.sf(z) if self.df is None else stats.t.sf(z, self.df))
+        z = -np.abs(np.asarray(self.tvalues).T.ravel())
+        found = 2.0 * (ndtr(z) if self.df is None else stdtr(self.df, z))
         return shaped(self.model, found, "pvalues")
 
     def conf_int(self, alpha: float = 0.05, method: str = "default") -> pd.DataFrame:
@@ -220,9 +221,7 @@ class RegressionResults:
     @property
     def llr_pvalue(self) -> float:
         """Its p-value, chi-square with `df_model` degrees of freedom."""
-        from scipy import stats
-
-        return float(stats.chi2.sf(self.llr, self.df_model)) if self.df_model else float("nan")
+        return float(chi2_pvalue(self.llr, self.df_model)) if self.df_model else float("nan")
 
     @property
     def prsquared(self) -> float:
@@ -269,5 +268,3 @@ def _given_predictors(likelihood: RegressionLikelihood, theta: Array) -> float:
     from ldpstats.models.regression.null import conditional_value
 
     return conditional_value(likelihood, theta)
-
-

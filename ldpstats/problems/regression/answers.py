@@ -51,9 +51,7 @@ def crossed(each: Sequence[Seen]) -> Seen:
     """Likelihoods over the combinations of several variables' categories, the last one fastest."""
     found = each[0]
     for other in each[1:]:
-        pairs, at = np.unique(
-            found.at * len(other.table) + other.at, return_inverse=True
-        )
+        pairs, at = np.unique(found.at * len(other.table) + other.at, return_inverse=True)
         first, second = np.divmod(pairs, len(other.table))
         product = found.table[first][:, :, None] * other.table[second][:, None, :]
         found = Seen(product.reshape(len(pairs), -1), at.astype(np.int64))

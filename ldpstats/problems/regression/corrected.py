@@ -105,7 +105,8 @@ class CorrectedLikelihood:
         if self.is_seen:
             return self.outcome.logarithm(eta, self.response)
         with np.errstate(divide="ignore"):
-            return np.einsum("nk,nk->n", self.response, np.log(self.outcome.mean(eta)))
+            logs = np.log(self.outcome.mean(eta))
+        return np.asarray(np.einsum("nk,nk->n", self.response, logs))
 
     def _terms(self, eta: Array) -> Terms:
         """Terms of the outcome, linear in the indicators of its categories."""
@@ -126,7 +127,8 @@ class CorrectedLikelihood:
 
     def spread(self, theta: Array) -> float:
         """Root of the mean square of the linear predictors, about their weighted means."""
-        means, squares, total = 0.0, 0.0, float(self.weights.sum()) * len(self.designs)
+        total = float(self.weights.sum()) * len(self.designs)
+        means = squares = np.zeros(self.outcome.q)
         for design in self.designs:
             eta = design.eta(theta)
             means = means + self.weights @ eta / total
@@ -135,7 +137,7 @@ class CorrectedLikelihood:
 
     def moved(self, theta: Array, other: Array) -> float:
         """Root mean square of the change of the linear predictors between two parameters."""
-        total, size = float(self.weights.sum()) * len(self.designs), 0.0
+        total, size = float(self.weights.sum()) * len(self.designs), np.zeros(self.outcome.q)
         for design in self.designs:
             change = design.eta(other) - design.eta(theta)
             size = size + self.weights @ change**2 / total

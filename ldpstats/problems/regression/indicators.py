@@ -12,7 +12,7 @@ import numpy.typing as npt
 from ldpstats.problems.decoding import decode
 from ldpstats.reports.single import Reports
 
-__all__ = ["Indicators", "stacked_indicators", "unbiased_indicators"]
+__all__ = ["Indicators", "crossed_indicators", "stacked_indicators", "unbiased_indicators"]
 
 Array = npt.NDArray[Any]
 
@@ -117,3 +117,21 @@ def stacked_indicators(
         else:
             parts.append(np.zeros((len(group), len(group.mechanism.labels(candidates)))))
     return np.concatenate(parts), np.asarray(noise), is_open
+
+
+def crossed_indicators(each: Sequence[Array]) -> Array:
+    """Indicators of the combinations of variables that were randomised independently.
+
+    Parameters
+    ----------
+    each : sequence of arrays, shape (n, k_v)
+
+    Returns
+    -------
+    array, shape (n, C)
+        Products, the last variable fastest, as `answers.crossed` has them.
+    """
+    found = each[0]
+    for other in each[1:]:
+        found = (found[:, :, None] * other[:, None, :]).reshape(len(found), -1)
+    return found

@@ -46,25 +46,36 @@ class ReportLaw:
         return replace(self, at=self.at[rows])
 
 
-def _of_reports(outcome: Outcome, eta: Array, Q: Array) -> tuple[Array, Array]:
-    """P(r) and its derivatives, (n, l) and (n, l, q)."""
-    P = np.maximum(outcome.mean(eta) @ Q, _TINY)
-    return P, np.einsum("nkq,kl->nlq", outcome.jacobian(eta), Q, optimize=True)
+@dataclass(frozen=True, eq=False)
+class _Rows:
+    """Reports of some rows at given predictors: P(r), (n, l), and its derivatives, (n, q, l)."""
 
+    P: Array
+    d: Array
+    bend: Array  # second derivatives of the probabilities of the categories, (n, k, q, q)
+    Q: Array
 
-def _information(outcome: Outcome, eta: Array, Q: Array) -> Array:
-    P, d = _of_reports(outcome, eta, Q)
-    return np.einsum("nla,nlb->nab", d / P[:, :, None], d, optimize=True)
+    @classmethod
+    def at(cls, outcome: Outcome, eta: Array, Q: Array) -> _Rows:
+        mean, jacobian, bend = outcome.bent(eta)
+        return cls(np.maximum(mean @ Q, _TINY), jacobian.transpose(0, 2, 1) @ Q, bend, Q)
 
+    def information(self) -> Array:
+        """Of each row on its predictors, (n, q, q)."""
+        if self.d.shape[1] == 1:
+            return np.asarray((self.d[:, 0] ** 2 / self.P).sum(axis=1)[:, None, None])
+        return np.asarray((self.d / self.P[:, None, :]) @ self.d.transpose(0, 2, 1))
 
-def _slope(outcome: Outcome, eta: Array, Q: Array, S: Array) -> Array:
-    """Derivative by eta of ``tr(S J)``, S held fixed; (n, q)."""
-    P, d = _of_reports(outcome, eta, Q)
-    bend = np.einsum("nkab,kl->nlab", outcome.curvature(eta), Q, optimize=True)
-    along = np.einsum("nab,nlb->nla", S, d, optimize=True) / P[:, :, None]
-    twice = 2.0 * np.einsum("nla,nlac->nc", along, bend, optimize=True)
-    squares = np.einsum("nla,nla->nl", along, d) / P
-    return np.asarray(twice - np.einsum("nl,nlc->nc", squares, d))
+    def slope(self, S: Array) -> Array:
+        """Derivative by the predictors of ``tr(S J)``, S held fixed; (n, q)."""
+        if self.d.shape[1] == 1:
+            share = self.d[:, 0] / self.P
+            twice = 2.0 * ((share @ self.Q.T) * self.bend[:, :, 0, 0]).sum(axis=1)
+            return np.asarray(S[:, 0] * (twice - (share**2 * self.d[:, 0]).sum(axis=1))[:, None])
+        along = (S @ self.d) / self.P[:, None, :]  # (n, q, l)
+        squares = (along * self.d).sum(axis=1) / self.P
+        twice = 2.0 * np.einsum("nak,nkac->nc", along @ self.Q.T, self.bend)
+        return np.asarray(twice - (self.d @ squares[:, :, None])[:, :, 0])
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +106,7 @@ class ExpectedInformation:
     def _parts(self) -> Iterator[tuple[Predictors, Array, Array | None]]:
         """Rows of one design and channel that fit in the cache, with their weights."""
         q, n = self.outcome.q, self.designs[0].n
-        kinds = [(None, slice(0, n))]
+        kinds: list[tuple[Array | None, Any]] = [(None, slice(0, n))]
         longest = 2
         if self.law is not None:
             longest = max(Q.shape[1] for Q in self.law.channels)
@@ -113,24 +124,25 @@ class ExpectedInformation:
                     some = some if isinstance(rows, slice) else rows[some]
                     yield design.take(some), self.weights[some, c], Q
 
-    def _row(self, eta: Array, Q: Array | None) -> Array:
+    def _row(self, eta: Array, Q: Array | None) -> tuple[Array, _Rows | None]:
         """Information of each row on its predictors, (n, q, q)."""
         if Q is not None:
-            return _information(self.outcome, eta, Q)
+            rows = _Rows.at(self.outcome, eta, Q)
+            return rows.information(), rows
         found = np.zeros((len(eta), self.outcome.q, self.outcome.q))
         if isinstance(self.outcome, Poisson):
             found[:, 0, 0] = np.exp(eta[:, 0])
         if isinstance(self.outcome, Normal):
             found[:, 0, 0] = np.exp(-2.0 * eta[:, 1])
             found[:, 1, 1] = 2.0
-        return found
+        return found, None
 
     def matrix(self, theta: Array) -> Array:
         """The information, shape (size, size)."""
         total = np.zeros((self.size, self.size))
         for design, w, Q in self._parts():
             eta = design.eta(theta)
-            J = self._row(eta, Q) * w[:, None, None]
+            J = self._row(eta, Q)[0] * w[:, None, None]
             total += design.hessian(theta, J, np.zeros(eta.shape))
         return total
 
@@ -144,22 +156,28 @@ class ExpectedInformation:
 
     def penalty_slope(self, theta: Array) -> tuple[float, Array]:
         """`penalty` and its derivatives, shape (size,)."""
-        matrix = self.matrix(theta)
-        sign, size = np.linalg.slogdet(matrix)
+        matrix, kept = np.zeros((self.size, self.size)), []
+        for design, w, Q in self._parts():
+            eta = design.eta(theta)
+            J, rows = self._row(eta, Q)
+            matrix += design.hessian(theta, J * w[:, None, None], np.zeros(eta.shape))
+            kept.append((design, w, eta, rows))
+        sign, size = np.linalg.slogdet(matrix) if np.isfinite(matrix).all() else (0.0, 0.0)
         if sign <= 0 or not np.isfinite(size):
             return -np.inf, np.full(self.size, np.nan)
         inverse = np.linalg.inv(matrix)
         slope = self.designs[0].stretch(theta)[1]
-        for design, w, Q in self._parts():
-            eta = design.eta(theta)
+        for design, w, eta, rows in kept:
             S = design.quadratic(theta, inverse)
-            if Q is None:
-                found = np.zeros(eta.shape)
-                if isinstance(self.outcome, Poisson):
-                    found[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
-                if isinstance(self.outcome, Normal):
-                    found[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
-            else:
-                found = _slope(self.outcome, eta, Q, S)
+            found = self._number_slope(eta, S) if rows is None else rows.slope(S)
             slope = slope + 0.5 * design.adjoint(theta, found * w[:, None])
         return 0.5 * float(size), slope
+
+    def _number_slope(self, eta: Array, S: Array) -> Array:
+        """Derivative of ``tr(S J)`` of numbers, (n, q)."""
+        found = np.zeros(eta.shape)
+        if isinstance(self.outcome, Poisson):
+            found[:, 0] = np.exp(eta[:, 0]) * S[:, 0, 0]
+        if isinstance(self.outcome, Normal):
+            found[:, 1] = -2.0 * np.exp(-2.0 * eta[:, 1]) * S[:, 0, 0]
+        return found

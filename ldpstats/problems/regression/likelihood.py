@@ -136,7 +136,7 @@ class RegressionLikelihood:
             return self.outcome.logarithm(self.designs[0].eta(theta), self.seen[:])
         joint, top = self._joint(theta, self._logarithms(theta))
         with np.errstate(divide="ignore"):
-            return np.log(joint.sum(axis=1)) + top
+            return np.asarray(np.log(joint.sum(axis=1)) + top)
 
     def _logarithms(self, theta: Array) -> Array:
         """log f of all configurations, (n, C)."""

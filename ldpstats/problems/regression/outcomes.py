@@ -7,8 +7,8 @@ probability of the report is ``f = sum_y A[y] pi_y(eta)``. Of a number, the numb
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -47,12 +47,10 @@ class Terms:
 class Outcome(ABC):
     """A law with q linear predictors eta, shape (n, q)."""
 
-    q: int
-
     @property
-    def is_concave(self) -> bool:
-        """Whether log f of an outcome that is seen itself is concave."""
-        return True
+    @abstractmethod
+    def q(self) -> int:
+        """Number of linear predictors."""
 
     @abstractmethod
     def logarithm(self, eta: Array, seen: Array) -> Array:
@@ -74,6 +72,10 @@ class Outcome(ABC):
     def curvature(self, eta: Array) -> Array:
         """Second derivatives of `mean`, shape (n, k, q, q)."""
 
+    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
+        """`mean`, `jacobian` and `curvature` together."""
+        return self.mean(eta), self.jacobian(eta), self.curvature(eta)
+
 
 class Categorical(Outcome):
     """A law of one of k categories."""
@@ -82,7 +84,7 @@ class Categorical(Outcome):
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
         with np.errstate(divide="ignore", invalid="ignore"):
-            return np.log(np.einsum("nk,nk->n", seen, self.mean(eta)))
+            return np.asarray(np.log(np.einsum("nk,nk->n", seen, self.mean(eta))))
 
 
 class _Simple(Categorical):
@@ -135,8 +137,11 @@ class Binary(_Simple):
     """
 
     link: str = "logit"
-    k: ClassVar[int] = 2
-    q: ClassVar[int] = 1
+    k: int = field(default=2, init=False)
+
+    @property
+    def q(self) -> int:
+        return 1
 
     def mean(self, eta: Array) -> Array:
         failure, success, _, _ = LINKS[self.link](eta[:, 0])
@@ -149,6 +154,12 @@ class Binary(_Simple):
     def curvature(self, eta: Array) -> Array:
         bend = LINKS[self.link](eta[:, 0])[3]
         return np.column_stack([-bend, bend])[:, :, None, None]
+
+    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
+        failure, success, slope, bend = LINKS[self.link](eta[:, 0])
+        both = np.array([-1.0, 1.0])
+        mean = np.column_stack([failure, success])
+        return mean, (slope[:, None] * both)[:, :, None], (bend[:, None] * both)[:, :, None, None]
 
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         failure, success, slope, bend = LINKS[self.link](eta[:, 0])
@@ -164,8 +175,7 @@ class Multinomial(Categorical):
     k: int
 
     @property
-    def q(self) -> int:  # type: ignore[override]
-        """Number of linear predictors."""
+    def q(self) -> int:
         return self.k - 1
 
     def mean(self, eta: Array) -> Array:
@@ -211,8 +221,7 @@ class Ordered(_Simple):
     k: int
 
     @property
-    def q(self) -> int:  # type: ignore[override]
-        """Number of linear predictors."""
+    def q(self) -> int:
         return self.k - 1
 
     def mean(self, eta: Array) -> Array:
@@ -253,11 +262,13 @@ class Ordered(_Simple):
 class Normal(Outcome):
     """A number with a normal law: its mean, and the logarithm of its standard deviation."""
 
-    q: ClassVar[int] = 2
+    @property
+    def q(self) -> int:
+        return 2
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
         z = (seen - eta[:, 0]) * np.exp(-eta[:, 1])
-        return -0.5 * z**2 - eta[:, 1] - 0.5 * np.log(2.0 * np.pi)
+        return np.asarray(-0.5 * z**2 - eta[:, 1] - 0.5 * np.log(2.0 * np.pi))
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         precision = np.exp(-2.0 * eta[:, 1])
@@ -284,13 +295,15 @@ class Normal(Outcome):
 class Poisson(Outcome):
     """A count whose mean is exp(eta)."""
 
-    q: ClassVar[int] = 1
+    @property
+    def q(self) -> int:
+        return 1
 
     def logarithm(self, eta: Array, seen: Array) -> Array:
         from scipy.special import gammaln
 
         with np.errstate(over="ignore"):
-            return seen * eta[:, 0] - np.exp(eta[:, 0]) - gammaln(seen + 1.0)
+            return np.asarray(seen * eta[:, 0] - np.exp(eta[:, 0]) - gammaln(seen + 1.0))
 
     def terms(self, eta: Array, seen: Array) -> Terms:
         rate = np.exp(eta)

@@ -109,23 +109,23 @@ class Separate(Predictors):
         return found
 
     def rows(self, theta: Array, G: Array) -> Array:
-        return (G[:, :, None] * self.X[:, None, :]).reshape(self.n, self.size)
+        return np.asarray((G[:, :, None] * self.X[:, None, :]).reshape(self.n, self.size))
 
     def quadratic(self, theta: Array, V: Array) -> Array:
         q, p = self.q, self.p
         if q == 1:
-            return np.einsum("np,np->n", self.X @ V, self.X)[:, None, None]
+            return np.asarray(np.einsum("np,np->n", self.X @ V, self.X)[:, None, None])
         product = (self.X @ V.reshape(q, p, q * p).transpose(1, 0, 2).reshape(p, -1)).reshape(
             self.n, q, q, p
         )
-        return np.einsum("nabp,np->nab", product, self.X)
+        return np.asarray(np.einsum("nabp,np->nab", product, self.X))
 
 
 @dataclass(frozen=True, eq=False)
 class Parallel(Predictors):
     """Slopes beta and thresholds alpha, ``eta_a = alpha_a - x'beta``.
 
-    The parameters are beta, alpha_1 and log(alpha_a - alpha_(a-1)): any values of them are in order.
+    The parameters are beta, alpha_1 and log(alpha_a - alpha_(a-1)), which may have any values.
     """
 
     @property
@@ -145,7 +145,7 @@ class Parallel(Predictors):
     def _growth(self, theta: Array) -> Array:
         """Derivatives of alpha, (q, q)."""
         each = np.append(1.0, np.exp(theta[self.p + 1 :]))
-        return np.tri(self.q) * each
+        return np.asarray(np.tri(self.q) * each)
 
     def eta(self, theta: Array) -> Array:
         linear = self.X @ theta[: self.p]

@@ -1,0 +1,1 @@
+"""Regressions on privatised answers, simulated: what `regressions.py` measures."""

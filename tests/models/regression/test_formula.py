@@ -1,0 +1,601 @@
+"""What formulas make of tables: design matrices, families, and errors that say what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import ldpstats as ldp
+from ldpstats.models.regression.design import Design
+from ldpstats.models.regression.formula import Formula, names_in
+from ldpstats.models.regression.front import design_of
+from ldpstats.models.regression.private import PrivatePredictors
+
+N = 60
+JOBS = ("nurse", "cook", "driver")
+
+
+@pytest.fixture(params=["patsy", "formulaic"])
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    import statsmodels.formula
+
+    pytest.importorskip(request.param)
+    before = statsmodels.formula.options.formula_engine
+    statsmodels.formula.options.formula_engine = request.param
+    yield request.param
+    statsmodels.formula.options.formula_engine = before
+
+
+def table() -> pd.DataFrame:
+    """Public columns, with a gap in age."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"age": rng.normal(40, 9, N), "region": rng.choice(["s", "n", "w"], N)})
+    frame["urban"] = rng.random(N) < 0.5
+    frame["visits"] = rng.poisson(2.0, N)
+    frame["sex"] = pd.Categorical(rng.choice(["m", "f"], N), categories=["m", "f"])
+    grades = pd.CategoricalDtype(["low", "mid", "high"], ordered=True)
+    frame["grade"] = rng.choice(["low", "mid", "high"], N)
+    frame["grade"] = frame["grade"].astype(grades)
+    frame["big town"] = rng.normal(size=N)
+    frame["date"] = pd.Timestamp("2024-01-01")
+    frame["same"] = 3.0
+    frame["one_text"] = "a"
+    frame.loc[3, "age"] = np.nan
+    return frame
+
+
+def answers() -> dict[str, np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(2)
+    return {
+        "ill": rng.choice(["no", "yes"], N),
+        "job": rng.choice(JOBS, N),
+        "level": rng.integers(0, 3, N),
+        "told": rng.choice(["b", "a"], N),
+        "smoker": rng.random(N) < 0.5,
+        "word": rng.choice(["x", "y"], N),
+    }
+
+
+MECHANISMS: dict[str, Any] = {
+    "ill": ldp.Warner(1.0),
+    "job": ldp.KRR(JOBS, 1.0),
+    "level": ldp.KRR(3, 1.0),
+    "told": ldp.Observed(("b", "a")),
+    "smoker": ldp.KRR((False, True), 1.0),
+    "word": ldp.ORR(4, 8, 1.0),
+}
+
+
+def reports(*names: str) -> dict[str, Any]:
+    given = answers()
+    return {
+        name: MECHANISMS[name].privatize(given[name], np.random.default_rng(3)) for name in names
+    }
+
+
+def made(formula: str, *names: str, data: Any = None, **how: Any) -> Design:
+    return design_of(
+        formula, table() if data is None else data, reports(*names), outside={"np": np}, **how
+    )
+
+
+# -- design matrices ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "age + region",
+        "age * region + urban",
+        "0 + region + age",
+        "C(visits) + np.log(age)",
+        "sex:age + region - 1",
+        "center(age) + I(age ** 2)",
+        "bs(age, df=4) + sex",
+        "grade + age",
+        "1",
+    ],
+)
+def test_design_is_that_of_statsmodels(engine: str, right: str) -> None:
+    import statsmodels.formula.api as smf
+
+    frame = table()
+    found = made(f"ill ~ {right}", "ill")
+    # levels, means and knots are those of the rows that are used
+    known = frame.dropna() if "age" in right else frame
+    theirs = smf.ols(f"visits ~ {right}", known)
+    assert list(found.names) == theirs.exog_names
+    np.testing.assert_allclose(found.designs[0], theirs.exog, atol=1e-12)
+    assert found.exog_frame.index.equals(known.index)
+    assert found.n_missing == N - len(known) and found.kept.sum() == len(known)
+    assert found.family == "logit" and len(found.response[0]) == len(known)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        "job",
+        "job * age + region",
+        "0 + job + C(level)",
+        "job:level + urban",
+        "C(job):region + np.sqrt(level + 1)",
+        "center(age) * smoker",
+        "job * ill * age",
+    ],
+)
+def test_configurations_are_designs_of_the_answers(engine: str, right: str) -> None:
+    """Each row of a matrix is what the engine makes of a table with that answer."""
+    import statsmodels.formula.api as smf
+
+    names = [name for name in ("job", "level", "smoker", "ill") if name in right]
+    found = made(f"visits ~ {right}", *names)
+    true = table().assign(**answers())
+    true["job"] = pd.Categorical(true["job"], categories=list(JOBS))
+    true = true.loc[found.index]
+    theirs = smf.ols(f"visits ~ {right}", true)
+    assert list(found.names) == theirs.exog_names
+    at = {own: c for c, own in enumerate(found.configurations.itertuples(index=False, name=None))}
+    assert len(found.designs) == len(at) == np.prod([len(MECHANISMS[m].labels()) for m in names])
+    for row, answer in enumerate(true[names].itertuples(index=False, name=None)):
+        np.testing.assert_allclose(found.designs[at[answer]][row], theirs.exog[row], atol=1e-12)
+
+
+def test_names_and_order_of_a_private_factor(engine: str) -> None:
+    found = made("visits ~ job + age", "job")
+    assert found.names == ("Intercept", "job[T.cook]", "job[T.driver]", "age")
+    assert found.configurations["job"].tolist() == list(JOBS)
+    assert [design[0, 1:3].tolist() for design in found.designs] == [[0, 0], [1, 0], [0, 1]]
+    assert found.terms["job"].tolist() == [1, 2] and found.terms["Intercept"].tolist() == [0]
+
+
+def test_the_last_predictor_changes_first() -> None:
+    found = made("visits ~ level + ill", "ill", "level")
+    assert list(found.predictors) == list(found.configurations) == ["ill", "level"]
+    assert found.configurations["level"].tolist() == [0, 1, 2, 0, 1, 2]
+
+
+def test_scores_make_a_factor_a_number(engine: str) -> None:
+    found = made("visits ~ job", "job", scores={"job": {"nurse": 10, "cook": 20, "driver": 40}})
+    assert found.names == ("Intercept", "job")
+    assert [design[0, 1] for design in found.designs] == [10, 20, 40]
+
+
+def test_unprotected_predictors_are_public(engine: str) -> None:
+    found = made("ill ~ told + age", "ill", "told")
+    assert found.names[1] == "told[T.a]" and not found.predictors
+    expected = (answers()["told"] == "a")[found.kept]
+    np.testing.assert_array_equal(found.designs[0][:, 1], expected)
+
+
+def test_names_that_are_no_words(engine: str) -> None:
+    found = made("ill ~ Q('big town')", "ill")
+    np.testing.assert_array_equal(found.designs[0][:, 1], table()["big town"])
+    marginal = made("visits ~ Q('big town') + ill", "ill").marginal_exog
+    assert marginal is not None and marginal.shape == (N, 2)
+    assert made("Q('big town') ~ ill", "ill").family == "linear"
+
+
+def test_ordered_models_have_no_intercept(engine: str) -> None:
+    from statsmodels.miscmodels.ordinal_model import OrderedModel
+
+    found = made("job ~ age + region", "job", model="ordered")
+    theirs = OrderedModel.from_formula("grade ~ age + region", table())
+    assert list(found.names) == theirs.exog_names[: theirs.exog.shape[1]]
+    np.testing.assert_allclose(found.designs[0], theirs.exog)
+    assert "Intercept" not in found.terms and found.terms["age"].size == 1
+
+
+def test_functions_and_variables_of_the_caller(engine: str) -> None:
+    def halved(x: Any) -> Any:
+        return x / 2
+
+    outside = {"halved": halved, "shift": 3.0}
+    found = design_of("ill ~ I(halved(age) + shift)", table(), reports("ill"), outside=outside)
+    np.testing.assert_allclose(found.designs[0][:, 1], table()["age"].dropna() / 2 + 3)
+
+
+@pytest.mark.parametrize("kind", ["str", "object", "polars", "arrow", "nullable", "arrow_pandas"])
+def test_tables_of_all_kinds_are_one(kind: str) -> None:
+    polars: Any = pytest.importorskip("polars")
+    frame = table()[["age", "region", "urban", "visits", "sex"]]
+    frame = frame.astype({"sex": object, "urban": object})
+    frame.loc[7, ["region", "urban"]] = None
+    expected = made("visits ~ age + region + urban + sex + ill", "ill", data=frame)
+    data: Any = frame
+    if kind in ("str", "object"):
+        data = frame.astype({"region": kind, "sex": kind})
+    elif kind == "polars":
+        data = polars.from_pandas(frame)
+    elif kind == "arrow":
+        data = pa.Table.from_pandas(frame)
+    elif kind == "nullable":
+        data = frame.convert_dtypes()
+    else:
+        data = frame.convert_dtypes(dtype_backend="pyarrow")
+    found = made("visits ~ age + region + urban + sex + ill", "ill", data=data)
+    assert found.names == expected.names and found.n_missing == expected.n_missing == 2
+    for ours, theirs in zip(found.designs, expected.designs, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_levels_that_no_row_has_are_left_out() -> None:
+    frame = table()
+    frame["sex"] = frame["sex"].cat.add_categories("x")
+    frame.loc[frame.region == "w", "age"] = np.nan
+    found = made("ill ~ age + region + sex", "ill", data=frame)
+    assert found.names == ("Intercept", "region[T.s]", "sex[T.f]", "age")
+
+
+# -- other respondents -------------------------------------------------------------------------
+
+
+def test_exog_keeps_levels_and_means(engine: str) -> None:
+    found = made("ill ~ center(age) + region + sex", "ill")
+    new = pd.DataFrame({"age": [20.0, 30.0], "region": ["w", "n"], "sex": ["f", "m"]})
+    (X,) = found.exog(new)
+    mean = table()["age"].mean()
+    expected = {"center(age)": [20 - mean, 30 - mean], "region[T.w]": [1, 0], "sex[T.f]": [1, 0]}
+    for name, column in expected.items():
+        np.testing.assert_allclose(X[:, found.names.index(name)], column)
+    new["sex"] = pd.Categorical(new["sex"])  # with levels of its own, in another order
+    np.testing.assert_array_equal(found.exog(new)[0], X)
+
+
+def test_exog_of_private_predictors(engine: str) -> None:
+    found = made("visits ~ job * age + C(level)", "job", "level")
+    new = pd.DataFrame({"age": [20.0, np.nan, 30.0]})
+    matrices = found.exog(new)
+    assert len(matrices) == 9 and all(np.isnan(X[1]).all() for X in matrices)
+    given = found.exog(new.assign(job=["cook", "cook", "driver"], level=[2, 0, 0]))
+    assert len(given) == 1
+    np.testing.assert_array_equal(given[0][0], matrices[5][0])
+    np.testing.assert_array_equal(given[0][2], matrices[6][2])
+    assert np.isnan(given[0][1]).all()
+    for X, design in zip(found.exog(table()), found.designs, strict=True):
+        np.testing.assert_array_equal(X[found.kept], design)
+
+
+def test_exog_of_an_ordered_model_has_no_intercept(engine: str) -> None:
+    found = made("job ~ age", "job", model="ordered")
+    np.testing.assert_array_equal(found.exog(pd.DataFrame({"age": [20.0]}))[0], [[20.0]])
+
+
+@pytest.mark.parametrize(
+    ("new", "message"),
+    [
+        (pd.DataFrame({"region": ["n"]}), "'age': no such column"),
+        (pd.DataFrame({"age": [1.0], "region": ["mars"]}), "cannot use it"),
+        (pd.DataFrame({"age": [1.0], "region": ["n"], "job": ["cook"]}), "all private predictors"),
+        (pd.DataFrame({"age": [1.0], "region": ["n"], "job": ["king"], "ill": ["no"]}), "category"),
+        ({"age": [1.0]}, "DataFrame"),
+    ],
+)
+def test_bad_new_data(new: Any, message: str) -> None:
+    found = made("visits ~ job + ill + age + region", "job", "ill")
+    with pytest.raises(ldp.InvalidArgument, match=message):
+        found.exog(new)
+
+
+# -- what private predictors depend on ---------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("right", "marginal", "names"),
+    [
+        ("ill * age + region", None, ["Intercept", "age", "region[T.s]", "region[T.w]"]),
+        ("ill", None, ["Intercept"]),
+        ("0 + ill:age", None, ["Intercept", "age"]),
+        ("ill + np.log(age)", None, ["Intercept", "np.log(age)"]),
+        ("I(age * level) + ill", None, ["Intercept", "age"]),
+        ("ill * age", "1", ["Intercept"]),
+        ("ill * age", "~ 1", ["Intercept"]),
+        ("ill", "~ sex + age", ["Intercept", "sex[T.f]", "age"]),
+        ("ill + age", "region", ["Intercept", "region[T.s]", "region[T.w]"]),
+    ],
+)
+def test_marginal(engine: str, right: str, marginal: str | None, names: list[str]) -> None:
+    asked = ["ill", *(["level"] if "level" in right else [])]
+    found = made(f"visits ~ {right}", *asked, marginal=marginal)
+    assert found.marginal_exog is not None
+    assert sorted(found.marginal_exog) == sorted(names)
+    assert len(found.marginal_exog) == found.kept.sum()
+    np.testing.assert_array_equal(found.marginal(table())[found.kept], found.marginal_exog)
+
+
+def test_missing_values_of_the_marginal_count() -> None:
+    assert made("visits ~ ill", "ill").n_missing == 0
+    assert made("visits ~ ill", "ill", marginal="age").n_missing == 1
+
+
+# -- families ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("left", "model", "family"),
+    [
+        ("ill", None, "logit"),
+        ("job", None, "multinomial"),
+        ("level", None, "multinomial"),
+        ("job", "ordered", "ordered"),
+        ("ill", "probit", "probit"),
+        ("ill", "cloglog", "cloglog"),
+        ("ill", "linear", "linear"),
+        ("level", "linear", "linear"),
+        ("told", None, "logit"),
+        ("visits", None, "linear"),
+        ("visits", "poisson", "poisson"),
+        ("visits", "multinomial", "multinomial"),
+        ("visits", "ordered", "ordered"),
+        ("age", None, "linear"),
+        ("np.log(age)", None, "linear"),
+        ("urban", None, "logit"),
+        ("sex", "probit", "probit"),
+        ("sex", "linear", "linear"),
+        ("region", None, "multinomial"),
+        ("grade", None, "ordered"),
+        ("grade", "multinomial", "multinomial"),
+        ("I(visits > 1)", "logit", "logit"),
+        ("I((visits > 1) * 1)", None, "logit"),
+    ],
+)
+def test_families(engine: str, left: str, model: str | None, family: str) -> None:
+    private = left in MECHANISMS
+    names = [left, "smoker"] if private else ["smoker"]
+    found = made(f"{left} ~ smoker", *names, model=model)
+    assert found.family == family and found.response_name == left
+    if private:
+        assert found.response[0].mechanism is MECHANISMS[left] and found.categories is not None
+    elif family in ("linear", "poisson"):
+        assert found.response.dtype == np.float64 and found.categories is None
+    else:
+        assert found.response.dtype == np.int64 and found.categories is not None
+        assert len(found.categories) > found.response.max()
+
+
+def test_categories_of_public_responses() -> None:
+    def categories(left: str, **how: Any) -> list[Any]:
+        return list(made(f"{left} ~ ill", "ill", **how).categories)  # type: ignore[arg-type]
+
+    assert categories("region") == ["n", "s", "w"]  # sorted, as formula engines do
+    assert categories("sex") == ["m", "f"]
+    assert categories("urban") == [False, True]
+    assert categories("grade") == ["low", "mid", "high"]
+    assert categories("visits", model="ordered") == sorted(set(table()["visits"]))
+
+
+def test_scores_of_a_linear_response() -> None:
+    def scores(name: str, **how: Any) -> list[float]:
+        found = made(f"{name} ~ age", name, model="linear", **how).scores
+        assert found is not None
+        return list(found)
+
+    assert scores("ill") == [0, 1] and scores("level") == [0, 1, 2]
+    assert scores("job", scores={"job": [1, 5, 2]}) == [1, 5, 2]
+
+
+# -- rows --------------------------------------------------------------------------------------
+
+
+def test_weights_and_offset() -> None:
+    frame = table().assign(w=2.0, e=0.5)
+    frame.loc[5, "e"] = np.nan
+    found = made("ill ~ age", "ill", data=frame, weights="w", offset="e")
+    assert found.n_missing == 2 and found.weights is not None and found.offset is not None
+    assert found.weights.tolist() == [2.0] * (N - 2) and found.offset.tolist() == [0.5] * (N - 2)
+    weights = np.arange(1, N + 1)
+    found = made("ill ~ age", "ill", freq_weights=weights)
+    assert found.freq_weights is not None
+    np.testing.assert_array_equal(found.freq_weights, weights[found.kept])
+
+
+def test_groups_of_reports() -> None:
+    given = answers()["ill"]
+    rng = np.random.default_rng(4)
+    groups = [
+        ldp.Warner(1.0).privatize(given[:20], rng),
+        ldp.Observed(("no", "yes")).privatize(given[20:50], rng),
+        ldp.Warner(2.0).privatize(given[50:], rng),
+    ]
+    frame = table()
+    frame.loc[50:, "age"] = np.nan
+    found = design_of("ill ~ age", frame, {"ill": groups})
+    assert [len(group) for group in found.response] == [19, 30] and found.n_missing == 11
+    np.testing.assert_array_equal(found.response[1].y, groups[1].y)
+    found = design_of("visits ~ ill", table(), {"ill": groups})
+    assert [len(group) for group in found.predictors["ill"]] == [20, 30, 10]
+
+
+def test_reports_of_the_missing_count() -> None:
+    krr = ldp.KRR(JOBS, 1.0)
+    some = krr.privatize([*answers()["job"], None], np.random.default_rng(0), missing="count")
+    assert design_of("job ~ age", table(), {"job": some}).n_missing == 2
+
+
+def test_candidates_of_open_questions() -> None:
+    found = made("word ~ age", "word", candidates={"word": ["x", "y", "z"]})
+    assert found.family == "multinomial" and list(found.categories) == ["x", "y", "z"]  # type: ignore[arg-type]
+    found = made("visits ~ word", "word", candidates={"word": ["x", "y"]})
+    assert found.names == ("Intercept", "word[T.y]")
+    assert found.candidates == {"word": ["x", "y"]}
+
+
+def test_names_in_an_expression() -> None:
+    found = names_in("np.log(age + shift) * Q('big town')")
+    assert found == ({"age", "shift", "big town"}, {"np", "Q"})
+    assert names_in("C(`big town`)")[0] == {"big town"}
+
+
+def test_a_formula_in_parts() -> None:
+    found = Formula.parse("late ~ 0 + age*job")
+    assert (found.left, found.intercept) == ("late", False)
+    assert found.names == {"age", "job"} and found.without(["job"]) == "1 + age"
+
+
+# -- models ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("formula", "names", "how", "kind"),
+    [
+        ("ill ~ age + region", ["ill"], {}, ldp.PrivatizedLogit),
+        ("ill ~ age", ["ill"], {"model": "probit"}, ldp.PrivatizedLogit),
+        ("job ~ age", ["job"], {}, ldp.PrivatizedMNLogit),
+        ("job ~ age", ["job"], {"model": "ordered"}, ldp.PrivatizedOrderedModel),
+        ("ill ~ age", ["ill"], {"model": "linear"}, ldp.PrivatizedOLS),
+        ("visits ~ ill * age", ["ill"], {}, PrivatePredictors),
+        ("ill ~ level", ["ill", "level"], {}, PrivatePredictors),
+    ],
+)
+def test_models(formula: str, names: list[str], how: Any, kind: type) -> None:
+    model = ldp.regression(formula, table(), reports(*names), **how)
+    assert type(model) is kind and model.endog_names == formula.split()[0]
+    assert list(model.exog_names) == list(made(formula, *names, **how).names)
+
+
+def test_the_callers_functions_are_known() -> None:
+    def halved(x: Any) -> Any:
+        return x / 2
+
+    model = ldp.regression("ill ~ halved(age)", table(), reports("ill"))
+    assert list(model.exog_names) == ["Intercept", "halved(age)"]
+
+
+def test_least_squares_from_a_formula() -> None:
+    model = ldp.regression(
+        "job ~ age + region", table(), reports("job"), "linear", scores={"job": [1, 2, 3]}
+    )
+    assert model.n_missing == 1
+    found = model.fit()
+    new = pd.DataFrame({"age": [30.0], "region": ["s"]})
+    expected = found.params["Intercept"] + 30 * found.params["age"] + found.params["region[T.s]"]
+    assert found.predict(new)[0] == pytest.approx(expected)
+
+
+def test_least_squares_with_private_predictors_are_refused() -> None:
+    with pytest.raises(ldp.errors.NotAvailable, match="use model='logit'"):
+        ldp.regression("ill ~ job", table(), reports("ill", "job"), "linear")
+
+
+# -- bad input ---------------------------------------------------------------------------------
+
+COUNTED = ldp.Warner(1.0).counts([30, 30])
+
+BAD: list[tuple[str, tuple[str, ...], dict[str, Any], str]] = [
+    ("ill ~ agee", ("ill",), {}, "names 'agee', but no such column.*did you mean 'age'"),
+    ("ill ~ np.log(agee)", ("ill",), {}, "did you mean 'age'"),
+    ("illl ~ ill", ("ill",), {}, "names 'illl'.*did you mean 'ill'"),
+    ("ill", ("ill",), {}, "has no ~"),
+    ("~ ill", ("ill",), {}, "no response on the left"),
+    ("ill ~", ("ill",), {}, "nothing on the right"),
+    ("ill ~ age ~ sex", ("ill",), {}, "more than one ~"),
+    ("ill ~ age +", ("ill",), {}, "cannot use it"),
+    ("ill ~ (age", ("ill",), {}, "cannot use it"),
+    ("ill ~ 0", ("ill",), {}, "no column on the right"),
+    ("ill + job ~ age", ("ill", "job"), {}, "one response on the left"),
+    ("ill:age ~ sex", ("ill",), {}, "one response on the left"),
+    ("np.log(level) ~ age", ("level",), {}, "put the question alone on the left"),
+    ("C(ill) ~ age", ("ill",), {}, "put the question alone on the left"),
+    ("ill ~ ill + age", ("ill",), {}, "on both sides"),
+    ("age ~ age + ill", ("ill",), {}, "on both sides"),
+    ("visits ~ age", ("ill",), {}, "names no question"),
+    ("visits ~ center(level)", ("level",), {}, "learns from the answers to 'level'"),
+    ("ill ~ np.log(age - 40)", ("ill",), {}, "missing values|is nan in the row|leave such rows"),
+    ("ill ~ np.log(visits)", ("ill",), {}, "is -inf in the row"),
+    ("ill ~ age.nothing", ("ill",), {}, "cannot use it"),
+    ("job ~ 0 + age", ("job",), {"model": "ordered"}, "take 0 \\+ or - 1 away"),
+    ("job ~ 1", ("job",), {"model": "ordered"}, "thresholds alone"),
+    ("ill ~ age", ("ill",), {"model": "logistic"}, "did you mean 'logit'"),
+    ("ill ~ age", ("ill",), {"model": 3}, "must be one of"),
+    ("job ~ age", ("job",), {"model": "logit"}, "3 categories.*use 'multinomial'"),
+    ("region ~ ill", ("ill",), {"model": "probit"}, "3 categories"),
+    ("ill ~ age", ("ill",), {"model": "poisson"}, "needs public counts: use 'logit'"),
+    ("region ~ ill", ("ill",), {"model": "linear"}, "make it a column of numbers"),
+    ("age ~ ill", ("ill",), {"model": "poisson"}, "whole numbers.*use 'linear'"),
+    ("I(-visits) ~ ill", ("ill",), {"model": "poisson"}, "none of them negative"),
+    ("age ~ ill", ("ill",), {"model": "logit"}, "other numbers than 0 and 1"),
+    ("age ~ ill", ("ill",), {"model": "ordered"}, "make bands"),
+    ("same ~ ill", ("ill",), {}, "in all rows: there is nothing to explain"),
+    ("one_text ~ ill", ("ill",), {}, "in all rows"),
+    ("date ~ ill", ("ill",), {}, "a response is of numbers"),
+    ("job ~ age", ("job",), {"model": "linear"}, "pass a score for each"),
+    ("job ~ age", ("job",), {"scores": {"job": [1, 2, 3]}}, "only of model='linear'"),
+    ("visits ~ job", ("job",), {"scores": {"job": {"nurse": 1}}}, "cook"),
+    ("visits ~ job", ("job",), {"scores": {"job": [1, 1, 1]}}, "all the same"),
+    ("visits ~ job", ("job",), {"scores": [1, 2, 3]}, "must be a mapping from questions"),
+    ("visits ~ job", ("job",), {"scores": {"jobs": [1, 2, 3]}}, "did you mean 'job'"),
+    ("visits ~ job", ("job",), {"marginal": "job"}, "of public columns alone"),
+    ("visits ~ job", ("job",), {"marginal": "visits"}, "has the response"),
+    ("visits ~ job", ("job",), {"marginal": "y ~ age"}, "has a left side"),
+    ("visits ~ job", ("job",), {"marginal": "0 + age"}, "has no intercept"),
+    ("visits ~ job", ("job",), {"marginal": "agee"}, "did you mean 'age'"),
+    ("visits ~ job", ("job",), {"marginal": ["age"]}, "must be text"),
+    ("visits ~ job", ("job",), {"marginal": " "}, "is empty"),
+    ("ill ~ age", ("ill",), {"marginal": "1"}, "leave it out"),
+    ("ill ~ age", ("ill", "job"), {}, "'job': is not in the formula"),
+    ("word ~ age", ("word",), {}, "takes any text"),
+    ("ill ~ age", ("ill",), {"candidates": {"ill": ["no", "yes"]}}, "has the categories of"),
+    ("ill ~ age", ("ill",), {"candidates": ["no", "yes"]}, "must be a mapping"),
+    ("ill ~ age", ("ill",), {"weights": "ww"}, "no column of data"),
+    ("ill ~ age", ("ill",), {"weights": [-1.0] * N}, "must be positive"),
+    ("ill ~ age", ("ill",), {"weights": [1.0]}, "must be 60 numbers"),
+    ("ill ~ age", ("ill",), {"weights": "region"}, "must be 60 numbers"),
+    ("ill ~ age", ("ill",), {"freq_weights": [0] * N}, "must be positive"),
+    ("ill ~ age", ("ill",), {"offset": [np.inf] * N}, "finite"),
+]
+
+
+@pytest.mark.parametrize(("formula", "names", "how", "message"), BAD)
+def test_bad_input(formula: str, names: tuple[str, ...], how: Any, message: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=message):
+        made(formula, *names, **how)
+
+
+@pytest.mark.parametrize(
+    ("data", "given", "message"),
+    [
+        (table(), {"ill": reports("ill")["ill"][:9]}, "one for each row"),
+        (table().assign(ill="no"), reports("ill"), "is a column of data too"),
+        (table(), {"ill": COUNTED}, "counts have no rows"),
+        (table(), {"ill": []}, "must be a mapping"),
+        (table(), {}, "must be a mapping"),
+        (table(), reports("ill")["ill"], "must be a mapping"),
+        (table(), {3: reports("ill")["ill"]}, "a key that is no text"),
+        (table().assign(age=np.nan), reports("ill"), "age: 60"),
+        ({"age": [1.0]}, reports("ill"), r"pass pandas.DataFrame\(it\)"),
+        (table()["age"], reports("ill"), "must be a DataFrame"),
+        (pd.concat([table()[["age"]]] * 2, axis=1), reports("ill"), "name of several columns"),
+        (
+            table(),
+            {"ill": [reports("ill")["ill"][:30], reports("job")["job"][30:]]},
+            "the same in the same order",
+        ),
+    ],
+)
+def test_bad_tables_and_reports(data: Any, given: Any, message: str) -> None:
+    with pytest.raises(ldp.InvalidArgument, match=message):
+        design_of("ill ~ age", data, given)
+
+
+@pytest.mark.parametrize("formula", [None, 3, ["ill ~ age"]])
+def test_formulas_are_text(formula: Any) -> None:
+    with pytest.raises(ldp.InvalidArgument, match="must be text such as"):
+        design_of(formula, table(), reports("ill"))
+
+
+def test_too_many_configurations() -> None:
+    wide = ldp.KRR(200, 1.0).privatize(np.zeros(N, int), np.random.default_rng(0))
+    with pytest.raises(ldp.InvalidArgument, match="fewer than the 200 combinations"):
+        design_of("visits ~ wide", table(), {"wide": wide})
+    with pytest.raises(ldp.errors.NotAvailable, match="40,000 combinations"):
+        design_of("visits ~ a + b", table(), {"a": wide, "b": wide})
+
+
+def test_lazy_frames_are_refused() -> None:
+    polars: Any = pytest.importorskip("polars")
+    with pytest.raises(ldp.InvalidArgument, match="collect"):
+        design_of("ill ~ age", polars.DataFrame({"age": [1.0]}).lazy(), reports("ill"))

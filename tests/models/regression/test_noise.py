@@ -1,0 +1,321 @@
+"""Regressions on privatised answers equal maxima that are found another way."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from models.regression import references
+from scipy.optimize import minimize_scalar
+from scipy.stats import chi2
+
+import ldpstats as ldp
+
+Array = npt.NDArray[Any]
+
+N = 400
+CLOSE = {"rtol": 1e-6, "atol": 1e-7}  # the independent optimiser stops there
+NAMES = ("a", "b", "c")
+RECTANGULAR = [[0.7, 0.1, 0.1, 0.1], [0.1, 0.6, 0.1, 0.2], [0.1, 0.1, 0.4, 0.4]]
+THREE: dict[str, list[Any]] = {  # groups of respondents
+    "k-RR": [ldp.KRR(NAMES, 2.0)],
+    "rectangular Q": [ldp.CustomMechanism(RECTANGULAR, NAMES)],
+    "bits": [ldp.KRAPPOR(NAMES, 3.0)],
+    "URR": [ldp.URR(NAMES, ("b",), 1.5)],
+    "hashed labels": [ldp.ORR(4, 5, 2.5)],
+    "hashed bits": [ldp.RAPPOR(6, 1, 4, 0.0, 0.2, 0.8)],
+    "different epsilon": [ldp.KRR(NAMES, 1.5), ldp.KRR(NAMES, 3.0), ldp.KRAPPOR(NAMES, 3.0)],
+    "direct question": [ldp.Observed(NAMES), ldp.KRR(NAMES, 1.5)],
+}
+TWO = {
+    "k-RR": [ldp.KRR(NAMES[:2], 1.5)],
+    "forced response": [ldp.ForcedResponse(0.6, 0.2, NAMES[:2])],
+    "direct question": [ldp.Observed(NAMES[:2]), ldp.Warner(1.5, NAMES[:2])],
+}
+
+
+@cache
+def covariates() -> pd.DataFrame:
+    rng = np.random.default_rng(21)
+    z = rng.normal(size=N)
+    return pd.DataFrame({"const": 1.0, "z": z, "d": rng.integers(0, 2, N) + 0.0})
+
+
+@cache
+def truth(k: int) -> Array:
+    """Answers that depend on the covariates."""
+    rng, X = np.random.default_rng(22), covariates()
+    latent = X.z - 0.6 * X.d + rng.logistic(size=N)
+    return np.digitize(latent, [-0.7, 1.0][: k - 1])
+
+
+def asked(groups: list[Any], k: int, seed: int = 23) -> list[ldp.Reports]:
+    """Reports of the groups, which have equal shares of the respondents."""
+    rng, y = np.random.default_rng(seed), np.array(NAMES)[truth(k)]
+    parts = np.array_split(np.arange(N), len(groups))
+    return [m.privatize(y[part], rng) for m, part in zip(groups, parts, strict=True)]
+
+
+def candidates(groups: list[Any]) -> dict[str, Any]:
+    return {"candidates": NAMES} if groups[0].is_open else {}
+
+
+def flat(table: Any) -> Array:
+    """Coefficients as a vector, one equation after the other."""
+    return np.asarray(table, dtype=float).T.reshape(-1)
+
+
+def equal(results: Any, value: references.Function, start: Array) -> None:
+    """Estimates, standard errors and log-likelihood are those of the independent maximum."""
+    best = references.maximum(value, start)
+    assert results.converged and not len(results.infinite)
+    np.testing.assert_allclose(flat(results.params), best, **CLOSE)
+    np.testing.assert_allclose(
+        flat(results.bse), references.standard_errors(value, best), rtol=1e-6
+    )
+    np.testing.assert_allclose(results.llf, value(best), rtol=1e-10)
+
+
+# ---- a private response
+
+
+@pytest.mark.parametrize("link", references.INVERSE_LINKS)
+@pytest.mark.parametrize("name", TWO)
+def test_two_categories(name: str, link: str) -> None:
+    reports, X = asked(TWO[name], 2), covariates()
+    value = references.logit_like(X.to_numpy(), references.report_law(reports), link)
+    ours = ldp.PrivatizedLogit(reports, X, link=link).fit(disp=False)
+    equal(ours, value, np.zeros(3))
+
+
+@pytest.mark.parametrize("name", THREE)
+def test_three_categories(name: str) -> None:
+    groups = THREE[name]
+    reports, X, more = asked(groups, 3), covariates(), candidates(groups)
+    A = references.report_law(reports, more.get("candidates"))
+    ours = ldp.PrivatizedMNLogit(reports, X, **more).fit(disp=False)
+    equal(ours, references.multinomial_like(X.to_numpy(), A), np.zeros(6))
+
+
+@pytest.mark.parametrize("name", THREE)
+def test_ordered_categories(name: str) -> None:
+    groups = THREE[name]
+    reports, X, more = asked(groups, 3), covariates()[["z", "d"]], candidates(groups)
+    A = references.report_law(reports, more.get("candidates"))
+    best = references.ordered_maximum(X.to_numpy(), A)
+    ours = ldp.PrivatizedOrderedModel(reports, X, **more).fit(disp=False)
+    equal(ours, references.ordered_like(X.to_numpy(), A), best)
+
+
+def test_null_model_keeps_the_channel() -> None:
+    reports, X = asked(THREE["k-RR"], 3), covariates()
+    A = references.report_law(reports)
+    value = references.multinomial_like(np.ones((N, 1)), A)
+    null = value(references.maximum(value, np.zeros(2)))
+    ours = ldp.PrivatizedMNLogit(reports, X).fit(disp=False)
+    np.testing.assert_allclose(ours.llnull, null, rtol=1e-10)
+    np.testing.assert_allclose(ours.llr, 2.0 * (ours.llf - null), rtol=1e-7)
+
+
+def test_em() -> None:
+    """Multinomial logits of posterior answers, again and again, end at Newton's maximum."""
+    from statsmodels.genmod.families import Binomial
+    from statsmodels.genmod.generalized_linear_model import GLM
+
+    reports, X = asked(TWO["k-RR"], 2), covariates()
+    A, b = references.report_law(reports), np.zeros(3)
+    for _ in range(400):
+        pi = references.binary("logit")(X.to_numpy() @ b[:, None])
+        posterior = A * pi / (A * pi).sum(axis=1, keepdims=True)
+        moved = GLM(posterior[:, 1], X.to_numpy(), family=Binomial()).fit(start_params=b).params
+        done, b = np.abs(moved - b).max() < 1e-10, moved
+        if done:
+            break
+    ours = ldp.PrivatizedLogit(reports, X).fit(disp=False)
+    np.testing.assert_allclose(ours.params, b, rtol=1e-6, atol=1e-8)
+
+
+# ---- Jeffreys' penalty, and intervals by its profile
+
+
+def penalised() -> tuple[Any, references.Function, Array]:
+    """A model of forced response with two covariates, and its penalised log-likelihood."""
+    reports, X = asked(TWO["forced response"], 2), covariates()[["const", "z"]]
+    Q, D = reports[0].mechanism.channel().matrix(), X.to_numpy()
+    value = references.logit_like(D, references.report_law(reports))
+    law = references.binary("logit")
+    model = ldp.PrivatizedLogit(reports, X)
+    return model, references.penalised(value, lambda b: law((D @ b)[:, None]) @ Q), D
+
+
+def test_jeffreys_penalty() -> None:
+    model, value, _ = penalised()
+    results = model.fit(penalty="jeffreys", disp=False)
+    best = references.best(value, np.zeros(2))
+    np.testing.assert_allclose(results.params, best, rtol=1e-6, atol=1e-7)
+
+
+def test_intervals_by_penalised_profile() -> None:
+    """The ends are where twice the penalised log-likelihood is lower by the chi-square quantile."""
+    model, value, _ = penalised()
+    ends = model.fit(disp=False).conf_int(0.1).loc["z"]
+    best = references.best(value, np.zeros(2))
+    for end in ends:
+        profile = minimize_scalar(
+            lambda a, end=end: -value(np.array([a, end])), (best[0], best[0] + 0.1)
+        )
+        drop = 2.0 * (value(best) + profile.fun)
+        np.testing.assert_allclose(drop, chi2.ppf(0.9, 1), rtol=3e-4)
+
+
+# ---- private predictors
+
+K = 3
+OUTCOMES = ("linear", "logit", "poisson", "multinomial", "private")
+
+
+@pytest.mark.parametrize("outcome", OUTCOMES)
+def test_private_predictor(outcome: str) -> None:
+    rng = np.random.default_rng(31)
+    z, job = covariates().z.to_numpy(), truth(3)
+    reports = {"job": ldp.KRR(NAMES, 3.0).privatize(np.array(NAMES)[job], rng)}
+    eta = 0.4 * z + 1.2 * (job == 1) - 1.0 * (job == 2)
+    y: Array = (eta + rng.logistic(size=N) > 0) + 0
+    if outcome == "linear":
+        y = eta + rng.normal(size=N)
+    elif outcome == "poisson":
+        y = rng.poisson(np.exp(eta))
+    elif outcome == "multinomial":
+        y = np.digitize(eta + rng.logistic(size=N), [-0.5, 0.7])
+    seen: Any = y
+    data, kind = pd.DataFrame({"z": z, "y": y}), outcome
+    if outcome == "private":
+        reports["y"] = ldp.KRR(("no", "yes"), 3.0).privatize(np.array(["no", "yes"])[y], rng)
+        seen, kind = references.report_law(reports["y"]), "logit"
+        del data["y"]
+    elif outcome in ("logit", "multinomial"):
+        seen = references.indicators(y, int(y.max()) + 1)
+    designs = [np.column_stack([np.full((N, 3), [1, c == 1, c == 2]), z]) for c in range(K)]
+    law, Z = references.report_law(reports["job"]), np.column_stack([np.ones(N), z])
+    value = references.mixture(kind, seen, designs, [law], Z)
+    model = ldp.regression("y ~ C(job) + z", data, reports=reports, model=kind)
+    results = model.fit(disp=False)
+    extra = {"linear": 1, "multinomial": 4}.get(outcome, 0)
+    best = references.maximum(value, np.zeros(4 + extra + 4))
+    assert results.converged
+    size = 8 if outcome == "multinomial" else 4
+    np.testing.assert_allclose(flat(results.params), best[:size], **CLOSE)
+    errors = references.standard_errors(value, best)
+    if outcome == "linear":  # as of least squares
+        errors = errors * np.sqrt(N / (N - 4))
+    np.testing.assert_allclose(flat(results.bse), errors[:size], rtol=1e-6)
+    np.testing.assert_allclose(flat(results.marginal_params), best[-4:], **CLOSE)
+
+
+# ---- what changes nothing
+
+
+def fit(reports: Any, X: pd.DataFrame, **more: Any) -> Any:
+    return ldp.PrivatizedMNLogit(reports, X, **more).fit(disp=False)
+
+
+def same(one: Any, other: Any) -> None:
+    np.testing.assert_allclose(one.params, other.params, rtol=1e-7, atol=1e-9)
+    np.testing.assert_allclose(one.bse, other.bse, rtol=1e-7)
+    np.testing.assert_allclose(one.llf, other.llf, rtol=1e-11)
+
+
+def test_order_of_rows() -> None:
+    (reports,), X = asked(THREE["k-RR"], 3), covariates()
+    order = np.random.default_rng(41).permutation(N)
+    same(fit(reports, X), fit(reports[order], X.iloc[order]))
+
+
+def test_groups_of_one_mechanism() -> None:
+    (reports,), X = asked(THREE["bits"], 3), covariates()
+    parts = [reports[:100], reports[100:130], reports[130:]]
+    same(fit(reports, X), fit(parts, X))
+
+
+def test_names_of_categories() -> None:
+    (reports,), X = asked(THREE["k-RR"], 3), covariates()
+    renamed = ldp.Reports(reports.y, ldp.KRR((7, 8, 9), 2.0))
+    same(fit(reports, X), fit(renamed, X))
+
+
+def test_another_reference_category() -> None:
+    """Coefficients are differences to those of the reference."""
+    (reports,), X = asked(THREE["k-RR"], 3), covariates()
+    turned = ldp.Reports((reports.y.astype(int) + 1) % 3, ldp.KRR(("c", "a", "b"), 2.0))
+    one, other = fit(reports, X).params.to_numpy(), fit(turned, X).params.to_numpy()
+    np.testing.assert_allclose(other[:, 0], -one[:, 1], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(other[:, 1], one[:, 0] - one[:, 1], rtol=1e-6, atol=1e-8)
+
+
+def test_reversed_answers() -> None:
+    """Of two categories or of ordered ones: all signs change."""
+    for model, k, X in (
+        (ldp.PrivatizedLogit, 2, covariates()),
+        (ldp.PrivatizedOrderedModel, 3, covariates()[["z", "d"]]),
+    ):
+        (reports,) = asked([ldp.KRR(NAMES[:k], 2.0)], k)
+        turned = ldp.Reports(k - 1 - reports.y.astype(int), ldp.KRR(NAMES[k - 1 :: -1], 2.0))
+        one, other = (model(each, X).fit(disp=False) for each in (reports, turned))
+        np.testing.assert_allclose(one.params[["z", "d"]], -other.params[["z", "d"]], rtol=1e-6)
+        np.testing.assert_allclose(one.llf, other.llf, rtol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1e5])
+@pytest.mark.parametrize("name", ["multinomial", "logit", "ordered"])
+def test_units_of_covariates(name: str, scale: float) -> None:
+    k = 2 if name == "logit" else 3
+    (reports,) = asked([ldp.KRR(NAMES[:k], 2.0)], k)
+    model = {"logit": ldp.PrivatizedLogit, "ordered": ldp.PrivatizedOrderedModel}
+    X = covariates().drop(columns="const") if name == "ordered" else covariates()
+    other = X.assign(z=scale * X.z)
+    one, two = (
+        model.get(name, ldp.PrivatizedMNLogit)(reports, each).fit(disp=False) for each in (X, other)
+    )
+    np.testing.assert_allclose(one.params.loc["z"], scale * two.params.loc["z"], rtol=1e-6)
+    np.testing.assert_allclose(one.bse.loc["z"], scale * two.bse.loc["z"], rtol=1e-6)
+    np.testing.assert_allclose(one.llf, two.llf, rtol=1e-10)
+
+
+def test_equal_rows() -> None:
+    """Rows that are alike are taken together: the same as with rows that hardly differ."""
+    (reports,) = asked(THREE["k-RR"], 3)
+    coarse = covariates().round({"z": 0})
+    A = references.report_law(reports)
+    value = references.multinomial_like(coarse.to_numpy(), A)
+    equal(fit(reports, coarse), value, np.zeros(6))
+    near = coarse + 1e-12 * np.arange(N)[:, None] * [0.0, 1.0, 0.0]
+    one, other = fit(reports, coarse), fit(reports, near)
+    np.testing.assert_allclose(one.params, other.params, rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(one.bse, other.bse, rtol=1e-6)
+    kinds = coarse.assign(y=reports.y).groupby(["const", "z", "d", "y"], as_index=False).size()
+    few = ldp.Reports(kinds.y.to_numpy(), reports.mechanism)
+    weighted = fit(few, kinds[["const", "z", "d"]], freq_weights=kinds["size"])
+    same(one, weighted)
+
+
+def test_frequency_weights() -> None:
+    reports, X = asked(TWO["k-RR"], 2), covariates()
+    w = np.random.default_rng(42).integers(1, 4, N)
+    value = references.logit_like(X.to_numpy(), references.report_law(reports), weights=w)
+    ours = ldp.PrivatizedLogit(reports, X, freq_weights=w).fit(disp=False)
+    equal(ours, value, np.zeros(3))
+
+
+def test_offset() -> None:
+    """A coefficient that is known may go into the offset."""
+    reports, X = asked(TWO["k-RR"], 2), covariates()
+    whole = ldp.PrivatizedLogit(reports, X).fit(disp=False)
+    known = 0.3 * X.z.to_numpy()
+    ours = ldp.PrivatizedLogit(reports, X, offset=known).fit(disp=False)
+    np.testing.assert_allclose(ours.params, whole.params - [0.0, 0.3, 0.0], rtol=1e-6, atol=1e-8)
+    np.testing.assert_allclose(ours.llf, whole.llf, rtol=1e-11)
+    np.testing.assert_allclose(ours.conf_int().loc["z"] + 0.3, whole.conf_int().loc["z"], rtol=1e-4)
