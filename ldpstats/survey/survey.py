@@ -27,15 +27,12 @@ from ldpstats.models.matrix.model import pairwise
 from ldpstats.models.matrix.results import AssociationMatrix
 from ldpstats.models.personalized.model import PersonalizedModel
 from ldpstats.models.personalized.results import PersonalizedResults
-from ldpstats.models.regression.formula import caller_names
-from ldpstats.models.regression.front import model_of
 from ldpstats.models.weighted.results import WeightedResults
 from ldpstats.models.weighted.table_results import WeightedTable
 from ldpstats.reports.joint import JointCounts
 from ldpstats.reports.single import Reports
 from ldpstats.survey.joining import matched
 from ldpstats.survey.options import check_options
-from ldpstats.survey.regression import survey_design
 from ldpstats.survey.rows import column_name
 from ldpstats.survey.sample.models import (
     refuse_uncrossed,
@@ -569,6 +566,10 @@ class Survey(SampledRows):
         NotAvailable
             For PUM and dictionary questions.
         """
+        from ldpstats.models.regression.formula import caller_names
+        from ldpstats.models.regression.front import model_of
+        from ldpstats.survey.regression import survey_design
+
         how = model, marginal, scores, offset, candidates
         return model_of(survey_design(self, formula, *how, outside=caller_names(1)))
 

@@ -20,7 +20,14 @@ from ldpstats.problems.regression.outcomes import Normal, Ordered, Outcome
 from ldpstats.problems.regression.predictors import Parallel, Predictors, Scaled, Separate
 from ldpstats.reports.single import Reports
 
-__all__ = ["Assembled", "assembled", "predictors_of", "report_channel"]
+__all__ = [
+    "Assembled",
+    "assembled",
+    "full_rank",
+    "has_listed_reports",
+    "predictors_of",
+    "report_channel",
+]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -153,7 +160,7 @@ def report_channel(reports: Reports, candidates: Any = None) -> Array:
     frequencies have the same total variance where all categories are equally frequent.
     """
     mechanism = reports.mechanism
-    if mechanism.n_outputs and not mechanism.n_cohorts and mechanism.n_outputs <= _MOST_OUTPUTS:
+    if has_listed_reports(mechanism):
         Q = np.asarray(mechanism.channel().matrix(), dtype=np.float64)
         return Q[:, Q.any(axis=0)]
     decoding = decode(reports, None, candidates)
@@ -162,6 +169,11 @@ def report_channel(reports: Reports, candidates: Any = None) -> Array:
     variance = float(np.trace(decoding.noise_at(even))) + 1.0 - 1.0 / k
     kept = min(1.0, np.sqrt((1.0 - 1.0 / k) / variance))
     return np.asarray(kept * np.eye(k) + (1.0 - kept) / k)
+
+
+def has_listed_reports(mechanism: Any) -> bool:
+    """Whether the possible reports are few enough to sum over."""
+    return 0 < mechanism.n_outputs <= _MOST_OUTPUTS and not mechanism.n_cohorts
 
 
 def full_rank(channels: Sequence[Array]) -> bool:

@@ -16,7 +16,13 @@ from ldpstats.arguments.checks import one_of, positive_integer
 from ldpstats.errors import NotAvailable, NotIdentified
 from ldpstats.estimators.regression.penalised import Penalised
 from ldpstats.estimators.regression.search import Found, Objective, search
-from ldpstats.models.regression.arrays import Assembled, assembled, full_rank, report_channel
+from ldpstats.models.regression.arrays import (
+    Assembled,
+    assembled,
+    full_rank,
+    has_listed_reports,
+    report_channel,
+)
 from ldpstats.models.regression.record import RegressionData
 from ldpstats.problems.regression.likelihood import RegressionLikelihood, Seen
 from ldpstats.problems.regression.outcomes import Multinomial, Normal, Ordered
@@ -136,9 +142,16 @@ class PrivatizedRegression:
         return units(self.likelihood)
 
     @cached_property
-    def has_constant(self) -> bool:
-        """Whether a covariate is the same for all."""
-        return constant_column(self.data.designs) is not None
+    def constant(self) -> int | None:
+        """Which covariate is the same for all."""
+        return constant_column(self.data.designs)
+
+    @property
+    def lists_reports(self) -> bool:
+        """Whether the possible reports of the response can be listed, so that law is their own."""
+        return not self.data.is_private or all(
+            has_listed_reports(reports.mechanism) for reports in self.data.response
+        )
 
     @property
     def is_exact(self) -> bool:
@@ -183,8 +196,10 @@ class PrivatizedRegression:
         theta : array, optional
             Gives the law of private predictors that the penalty takes.
         """
-        if penalty is None:
-            return self.likelihood
+        return self.likelihood if penalty is None else self.penalised(theta)
+
+    def penalised(self, theta: Array | None = None) -> Penalised:
+        """The penalised log-likelihood, see `objective`."""
         return Penalised(self.likelihood, self.assembled.expected(theta))
 
     def climb(

@@ -222,6 +222,7 @@ def covariance(
         data = model.data
         at = np.full(data.sample.w.shape, -1, dtype=np.int64)
         at[data.inside] = whole.place
+        assert data.weights is not None
         factor = whole.weights[0] / data.weights[0]
         meat = design_meat(data.sample, scores * factor, at)
     found[np.ix_(free, free)] = V @ meat @ V

@@ -17,7 +17,7 @@ from ldpstats.problems.regression.standard import start
 if TYPE_CHECKING:
     from ldpstats.models.regression.results import RegressionResults
 
-__all__ = ["likelihood_ratios", "profile_intervals", "ratio_without"]
+__all__ = ["likelihood_ratios", "profile_intervals", "ratio_without", "restricted_maximum"]
 
 Array = npt.NDArray[Any]
 
@@ -28,16 +28,16 @@ def ratio_without(results: RegressionResults, fixed: Sequence[int]) -> tuple[flo
     """Likelihood ratio statistic of coefficients that are zero, and the restricted maximum."""
     model = results.model
     objective = model.objective(results.penalty, results.theta)
-    free = np.ones(results.theta.shape, dtype=bool)
-    free[list(fixed)] = False
-    found = _restricted(results, objective, free)
+    found = restricted_maximum(results, objective, fixed)
     return max(0.0, 2.0 * (results.value - found.value)), found.value
 
 
-def _restricted(
-    results: RegressionResults, objective: Objective, free: npt.NDArray[np.bool_]
+def restricted_maximum(
+    results: RegressionResults, objective: Objective, fixed: Sequence[int]
 ) -> Maximum:
     """The maximum with some coefficients zero, from where the others are and from no effects."""
+    free = np.ones(results.theta.shape, dtype=bool)
+    free[list(fixed)] = False
     first, zero = results.theta.copy(), start(results.model.likelihood)
     first[~free] = 0.0
     zero[~free] = 0.0
@@ -77,8 +77,8 @@ def profile_intervals(results: RegressionResults, indices: Sequence[int], quanti
         drop = 0.5 * model.nobs * float(np.log1p(quantile**2 / df))
         objective, top = model.objective(None), None
     else:
-        objective = model.objective("jeffreys", results.theta)
         top = penalised_top(results)
+        objective = model.penalised(results.theta).bent_at(top.theta)
     if top is None:
         top = Maximum(
             results.theta, results.value, results.theta * 0.0, results.hessian, 0.0, True, 0

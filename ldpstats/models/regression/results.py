@@ -12,7 +12,15 @@ import pandas as pd
 
 from ldpstats.arguments.checks import one_of
 from ldpstats.errors import NotAvailable
+from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.comparing import compare_naive, question_test
+from ldpstats.models.regression.contrasts import (
+    linear_constraints,
+    t_contrasts,
+    wald_contrast,
+)
+from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.likelihood_tests import likelihood_ratios
 from ldpstats.models.regression.naming import shaped, shaped_intervals
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
@@ -159,6 +167,82 @@ class RegressionResults:
         found = coefficient_intervals(self, alpha, method)
         return shaped_intervals(self.model, found)
 
+    # -- hypotheses ----------------------------------------------------------------------------
+
+    def lr_test(self, term: Any) -> TestResult:
+        """Likelihood ratio test that all coefficients of a term are zero.
+
+        Parameters
+        ----------
+        term : str or list of str
+            Terms of the formula, or names of covariates.
+        """
+        return lr_test(self, term)
+
+    def term_tests(self) -> pd.DataFrame:
+        """Likelihood ratio test of each term: the model without it, LR, df and p-value."""
+        return term_tests(self)
+
+    def score_test(self, term: Any) -> TestResult:
+        """Score test that all coefficients of a term are zero, from the model without it.
+
+        Parameters
+        ----------
+        term : str or list of str
+            As for `lr_test`.
+        """
+        return score_test(self, term)
+
+    def question_test(self, terms: str = "constant") -> TestResult:
+        """Test whether groups that were asked in different ways answer alike.
+
+        For a response in several groups of reports, such as a direct question (`Observed`) and a
+        randomised one: a likelihood ratio test against a level, or coefficients, of their own.
+
+        Parameters
+        ----------
+        terms : {"constant", "all"}
+            Whether groups may differ in the constant (the thresholds' level), or in every
+            coefficient.
+        """
+        return question_test(self, terms)
+
+    def compare_naive(self) -> pd.DataFrame:
+        """Coefficients beside those of a model that takes the reports for the answers.
+
+        Returns
+        -------
+        DataFrame
+            Columns "params", "bse", "naive" and "ratio", the naive ones by the estimates.
+
+        Raises
+        ------
+        NotAvailable
+            If reports are bits or codes, which nobody could take for answers.
+        """
+        return compare_naive(self)
+
+    def t_test(self, hypothesis: Any) -> Any:
+        """Wald tests of linear hypotheses, one by one.
+
+        Parameters
+        ----------
+        hypothesis : str, array, or pair
+            As in statsmodels: "age = 0", a matrix R, or (R, value). Coefficients of a multinomial
+            logit are named as in `cov_params`.
+        """
+        return t_contrasts(*self._hypothesis(hypothesis), self.df)
+
+    def wald_test(self, hypothesis: Any) -> Any:
+        """Wald test of linear hypotheses together, see `t_test`."""
+        return wald_contrast(*self._hypothesis(hypothesis), self.df)
+
+    def _hypothesis(self, hypothesis: Any) -> tuple[Array, Array, Array, Array]:
+        names = self.model.all_names[: self._m]
+        R, value = linear_constraints(names, hypothesis)
+        V = self.covariance_all[: self._m, : self._m]
+        return self.theta[: self._m], V, R, value
+
     def cov_params(self) -> pd.DataFrame:
         """Covariance of the coefficients, (p, p); equation by equation (multinomial)."""
         names = self.model.all_names[: self._m]
@@ -231,7 +315,9 @@ class RegressionResults:
     @property
     def df_model(self) -> float:
         """Number of slopes."""
-        has_constant = self.model.has_constant and not isinstance(self.model.data.outcome, Ordered)
+        has_constant = self.model.constant is not None and not isinstance(
+            self.model.data.outcome, Ordered
+        )
         return float((len(self.model.data.names) - has_constant) * len(self.model.equations))
 
     @property

@@ -50,15 +50,17 @@ class ReportLaw:
 class _Rows:
     """Reports of some rows at given predictors: P(r), (n, l), and its derivatives, (n, q, l)."""
 
+    outcome: Outcome
+    eta: Array
+    Q: Array
     P: Array
     d: Array
-    bend: Array  # second derivatives of the probabilities of the categories, (n, k, q, q)
-    Q: Array
 
     @classmethod
     def at(cls, outcome: Outcome, eta: Array, Q: Array) -> _Rows:
-        mean, jacobian, bend = outcome.bent(eta)
-        return cls(np.maximum(mean @ Q, _TINY), jacobian.transpose(0, 2, 1) @ Q, bend, Q)
+        mean, jacobian = outcome.mean_jacobian(eta)
+        P = np.maximum(mean @ Q, _TINY)
+        return cls(outcome, eta, Q, P, jacobian.transpose(0, 2, 1) @ Q)
 
     def information(self) -> Array:
         """Of each row on its predictors, (n, q, q)."""
@@ -70,11 +72,12 @@ class _Rows:
         """Derivative by the predictors of ``tr(S J)``, S held fixed; (n, q)."""
         if self.d.shape[1] == 1:
             share = self.d[:, 0] / self.P
-            twice = 2.0 * ((share @ self.Q.T) * self.bend[:, :, 0, 0]).sum(axis=1)
+            bend = self.outcome.curvature(self.eta)[:, :, 0, 0]
+            twice = 2.0 * ((share @ self.Q.T) * bend).sum(axis=1)
             return np.asarray(S[:, 0] * (twice - (share**2 * self.d[:, 0]).sum(axis=1))[:, None])
         along = (S @ self.d) / self.P[:, None, :]  # (n, q, l)
         squares = (along * self.d).sum(axis=1) / self.P
-        twice = 2.0 * np.einsum("nak,nkac->nc", along @ self.Q.T, self.bend)
+        twice = 2.0 * self.outcome.bent(self.eta, along @ self.Q.T)
         return np.asarray(twice - (self.d @ squares[:, :, None])[:, :, 0])
 
 

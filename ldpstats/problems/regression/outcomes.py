@@ -72,9 +72,13 @@ class Outcome(ABC):
     def curvature(self, eta: Array) -> Array:
         """Second derivatives of `mean`, shape (n, k, q, q)."""
 
-    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
-        """`mean`, `jacobian` and `curvature` together."""
-        return self.mean(eta), self.jacobian(eta), self.curvature(eta)
+    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
+        """`mean` and `jacobian` together."""
+        return self.mean(eta), self.jacobian(eta)
+
+    def bent(self, eta: Array, M: Array) -> Array:
+        """Sum over a and y of M[a, y] and `curvature` [y, a, c]; M (n, q, k) -> (n, q)."""
+        return np.asarray(np.einsum("nak,nkac->nc", M, self.curvature(eta)))
 
 
 class Categorical(Outcome):
@@ -155,11 +159,10 @@ class Binary(_Simple):
         bend = LINKS[self.link](eta[:, 0])[3]
         return np.column_stack([-bend, bend])[:, :, None, None]
 
-    def bent(self, eta: Array) -> tuple[Array, Array, Array]:
-        failure, success, slope, bend = LINKS[self.link](eta[:, 0])
-        both = np.array([-1.0, 1.0])
+    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
+        failure, success, slope, _ = LINKS[self.link](eta[:, 0])
         mean = np.column_stack([failure, success])
-        return mean, (slope[:, None] * both)[:, :, None], (bend[:, None] * both)[:, :, None, None]
+        return mean, np.column_stack([-slope, slope])[:, :, None]
 
     def mixed(self, eta: Array, seen: Array) -> tuple[Array, Array, Array]:
         failure, success, slope, bend = LINKS[self.link](eta[:, 0])
@@ -186,10 +189,24 @@ class Multinomial(Categorical):
         return whole
 
     def jacobian(self, eta: Array) -> Array:
+        return self.mean_jacobian(eta)[1]
+
+    def mean_jacobian(self, eta: Array) -> tuple[Array, Array]:
         p = self.mean(eta)
         found = -p[:, :, None] * p[:, None, 1:]
         found[:, range(1, self.k), range(self.q)] += p[:, 1:]
-        return found
+        return p, found
+
+    def bent(self, eta: Array, M: Array) -> Array:
+        # of p_y ((1[y=a] - p_a)(1[y=c] - p_c) - (1[a=c] p_a - p_a p_c))
+        p = self.mean(eta)
+        s, weighted = p[:, 1:], M * p[:, None, :]  # (n, q, k)
+        own = np.diagonal(weighted[:, :, 1:], axis1=1, axis2=2)  # y = a
+        total = weighted.sum(axis=2)  # over y
+        alone = own.sum(axis=1) - (s * total).sum(axis=1)  # (1[y=a] - p_a) over a and y
+        pairs = own - (s[:, :, None] * weighted[:, :, 1:]).sum(axis=1)  # and where y = c
+        spread = s * total - s * (s * total).sum(axis=1, keepdims=True)
+        return np.asarray(pairs - s * alone[:, None] - spread)
 
     def curvature(self, eta: Array) -> Array:
         p = self.mean(eta)

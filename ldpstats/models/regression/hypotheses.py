@@ -1,0 +1,134 @@
+"""Hypotheses about the coefficients of a fitted regression: likelihood ratios, scores, Wald."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.names import did_you_mean
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.inference.outcome import TestResult
+from ldpstats.inference.tails import chi2_pvalue
+from ldpstats.models.regression.likelihood_tests import ratio_without, restricted_maximum
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.results import RegressionResults
+
+__all__ = ["lr_test", "score_test", "term_tests", "terms_of"]
+
+Array = npt.NDArray[Any]
+
+
+def terms_of(results: RegressionResults) -> dict[str, list[int]]:
+    """The coefficients of each term, over all equations; without those of the constant."""
+    data = results.model.data
+    p, equations = len(data.names), len(results.model.equations)
+    if data.formula is not None:
+        own = {name: list(map(int, at)) for name, at in data.formula.terms.items()}
+    else:
+        own = {name: [j] for j, name in enumerate(data.names)}
+    constant = results.model.constant
+    return {
+        name: [e * p + j for e in range(equations) for j in columns]
+        for name, columns in own.items()
+        if columns != [constant]
+    }
+
+
+def _chosen(results: RegressionResults, term: Any) -> tuple[str, list[int]]:
+    """A term, a coefficient, or several, as positions of coefficients."""
+    data, terms = results.model.data, terms_of(results)
+    p, equations = len(data.names), len(results.model.equations)
+    asked = [term] if isinstance(term, str) else term
+    if not isinstance(asked, Sequence) or not asked:
+        remedy = f"must be the name of a term or coefficient, or a list: {', '.join(terms)}"
+        raise InvalidArgument("term", term, remedy)
+    found: list[int] = []
+    for name in asked:
+        if isinstance(name, str) and name in terms:
+            found += terms[name]
+        elif isinstance(name, str) and name in data.names:
+            j = list(data.names).index(name)
+            found += [e * p + j for e in range(equations)]
+        else:
+            known = [*terms, *data.names]
+            remedy = f"is no term: they are {', '.join(terms)}"
+            hint = did_you_mean(name, known) if isinstance(name, str) else ""
+            raise InvalidArgument("term", name, remedy + hint)
+    return ", ".join(map(str, asked)), sorted(set(found))
+
+
+def _refuse_robust(results: RegressionResults, what: str) -> None:
+    """Refuse tests by the likelihood, where the likelihood is not that of the sample."""
+    if results.method == "corrected":
+        raise NotAvailable(f"{what}: corrected scores have no likelihood: use wald_test")
+    if results.cov_type != "nonrobust":
+        raise NotAvailable(
+            f"{what}: the covariance is {results.cov_type}, which the likelihood does not know: "
+            "use wald_test"
+        )
+
+
+def lr_test(results: RegressionResults, term: Any) -> TestResult:
+    """Likelihood ratio test that all coefficients of some terms are zero."""
+    _refuse_robust(results, "lr_test")
+    name, at = _chosen(results, term)
+    statistic, _ = ratio_without(results, at)
+    method = "Likelihood ratio test" if results.penalty is None else "Penalised likelihood ratio"
+    return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)
+
+
+def term_tests(results: RegressionResults) -> pd.DataFrame:
+    """Likelihood ratio tests of each term of the model, a table of nested models."""
+    _refuse_robust(results, "term_tests")
+    rows, index = [], []
+    for name, at in terms_of(results).items():
+        statistic, value = ratio_without(results, at)
+        rows.append((value, statistic, len(at), float(chi2_pvalue(statistic, len(at)))))
+        index.append(name)
+    columns = ["llf_without", "LR", "df", "pvalue"]
+    return pd.DataFrame(rows, index=pd.Index(index, name="term"), columns=columns)
+
+
+def score_test(results: RegressionResults, term: Any) -> TestResult:
+    """Score test that all coefficients of some terms are zero: only the null model is fitted.
+
+    With the expected information of the reports where their outputs can be listed and predictors
+    are public, else the observed one.
+    """
+    if results.method == "corrected" or results.model.data.weights is not None:
+        raise NotAvailable(
+            "score_test: it needs the likelihood of the sample: use wald_test, which knows "
+            "corrected scores, weights and designs"
+        )
+    name, at = _chosen(results, term)
+    model = results.model
+    null = restricted_maximum(results, model.likelihood, at)
+    score = null.score
+    information = -null.hessian
+    how = "observed information"
+    if model.likelihood.marginal is None and model.lists_reports:
+        information, how = model.assembled.expected().matrix(null.theta), "expected information"
+    scale = np.sqrt(np.abs(np.diagonal(information)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    free = np.ones(score.shape, dtype=bool)
+    free[at] = False
+    chosen = np.array(at)
+    inner = information[np.ix_(free, free)] / np.outer(scale[free], scale[free])
+    cross = information[np.ix_(chosen, free)] / np.outer(scale[at], scale[free])
+    rest = information[np.ix_(chosen, chosen)] / np.outer(scale[at], scale[at])
+    if inner.size:
+        rest = rest - cross @ np.linalg.solve(inner, cross.T)
+    u = score[at] / scale[at]
+    size = np.linalg.eigvalsh(rest)
+    if size[0] <= 1e-10:
+        raise NotAvailable(
+            f"score_test: under the hypothesis the {how} on {name} is singular: use lr_test"
+        )
+    statistic = float(u @ np.linalg.solve(rest, u))
+    method = f"Score test with {how}"
+    return TestResult.chi_square(f"the coefficients of {name} are zero", statistic, len(at), method)

@@ -1,0 +1,62 @@
+"""Expected information of coefficients in a survey that is planned."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ldpstats.arguments.checks import numbers
+from ldpstats.errors import InvalidArgument, NotAvailable
+from ldpstats.models.regression.arrays import predictors_of
+from ldpstats.models.regression.rows import covariates
+from ldpstats.problems.regression.jeffreys import ReportLaw
+
+if TYPE_CHECKING:
+    from ldpstats.models.regression.base import PrivatizedRegression
+
+__all__ = ["planned_information"]
+
+Array = npt.NDArray[Any]
+
+
+def planned_information(model: PrivatizedRegression, params: Any, exog: Any = None) -> Array:
+    """See `PrivatizedRegression.information`."""
+    data, m = model.data, model.n_shown
+    if data.predictors or not data.is_categorical:
+        raise NotAvailable(
+            "information: it is known for private or public categorical responses with public "
+            "predictors; simulate for others"
+        )
+    given = params.T if isinstance(params, pd.DataFrame) else params
+    remedy = f"must be {m} finite numbers, the coefficients in the order of cov_params()"
+    theta = numbers("params", given, remedy).ravel()
+    if theta.size != m or not np.isfinite(theta).all():
+        raise InvalidArgument("params", params, remedy)
+    expected = model.assembled.expected()
+    if exog is None:
+        return expected.matrix(theta)
+    if isinstance(exog, pd.DataFrame) and set(exog.columns) >= set(data.names):
+        exog = exog[list(data.names)]
+    X, _ = covariates(exog, len(exog), name="exog")
+    p = len(data.names)
+    if X.shape[1] != p:
+        remedy = f"must have the {p} columns {', '.join(data.names)}"
+        raise InvalidArgument("exog", f"{X.shape[1]} columns", remedy)
+    law = expected.law
+    assert law is not None
+    if len(law.channels) > 1:
+        raise NotAvailable(
+            "information: with several groups it is not known which mechanism planned respondents "
+            "have: make a model of one group"
+        )
+    planned = replace(
+        expected,
+        designs=(predictors_of(data.outcome, X),),
+        weights=np.ones((len(X), 1)),
+        law=ReportLaw(law.channels, np.zeros(len(X), dtype=np.int64)),
+    )
+    return planned.matrix(theta)
