@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from ldpstats.inference.regression.margins import (
     means,
 )
 from ldpstats.models.regression.fitted_law import FittedLaw
+from ldpstats.models.regression.held import held, moved, with_column, with_values
 from ldpstats.models.shared.spelling import names_alpha
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -258,42 +259,6 @@ def _points(law: FittedLaw, at: str, atexog: Any) -> Points:
     return held(points, at)
 
 
-def with_values(law: FittedLaw, points: Points, atexog: Mapping[Any, Any]) -> Points:
-    """Rows with other values in some public columns, by name or place."""
-    for key, value in atexog.items():
-        j = _place(law, key)
-        name = f"atexog[{key!r}]"
-        if law.private[j]:
-            remedy = "changes with a private predictor: predict(exog) has its values as columns"
-            raise InvalidArgument("atexog", key, remedy)
-        column = numbers(name, value, f"must be a number, or one for each of {points.n} rows")
-        if column.shape not in ((), (points.n,)) or not np.isfinite(column).all():
-            remedy = f"must be a finite number, or one for each of the {points.n} rows"
-            raise InvalidArgument(name, value, remedy)
-        points = with_column(points, j, column)
-    return points
-
-
-def with_column(points: Points, j: int, value: Any) -> Points:
-    """The rows with another value in a column of all configurations."""
-    designs = []
-    for design in points.designs:
-        X = design.X.copy()
-        X[:, j] = value
-        designs.append(replace(design, X=X))
-    return replace(points, designs=tuple(designs))
-
-
-def _place(law: FittedLaw, key: Any) -> int:
-    names = list(law.data.names)
-    if isinstance(key, str) and key in names:
-        return names.index(key)
-    if isinstance(key, int | np.integer) and 0 <= key < len(names):
-        return int(key)
-    remedy = f"must be the name or the place of a covariate: {', '.join(names[:8])}"
-    raise InvalidArgument("atexog", key, remedy)
-
-
 def _given_rows(law: FittedLaw, atexog: Any) -> Points:
     """Rows of covariates as the caller gave them."""
     p = len(law.data.names)
@@ -316,43 +281,6 @@ def _given_rows(law: FittedLaw, atexog: Any) -> Points:
     )
 
 
-def held(points: Points, at: str) -> Points:
-    """One row: the means, medians or zeros of the covariates; constants stay."""
-
-    def one(values: Array) -> Array:
-        first = values[0]
-        same = (values == first).all(axis=0)
-        if at == "mean":
-            middle = points.weights @ values / points.weights.sum()
-        elif at == "median":
-            middle = np.array([_median(column, points.weights) for column in values.T])
-        else:
-            middle = np.zeros(first.shape)
-        return np.asarray(np.where(same, first, middle))[None, :]
-
-    def row(design: Any) -> Any:
-        offset = None if design.offset is None else one(design.offset[:, None])[0]
-        return replace(design, X=one(design.X), offset=offset)
-
-    return replace(
-        points,
-        designs=tuple(map(row, points.designs)),
-        marginal=None if points.marginal is None else row(points.marginal),
-        weights=np.ones(1),
-    )
-
-
-def _median(values: Array, weights: Array) -> float:
-    """The weighted median; the middle of two values where half the weight is below."""
-    order = np.argsort(values, kind="stable")
-    below = np.cumsum(weights[order])
-    half = below[-1] / 2.0
-    i = int(np.searchsorted(below, half * (1.0 - 1e-12)))
-    if abs(below[i] - half) <= 1e-12 * half and i + 1 < len(values):
-        return float((values[order[i]] + values[order[i + 1]]) / 2.0)
-    return float(values[order[i]])
-
-
 # -- effects -------------------------------------------------------------------------------
 
 
@@ -365,22 +293,12 @@ def _steps(
         if kind == "dummy":
             steps.append((place, with_column(points, j, 1.0), with_column(points, j, 0.0), 1.0))
         elif kind == "count":
-            up, down = (_moved(points, j, by) for by in (1.0, -1.0))
+            up, down = (moved(points, j, by) for by in (1.0, -1.0))
             steps.append((place, up, down, 2.0))
     for place, (_, question, answer, reference) in enumerate(factors, start=len(kinds)):
         there = law.answered(points, question, answer)
         steps.append((place, there, law.answered(points, question, reference), 1.0))
     return steps
-
-
-def _moved(points: Points, j: int, by: float) -> Points:
-    """The rows with a column moved."""
-    designs = []
-    for design in points.designs:
-        X = design.X.copy()
-        X[:, j] += by
-        designs.append(replace(design, X=X))
-    return replace(points, designs=tuple(designs))
 
 
 def _average(
