@@ -91,6 +91,8 @@ class Points:
     weights : array, shape (n,)
     size : int
         Number of all parameters.
+    seen : array, shape (n, C), optional
+        Likelihoods of the reports on the private predictors, which the law is then given too.
     """
 
     outcome: Outcome
@@ -98,6 +100,7 @@ class Points:
     marginal: Predictors | None
     weights: Array
     size: int
+    seen: Array | None = None
 
     @property
     def n(self) -> int:
@@ -116,6 +119,7 @@ class Points:
             designs=tuple(design.take(rows) for design in self.designs),
             marginal=None if self.marginal is None else self.marginal.take(rows),
             weights=self.weights[rows],
+            seen=None if self.seen is None else self.seen[rows],
         )
 
     def law(self, theta: Array) -> tuple[Array, Array | None]:
@@ -124,7 +128,11 @@ class Points:
             return np.ones((self.n, 1)), None
         law = Multinomial(len(self.designs))
         eta = self.marginal.eta(theta[self.n_outcome :])
-        return law.mean(eta), law.jacobian(eta)
+        if self.seen is None:
+            return law.mean(eta), law.jacobian(eta)
+        posterior = law.mean(eta) * self.seen
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        return posterior, posterior[:, :, None] * (np.eye(law.k)[:, 1:] - posterior[:, None, 1:])
 
     def blocks(self, width: int) -> Iterator[tuple[slice, Points]]:
         """Parts whose arrays of so many numbers a row fit in the cache."""
