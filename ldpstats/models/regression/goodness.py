@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +26,6 @@ from ldpstats.problems.regression.collapse import alike
 from ldpstats.problems.regression.indicators import stacked_indicators
 from ldpstats.problems.regression.outcomes import Binary, Categorical, Ordered, Outcome
 
-if TYPE_CHECKING:
-    from ldpstats.models.regression.results import RegressionResults
-
 __all__ = ["goodness_of_fit"]
 
 Array = npt.NDArray[Any]
@@ -39,7 +36,7 @@ _PER_CELL = 5.0  # reports in a cell, at least on average of the rarest
 _PER_SUM = 20.0  # respondents for each sum whose covariance is estimated
 
 
-def goodness_of_fit(results: RegressionResults, groups: Any) -> TestResult:
+def goodness_of_fit(results: Any, groups: Any) -> TestResult:
     """Goodness of fit; see `RegressionResults.goodness_of_fit`."""
     most = positive_integer("groups", groups, 2)
     _refuse(results)
@@ -51,7 +48,7 @@ def goodness_of_fit(results: RegressionResults, groups: Any) -> TestResult:
     return _grouped(results, table, most)
 
 
-def _refuse(results: RegressionResults) -> None:
+def _refuse(results: Any) -> None:
     """Refuse fits without cells, or without a likelihood."""
     what = "goodness_of_fit"
     if not isinstance(results.model.data.outcome, Categorical):
@@ -84,7 +81,7 @@ class _Table:
         The channel of each distinct row.
     """
 
-    def __init__(self, results: RegressionResults) -> None:
+    def __init__(self, results: Any) -> None:
         data, whole = results.model.data, results.model.assembled
         u = whole.likelihood.n
         self.first = np.full(u, data.n, dtype=np.int64)
@@ -97,7 +94,10 @@ class _Table:
         if not data.is_private:
             self.channels, self.codes = [np.eye(k)], np.asarray(data.response)[self.first]
             return
-        listed = all(has_listed_reports(group.mechanism) for group in data.response)
+        listed = all(
+            has_listed_reports(group.mechanism) and group.mechanism.n_outputs <= 2 * k
+            for group in data.response
+        )
         if listed and len(data.response) <= _MOST_CHANNELS:
             self.channels, codes = [], []
             for group in data.response:
@@ -136,7 +136,7 @@ def _reported(outcome: Outcome, Q: Array) -> Callable[[Array], tuple[Array, Arra
 # -- patterns ------------------------------------------------------------------------------
 
 
-def _patterns(results: RegressionResults, table: _Table) -> TestResult | None:
+def _patterns(results: Any, table: _Table) -> TestResult | None:
     """Pearson's test where covariates repeat often enough; None where they do not."""
     data, whole = results.model.data, results.model.assembled
     columns = [data.designs[0], table.at[whole.place]]
@@ -182,7 +182,7 @@ def _patterns(results: RegressionResults, table: _Table) -> TestResult | None:
 # -- groups --------------------------------------------------------------------------------
 
 
-def _grouped(results: RegressionResults, table: _Table, most: int) -> TestResult:
+def _grouped(results: Any, table: _Table, most: int) -> TestResult:
     """The test in groups of equal fitted probability."""
     likelihood = results.model.likelihood
     law = results.law.distinct
@@ -226,7 +226,7 @@ def _score(outcome: Outcome, mean: Array) -> Array:
     return np.asarray(1.0 - mean[:, 0])
 
 
-def _number(results: RegressionResults, table: _Table, mean: Array, most: int) -> int:
+def _number(results: Any, table: _Table, mean: Array, most: int) -> int:
     """Number of groups that leave enough in each cell."""
     n = float(results.nobs)
     weights = results.law.distinct.weights
@@ -244,7 +244,7 @@ def _number(results: RegressionResults, table: _Table, mean: Array, most: int) -
 
 
 def _cells(
-    results: RegressionResults,
+    results: Any,
     table: _Table,
     points: Points,
     mean: Array,
@@ -280,14 +280,14 @@ def _cells(
     return Cells(gaps, spread, np.vstack([part[2] for part in parts])), placed
 
 
-def _inverse_information(results: RegressionResults) -> Array:
+def _inverse_information(results: Any) -> Array:
     """Inverse of the observed information of all parameters."""
     if results.cov_type == "nonrobust":
         return results.covariance_all
     return np.linalg.inv(-results.hessian)
 
 
-def _meat(results: RegressionResults, rows: Array) -> Array:
+def _meat(results: Any, rows: Array) -> Array:
     """Covariance of the weighted sum of rows, (m, m)."""
     data, whole = results.model.data, results.model.assembled
     if results.cov_type != "design":
@@ -298,7 +298,7 @@ def _meat(results: RegressionResults, rows: Array) -> Array:
     return design_meat(data.sample, rows * (whole.weights[0] / data.weights[0]), at)
 
 
-def _null(results: RegressionResults) -> str:
+def _null(results: Any) -> str:
     """The null hypothesis in words."""
     names = ", ".join(results.model.exog_names[:8])
     more = ", ..." if len(results.model.exog_names) > 8 else ""
