@@ -69,6 +69,8 @@ class Design:
         Which of the cells are the rows, in order.
     facts : SampleFacts or None
         The sample in words and numbers.
+    public : DataFrame or None
+        The public columns of the formula, of the n respondents.
     """
 
     formula: Formula
@@ -96,6 +98,7 @@ class Design:
     sample: Any = None
     inside: Mask | None = None
     facts: Any = None
+    public: pd.DataFrame | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         n, p = self.designs[0].shape

@@ -241,6 +241,7 @@ class Request:
             sample=extras.sample,
             inside=None if extras.sample is None else kept,
             facts=None if extras.facts is None else extras.facts(kept),
+            public=some,
         )
 
     def _labels(self, name: str, given: Given) -> pd.Index[Any]:

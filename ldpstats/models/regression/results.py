@@ -20,9 +20,11 @@ from ldpstats.models.regression.contrasts import (
     t_contrasts,
     wald_contrast,
 )
+from ldpstats.models.regression.fitted_law import FittedLaw
 from ldpstats.models.regression.hypotheses import lr_test, score_test, term_tests
 from ldpstats.models.regression.likelihood_tests import likelihood_ratios
 from ldpstats.models.regression.naming import shaped, shaped_intervals
+from ldpstats.models.regression.true_answers import TrueAnswers
 from ldpstats.problems.regression.likelihood import RegressionLikelihood
 from ldpstats.problems.regression.outcomes import Normal, Ordered
 
@@ -39,7 +41,7 @@ _SMALL = 0.05  # as where no standardised coefficient is known to this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RegressionResults:
+class RegressionResults(TrueAnswers):
     """A fitted regression on privatised answers.
 
     `pvalues`, `conf_int` and the columns of `summary` are from the likelihood: a coefficient is
@@ -84,6 +86,12 @@ class RegressionResults:
     n_maxima: int
     infinite: tuple[str, ...]
     df: float | None = None
+
+    @cached_property
+    def law(self) -> FittedLaw:
+        """The law of the true answers, by the estimated parameters."""
+        model = self.model
+        return FittedLaw(model.data, model.assembled, self.theta, self.covariance_all, self.df)
 
     # -- coefficients --------------------------------------------------------------------------
 
