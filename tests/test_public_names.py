@@ -10,5 +10,5 @@ import ldpstats as ldp
 def test_modules_are_there_when_they_are_named() -> None:
     assert ldp.planning.best_theta(10, 3, 1.0).theta == pytest.approx(0.556, abs=1e-3)
     assert ldp.datasets and ldp.io and ldp.inference
-    with pytest.raises(AttributeError, match="no attribute 'regression'"):
-        ldp.regression  # noqa: B018
+    with pytest.raises(AttributeError, match="no attribute 'regressions'"):
+        ldp.regressions  # noqa: B018

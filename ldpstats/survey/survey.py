@@ -565,6 +565,14 @@ class Survey(SampledRows):
             As for `ldpstats.regression`.
         NotAvailable
             For PUM and dictionary questions.
+
+        Examples
+        --------
+        >>> import pandas as pd, ldpstats as ldp
+        >>> table = pd.DataFrame({"ill": ["no", "yes", "no"] * 40, "age": range(120)})
+        >>> model = Survey(table, {"ill": ldp.Warner(1.0)}).regression("ill ~ age")
+        >>> type(model).__name__, model.exog_names
+        ('PrivatizedLogit', ['Intercept', 'age'])
         """
         from ldpstats.models.regression.formula import caller_names
         from ldpstats.models.regression.front import model_of

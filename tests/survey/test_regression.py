@@ -194,17 +194,36 @@ def test_bad_input(
         ldp.Survey(frame, some).regression(formula, **how)
 
 
-def test_what_has_no_regression(frame: pd.DataFrame, some: ldp.Questionnaire) -> None:
+def test_what_has_no_regression() -> None:
     place = ldp.PUM(ldp.URR(("park", "centre", "mill"), {"mill"}, 1.0), ("home",))
     strings = ldp.DictionarySurvey(length=4, gram=2, alphabet="abc", epsilon=9.0)
     people = pd.DataFrame({"place": ["park", "mill"], "string": ["abca", "baab"], "age": [1, 2]})
     sheet = ldp.Questionnaire({"place": place, "string": strings})
-    made = sheet.privatize(people, np.random.default_rng(0), {"home": ["centre", "park"]})
+    made = sheet.privatize(
+        people, np.random.default_rng(0), {"place": {"home": ["centre", "park"]}}
+    )
     survey = ldp.Survey(made, sheet)
-    with pytest.raises(NotAvailable, match=r"use|survey.personalized\('place'\)"):
+    with pytest.raises(NotAvailable, match=r"survey.personalized\('place'\)"):
         survey.regression("place ~ age")
     with pytest.raises(NotAvailable, match=r"survey.dictionary\('string'\)"):
         survey.regression("age ~ string")
-    weighted = ldp.Survey(frame, some, weights="w")
-    with pytest.raises(NotAvailable, match="without a design"):
-        weighted.regression("ill ~ age", model="linear")
+
+
+def test_fits_are_the_same_from_cells_and_rows(some: ldp.Questionnaire) -> None:
+    polars: Any = pytest.importorskip("polars")
+    rng = np.random.default_rng(9)
+    n = 3000
+    people = pd.DataFrame({"age": rng.integers(2, 5, n), "w": rng.integers(1, 4, n) / 2})
+    people["school"] = rng.integers(0, 40, n)
+    ill = np.where(rng.random(n) < 0.1 + 0.15 * (people["age"] - 2), "yes", "no")
+    made = ldp.Questionnaire({"ill": some["ill"]}).privatize(people.assign(ill=ill), rng)
+    sheet, how = {"ill": some["ill"]}, {"weights": "w", "clusters": "school"}
+    rows = ldp.Survey(made, sheet, **how).regression("ill ~ center(age)")
+    cells = ldp.Survey(polars.from_pandas(made).lazy(), sheet, **how).regression(
+        "ill ~ center(age)"
+    )
+    assert len(cells.data.designs[0]) < n == cells.nobs == rows.nobs
+    first, second = rows.fit(), cells.fit()
+    assert abs(first.params["center(age)"]) > 0.2
+    pd.testing.assert_series_equal(first.params, second.params, rtol=1e-7)
+    pd.testing.assert_series_equal(first.bse, second.bse, rtol=1e-7)

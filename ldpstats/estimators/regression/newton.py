@@ -18,6 +18,7 @@ _FLOOR = 1e-7  # of the scaled curvature: flatter directions are taken to be of 
 _LONGEST = 20.0  # times what parameters are, and one more, that a step may be long
 _ENOUGH = 1e-4  # of the predicted gain, that a step must reach
 _HALVINGS = 40
+_ROUNDING = 1e-18  # decrement relative to the value, far below any standard error
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ def maximise(
     start: Array,
     free: Array | None = None,
     maxiter: int = 100,
-    tolerance: float = 1e-18,
+    tolerance: float = 0.0,
     stop: Callable[[Array], bool] | None = None,
 ) -> Maximum:
     """Maximise a function by damped Newton steps.
@@ -71,7 +72,8 @@ def maximise(
         Parameters that may change; all by default.
     maxiter : int
     tolerance : float
-        Of the Newton decrement relative to the value: far below any standard error.
+        Newton decrement that is small enough: twice the gain that is left. By default what
+        rounding leaves.
     stop : callable, optional
         Ends the iteration early where it is true of theta.
     """
@@ -82,7 +84,7 @@ def maximise(
     while n_iter < maxiter:
         n_iter += 1
         direction, decrement, is_peak = _step(score[free], hessian[np.ix_(free, free)], theta[free])
-        limit = tolerance * (1.0 + abs(there))
+        limit = max(tolerance, _ROUNDING * (1.0 + abs(there)))
         if decrement <= limit and is_peak:
             settled = True
             break

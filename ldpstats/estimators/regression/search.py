@@ -21,7 +21,9 @@ _SAME_PLACE = 0.05  # distance of two maxima, in standard errors, that are one
 _FAR = 60.0  # standardised parameter beyond which nothing changes any more
 _SUSPECT = 6.0  # standardised parameter that may be on its way to infinity
 _OUT = 10.0  # how much further out it is looked for a fall of the likelihood
+_CURVED = 0.05  # curvature below which a direction may be flat
 _FALL = 0.5  # a fall below this leaves infinity within half a standard error
+_ABOUT = 1e-7  # Newton decrement that tells which maximum it is
 _SPREAD = 2.0  # of standardised parameters in random starts
 
 
@@ -42,8 +44,8 @@ class Found:
     n_maxima : int
         Distinct local maxima that the starts led to.
     flat : array, shape (p,), or None
-        Direction, in standardised parameters, in which the likelihood does not fall although the
-        estimate is far out: the maximum is at infinity. None where it is finite.
+        Part of each standardised parameter in directions in which the likelihood does not fall
+        although the estimate is far out: the maximum is at infinity. None where it is finite.
     """
 
     maximum: Maximum
@@ -61,6 +63,7 @@ def search(
     concave: bool = False,
     smaller: Objective | None = None,
     n_random: int = 4,
+    enough: float = 0.0,
 ) -> Found:
     """Maximise from several starts.
 
@@ -80,18 +83,22 @@ def search(
     smaller : Objective, optional
         The same of some rows, on which other starts are tried where rows are many.
     n_random : int
+    enough : float
+        Standard error of every standardised parameter below which other starts are not tried.
     """
     free = np.ones(start.shape, dtype=bool) if free is None else free
 
-    def climb(target: Objective, from_: Array) -> Maximum:
+    def climb(target: Objective, from_: Array, tolerance: float = 0.0) -> Maximum:
         def far(theta: Array) -> bool:
             return _size(theta, units) > _FAR
 
-        return maximise(target.evaluate, target.value, from_, free, maxiter, stop=far)
+        return maximise(target.evaluate, target.value, from_, free, maxiter, tolerance, far)
 
     best = climb(objective, start)
     if concave:
         return Found(best, 1, flat_direction(objective, best, units, free))
+    if best.converged and _largest_error(best, units, free) < enough:
+        return Found(best, 1, None)
     tried = [*others, *_random(best, start, units, free, n_random)]
     if smaller is None:
         met = [best, *_climbed(climb, objective, tried)]
@@ -102,14 +109,29 @@ def search(
     top = max(met, key=lambda one: one.value)
     same = [one for one in distinct if one.value >= top.value - _SAME_VALUE]
     top = same[0] if same else top
+    if top is not best and abs(top.value - best.value) > _SAME_VALUE:
+        top = climb(objective, top.theta)
+    elif best.converged:
+        top = best
     return Found(top, max(1, len(distinct)), flat_direction(objective, top, units, free))
 
 
 def _climbed(
-    climb: Callable[[Objective, Array], Maximum], target: Objective, starts: Sequence[Array]
+    climb: Callable[[Objective, Array, float], Maximum], target: Objective, starts: Sequence[Array]
 ) -> list[Maximum]:
-    """The maxima that starts lead to, of those at which the likelihood is not zero."""
-    return [climb(target, one) for one in starts if np.isfinite(target.value(one))]
+    """About the maxima that starts lead to, of those at which the likelihood is not zero."""
+    return [climb(target, one, _ABOUT) for one in starts if np.isfinite(target.value(one))]
+
+
+def _largest_error(best: Maximum, units: Array, free: Mask) -> float:
+    """The largest standard error of a standardised parameter; infinite if it is far out."""
+    if _size(best.theta, units) >= _SUSPECT:
+        return float("inf")
+    own = units[np.ix_(free, free)]
+    size, axes = np.linalg.eigh(-own.T @ best.hessian[np.ix_(free, free)] @ own)
+    if not size.size or size[0] <= 0.0:
+        return float("inf")
+    return float(np.sqrt(((axes**2) / size).sum(axis=1).max()))
 
 
 def _size(theta: Array, units: Array) -> float:
@@ -142,23 +164,33 @@ def _distinct(met: Sequence[Maximum], free: Mask) -> list[Maximum]:
 def flat_direction(
     objective: Objective, found: Maximum, units: Array, free: Mask | None = None
 ) -> Array | None:
-    """The direction, in standardised parameters, in which a maximum is at infinity, or None."""
+    """How much each standardised parameter takes part in maxima at infinity; None if it is finite.
+
+    Directions in which the objective is nearly flat, at an estimate that is far out, are followed
+    further out: it does not fall where the maximum is at infinity.
+    """
     free = np.ones(found.theta.shape, dtype=bool) if free is None else free
     z = np.linalg.solve(units, found.theta)
     if not free.any() or np.abs(z).max(initial=0.0) < _SUSPECT:
         return None
     own = units[np.ix_(free, free)]
-    curved = -own.T @ found.hessian[np.ix_(free, free)] @ own
     toward = np.linalg.solve(own, found.theta[free])
+    curved = -own.T @ found.hessian[np.ix_(free, free)] @ own
     axes = [toward]
     if np.isfinite(curved).all():
-        axes.insert(0, np.linalg.eigh(curved)[1][:, 0])
+        size, vectors = np.linalg.eigh(curved)
+        axes += list(vectors[:, (size < _CURVED) | (size == size[0])].T)
+    flat = np.zeros(int(free.sum()))
     for axis in axes:
-        axis = axis / np.linalg.norm(axis) * (1.0 if axis @ toward >= 0.0 else -1.0)
-        move = np.zeros(found.theta.shape)
-        move[free] = own @ axis
-        if objective.value(found.theta + _OUT * move) > found.value - _FALL:
-            whole = np.zeros(found.theta.shape)
-            whole[free] = axis
-            return whole
-    return None
+        axis = axis / np.linalg.norm(axis)
+        for side in (1.0, -1.0) if axis @ toward >= 0.0 else (-1.0, 1.0):
+            move = np.zeros(found.theta.shape)
+            move[free] = own @ axis * side
+            if objective.value(found.theta + _OUT * move) > found.value - _FALL:
+                flat = np.maximum(flat, np.abs(axis))
+                break
+    if not flat.any():
+        return None
+    whole = np.zeros(found.theta.shape)
+    whole[free] = flat
+    return whole

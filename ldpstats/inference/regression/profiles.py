@@ -14,9 +14,10 @@ __all__ = ["profile_interval"]
 
 Array = npt.NDArray[Any]
 
-_CLOSE = 1e-4  # of the signed root of a drop, that a limit may be off
+_CLOSE = 5e-4  # of the signed root of a drop, that a limit may be off
 _WIDEST = 1e4  # standard errors after which a limit is infinite
 _ROUNDS = 60
+_DECREMENT = 1e-6  # of restricted maxima
 
 
 def profile_interval(
@@ -47,10 +48,22 @@ def profile_interval(
     free = np.ones(top.theta.shape, dtype=bool)
     free[index] = False
     root = np.sqrt(2.0 * drop)
-    limits = []
-    for sign in (-1.0, 1.0):
-        limits.append(_limit(objective, top, index, free, root, sign * step))
+    along = _direction(top.hessian, index, free)
+    limits = [_limit(objective, top, index, free, root, sign * step, along) for sign in (-1.0, 1.0)]
     return limits[0], limits[1]
+
+
+def _direction(hessian: Array, index: int, free: npt.NDArray[np.bool_]) -> Array:
+    """How the other parameters follow one of them, as far as the objective is quadratic."""
+    found = np.zeros(len(hessian))
+    found[index] = 1.0
+    inner = hessian[np.ix_(free, free)]
+    scale = np.sqrt(np.abs(np.diagonal(inner)))
+    scale = np.where(scale > 0.0, scale, 1.0)
+    right = -hessian[free, index] / scale
+    follow = np.linalg.lstsq(inner / np.outer(scale, scale), right, rcond=1e-8)[0]
+    found[free] = follow / scale
+    return found
 
 
 def _limit(
@@ -60,6 +73,7 @@ def _limit(
     free: npt.NDArray[np.bool_],
     root: float,
     step: float,
+    along: Array,
 ) -> float:
     """One limit, by regula falsi on the signed root of the drop, which is nearly linear."""
     center = float(top.theta[index])
@@ -72,14 +86,17 @@ def _limit(
             start[index] = value
         if not np.isfinite(objective.value(start)):
             return np.inf, near
-        found = maximise(objective.evaluate, objective.value, start, free, tolerance=1e-12)
+        found = maximise(objective.evaluate, objective.value, start, free, tolerance=_DECREMENT)
         return float(np.sqrt(max(0.0, 2.0 * (top.value - found.value)))), found.theta
 
     inner, inner_fall, theta = center, 0.0, top.theta
     outer, outer_fall, outer_theta = center + step, np.nan, theta
     for _ in range(_ROUNDS):  # outwards, until the drop is reached
-        outer_fall, outer_theta = fall(outer, _moved(theta, top, index, outer))
-        if outer_fall >= root:
+        ahead = top.theta + along * (outer - center)
+        if theta[index] != center:
+            ahead = _moved(theta, top, index, outer)
+        outer_fall, outer_theta = fall(outer, ahead)
+        if outer_fall > root - _CLOSE:
             break
         inner, inner_fall, theta = outer, outer_fall, outer_theta
         grow = 2.0 if inner_fall < 0.5 * root else 1.05 * root / inner_fall
@@ -97,9 +114,8 @@ def _limit(
             if side > 1 or side < -1:  # one end stays: halve towards it
                 share = min(max(share, 0.1), 0.9) if abs(side) < 3 else 0.5
             middle = inner + share * (outer - inner)
-        at, found = fall(
-            middle, theta if abs(middle - inner) < abs(outer - middle) else outer_theta
-        )
+        share = (middle - inner) / (outer - inner)
+        at, found = fall(middle, theta + share * (outer_theta - theta))
         if at < root:
             inner, inner_fall, theta, side = middle, at, found, min(side, 0) - 1
         else:
@@ -112,6 +128,4 @@ def _limit(
 def _moved(theta: Array, top: Maximum, index: int, value: float) -> Array:
     """The other parameters carried on along the line from the top."""
     gone = theta[index] - top.theta[index]
-    if gone == 0.0:
-        return theta
     return np.asarray(top.theta + (theta - top.theta) * ((value - top.theta[index]) / gone))

@@ -34,6 +34,7 @@ Array = npt.NDArray[Any]
 
 _SOME = 5000  # rows on which other starts are tried
 _ALIASED = 1e-10  # share of a covariate that the others leave, up to which it is one of them
+_KNOWN = 0.5  # standardised coefficients known to this, of many rows, need no other starts
 _METHODS = ("mle", "newton", "em", "corrected")
 
 
@@ -212,10 +213,10 @@ class PrivatizedRegression:
         """The highest maximum, with a penalty or without."""
         first = start(self.likelihood) if start_params is None else start_params
         smaller = None
-        if self.likelihood.n > 2 * _SOME and not self.is_exact:
-            smaller = self._smaller(penalty, theta)
         if penalty is not None and self.likelihood.marginal is not None and theta is None:
             theta = self.climb(None, start_params, maxiter).maximum.theta
+        if self.likelihood.n > 2 * _SOME and not self.is_exact:
+            smaller = self._smaller(penalty, theta)
         return search(
             self.objective(penalty, theta),
             first,
@@ -223,11 +224,13 @@ class PrivatizedRegression:
             maxiter=maxiter,
             concave=self.is_exact,
             smaller=smaller,
+            enough=_KNOWN if smaller is not None else 0.0,
         )
 
     def _smaller(self, penalty: str | None, theta: Array | None) -> Objective:
         """The objective on some rows, weighted up to all."""
-        rows = np.random.default_rng(2024).choice(self.likelihood.n, _SOME, replace=False)
+        n = min(max(_SOME, 200 * self.likelihood.size), self.likelihood.n)
+        rows = np.random.default_rng(2024).choice(self.likelihood.n, n, replace=False)
         rows.sort()
         weights = self.likelihood.weights[rows]
         some = self.likelihood.take(rows, weights * (self.likelihood.weights.sum() / weights.sum()))

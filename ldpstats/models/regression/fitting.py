@@ -29,7 +29,7 @@ __all__ = ["covariance", "fitted"]
 Array = npt.NDArray[Any]
 
 _COVARIANCES = ("nonrobust", "HC0", "cluster")
-_SHARE = 0.1  # of the flat direction, from which on a coefficient is named in the warning
+_SHARE = 0.1  # part in a flat direction from which on a coefficient is named in the warning
 
 
 def fitted(
@@ -126,18 +126,17 @@ def _named(model: PrivatizedRegression, found: Found) -> tuple[str, ...]:
     """Names of the coefficients whose estimate is at infinity."""
     if found.flat is None:
         return ()
-    size = np.abs(found.flat)
     names = model.all_names
-    return tuple(names[j] for j in np.flatnonzero(size > _SHARE * size.max()))
+    return tuple(names[j] for j in np.flatnonzero(found.flat > _SHARE))
 
 
 def _fixed(model: PrivatizedRegression, found: Found) -> npt.NDArray[np.bool_]:
     """Parameters without a standard error."""
     if found.flat is None:
         return np.zeros(found.maximum.theta.shape, dtype=bool)
-    size = np.abs(model.units @ found.flat)
-    each = np.abs(found.flat)
-    return np.asarray((each > _SHARE * each.max()) | (size > _SHARE * size.max()))
+    # an intercept goes with slopes whose covariates are not centred
+    beside = np.abs(model.units) @ (found.flat > _SHARE) > 0.0
+    return np.asarray(beside)
 
 
 def covariance_kind(
@@ -202,8 +201,9 @@ def covariance(
     """Covariance of all parameters, nan for those that are `fixed`."""
     free = ~fixed
     found = np.full(hessian.shape, np.nan)
-    H = hessian[np.ix_(free, free)]
-    V = _inverse(model, -H, free)
+    if fixed.any():
+        free &= ~_undetermined(model, -hessian, free)
+    V = _inverse(model, -hessian[np.ix_(free, free)], free)
     if kind == "nonrobust":
         if isinstance(model.data.outcome, Normal):  # as for least squares
             V = V * (model.nobs / (model.nobs - len(model.data.names)))
@@ -226,6 +226,20 @@ def covariance(
         factor = whole.weights[0] / data.weights[0]
         meat = design_meat(data.sample, scores * factor, at)
     found[np.ix_(free, free)] = V @ meat @ V
+    return found
+
+
+def _undetermined(
+    model: PrivatizedRegression, information: Array, free: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.bool_]:
+    """Other parameters on which nothing is known, where some maxima are at infinity."""
+    at = np.flatnonzero(free)
+    own = model.units[np.ix_(free, free)]
+    scaled = own.T @ information[np.ix_(free, free)] @ own
+    size, axes = np.linalg.eigh((scaled + scaled.T) / 2.0)
+    none = size <= 1e-6 * max(float(size[-1]), 1e-300) if size.size else size > 0.0
+    found = np.zeros(free.shape, dtype=bool)
+    found[at[(np.abs(axes[:, none]) > _SHARE).any(axis=1)]] = True
     return found
 
 

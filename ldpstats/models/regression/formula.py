@@ -31,6 +31,7 @@ __all__ = [
 
 _EXAMPLE = 'must be text such as "ill ~ age + region"'
 _QUOTES = "'\"`"
+_CONTRASTS = ("Diff", "Helmert", "Poly", "Sum", "Treatment")  # that engines know, as C(x, Sum)
 
 
 @dataclass(frozen=True)
@@ -170,7 +171,7 @@ def known_names(
     `also` are names that stand in a formula beside it, such as ``marginal=``.
     """
     there = {*columns}
-    own = {*_functions(formula.engine), *dir(builtins)}
+    own = {*_CONTRASTS, *dir(builtins)}
     values = {*formula.names, *formula.response.names, *also} - there
     for name in sorted(values):
         if name not in outside and name not in own:
@@ -209,17 +210,6 @@ def _engine() -> str:
     return str(getattr(options, "formula_engine", "patsy"))
 
 
-def _functions(engine: str) -> list[str]:
-    """Names that the engine gives a meaning."""
-    if engine == "patsy":
-        import patsy.builtins
-
-        return list(patsy.builtins.__all__)
-    from formulaic.transforms import TRANSFORMS
-
-    return list(TRANSFORMS)
-
-
 def _sides(text: str) -> list[str]:
     """A formula split at each ~ that is not quoted."""
     quote, sides = "", [""]
@@ -244,9 +234,9 @@ def terms_of(
             found = patsy.ModelDesc.from_formula(f"~ {right}").rhs_termlist
             codes = [[factor.code for factor in term.factors] for term in found]
         else:
-            import formulaic
+            from statsmodels.formula._manager import FormulaManager
 
-            found = list(formulaic.Formula(right))
+            found = list(FormulaManager(engine=engine).get_spec(right))
             literal = [term.degree == 0 and str(term) == "1" for term in found]
             codes = [
                 [] if constant else [_code(factor) for factor in term.factors]

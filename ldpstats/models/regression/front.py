@@ -84,6 +84,19 @@ def regression(
     InvalidArgument
         For a formula that names no question or an unknown column, a function of a private response,
         reports that are not as many as rows, and a model that does not suit the response.
+
+    Examples
+    --------
+    >>> import pandas as pd, ldpstats as ldp
+    >>> rng = np.random.default_rng(2024)
+    >>> table = pd.DataFrame({"age": rng.normal(size=4000), "region": rng.choice(["n", "s"], 4000)})
+    >>> late = np.where(rng.random(4000) < 1 / (1 + np.exp(-table.age)), "yes", "no")
+    >>> reports = ldp.Warner(epsilon=2.0).privatize(late, rng)
+    >>> model = ldp.regression("late ~ age + region", table, {"late": reports})
+    >>> model.exog_names
+    ['Intercept', 'region[T.s]', 'age']
+    >>> model.fit().params["age"].round(1)
+    np.float64(0.9)
     """
     outside = caller_names(1)
     how = model, marginal, scores, weights, freq_weights, offset, candidates
@@ -164,7 +177,7 @@ def model_of(design: Design) -> Any:
         categories=None if design.family in numbers_of else design.categories,
         response_name=design.response_name,
         offset=design.offset,
-        counts=_counts(design),
+        counts=design.freq_weights,
         weights=_weights(design),
         predictors=design.predictors,
         configurations=list(design.configurations.itertuples(index=False, name=None)) or [()],
@@ -213,17 +226,9 @@ def _scored(design: Design) -> Array:
     return pseudo_response(design.response, design.scores, weights, listed).values
 
 
-def _counts(design: Design) -> Array | None:
-    """Respondents of each row, where rows are several."""
-    if design.sample is not None:
-        n = np.asarray(design.sample.n[design.inside], dtype=np.float64)
-        return None if (n == 1.0).all() else n
-    return design.freq_weights
-
-
 def _weights(design: Design) -> Array | None:
     """Sampling weights of all whom a row stands for."""
-    if design.weights is None or design.sample is not None or design.freq_weights is None:
+    if design.weights is None or design.freq_weights is None:
         return design.weights
     return design.weights * design.freq_weights
 

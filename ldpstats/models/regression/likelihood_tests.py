@@ -21,7 +21,7 @@ __all__ = ["likelihood_ratios", "profile_intervals", "ratio_without", "restricte
 
 Array = npt.NDArray[Any]
 
-_HIGHER = 1e-6  # by which a restricted maximum may exceed the unrestricted by rounding
+_DECREMENT = 1e-9  # of restricted maxima
 
 
 def ratio_without(results: RegressionResults, fixed: Sequence[int]) -> tuple[float, float]:
@@ -45,7 +45,7 @@ def restricted_maximum(
     if results.infinite:
         starts = [zero]
     met = [
-        maximise(objective.evaluate, objective.value, one, free)
+        maximise(objective.evaluate, objective.value, one, free, tolerance=_DECREMENT)
         for one in starts
         if np.isfinite(objective.value(one))
     ]

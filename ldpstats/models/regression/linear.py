@@ -60,8 +60,7 @@ class PrivatizedOLS:
     weights : array, shape (n,), optional
         Survey weights, which make covariances robust.
     candidates : sequence of str, optional
-        Values to look for, for mechanisms with an open alphabet only. Any other answer has the
-        score zero.
+        The answers, for mechanisms with an open alphabet only; they are taken to be all answers.
 
     Raises
     ------

@@ -15,9 +15,11 @@ from ldpstats.errors import InvalidArgument
 from ldpstats.models.regression.contrasts import linear_constraints, t_contrasts, wald_contrast
 from ldpstats.models.regression.linear_fit import LinearFit
 from ldpstats.models.regression.linear_summary import linear_summary
+from ldpstats.models.regression.naive import naive_params, reported_codes
 from ldpstats.models.regression.rows import covariates, row_numbers
 from ldpstats.models.shared.presentation import Presented
 from ldpstats.models.shared.spelling import names_alpha
+from ldpstats.problems.regression.outcomes import Normal
 
 if TYPE_CHECKING:
     from statsmodels.iolib.summary import Summary
@@ -57,6 +59,8 @@ class PrivatizedOLSResults(LinearFit, Presented):
     -------
     conf_int, cov_params, t_test, wald_test, f_test
         Intervals, covariances, and Wald tests of linear hypotheses.
+    compare_naive
+        What least squares of the reports themselves would give.
     predict
         Expected scores of true answers.
     summary, to_frame, glance, to_maketables
@@ -220,6 +224,38 @@ class PrivatizedOLSResults(LinearFit, Presented):
     def f_test(self, hypothesis: Any) -> ContrastResults:
         """F test of several linear restrictions together."""
         return self.wald_test(hypothesis, use_f=True)
+
+    def compare_naive(self) -> pd.DataFrame:
+        """The coefficients beside those of least squares that takes the reports for the answers.
+
+        Returns
+        -------
+        DataFrame, shape (p, 4)
+            Columns "params", "bse", "naive" and "ratio", naive by estimate.
+
+        Raises
+        ------
+        NotAvailable
+            If the reports are not named like the categories.
+
+        Examples
+        --------
+        >>> import numpy as np, ldpstats as ldp
+        >>> rng = np.random.default_rng(1)
+        >>> x = rng.normal(size=5000)
+        >>> answers = rng.binomial(1, 0.5 + 0.2 * np.tanh(x))
+        >>> reports = ldp.KRR(2, epsilon=1.0).privatize(answers, rng)
+        >>> result = ldp.PrivatizedOLS(reports, np.column_stack([np.ones(5000), x])).fit()
+        >>> result.compare_naive()["ratio"].round(3).to_dict()
+        {'const': 0.996, 'x1': 0.462}
+        """
+        model = self.model
+        y = model.scores[reported_codes(model.groups, model.labels)]
+        weights = self.fitted.times * self.fitted.weights
+        found = naive_params(Normal(), [self.fitted.X], y, None, weights, model.offset)
+        naive = self._series(found, "naive")
+        ratio = (naive / self.params).rename("ratio")
+        return pd.concat([self.params, self.bse, naive, ratio], axis=1)
 
     # -- presentation ------------------------------------------------------------------------
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ldpstats.errors import NotAvailable
 from ldpstats.models.shared.notes import epsilon_text, header
 from ldpstats.models.shared.tables import (
     LONGEST_LABEL,
@@ -22,6 +23,7 @@ from ldpstats.models.shared.tables import (
 __all__ = ["linear_summary"]
 
 _SCORES = 8  # scores that a note shows
+_NAIVE = 6  # and naive coefficients
 _WORDS = {
     "nonrobust": "equal variances",
     "HC0": "robust (HC0)",
@@ -115,19 +117,32 @@ def _notes(result: Any, n_shown: int, n: int, details: bool) -> list[str]:
             f"which is {_percent(result.privacy_share)} of their variance. The R2 of the reports "
             "is not that of the answers; there is no likelihood."
         )
+        notes += _naive_notes(result)
         if result.cov_type == "nonrobust":
             notes.append(
                 "WARNING: the randomisation makes the variances of the response unequal, and the "
                 "standard errors assume that they are equal: use cov_type='HC3'."
             )
     if model.response.is_open:
-        notes.append("NOTE: answers other than the candidates have the score 0.")
+        notes.append("NOTE: the candidates are taken to be all answers.")
     if result.n_clusters is not None and result.n_clusters < 30:
         notes.append(
             f"WARNING: {result.n_clusters} clusters are few for a covariance; intervals may cover "
             "less often than stated."
         )
     return notes
+
+
+def _naive_notes(result: Any) -> list[str]:
+    """The coefficients of the reports themselves, where they could be mistaken for answers."""
+    try:
+        naive = result.compare_naive()["naive"]
+    except NotAvailable:
+        return []
+    pairs = list(naive.items())[:_NAIVE]
+    text = ", ".join(f"{one_line(name, LONGEST_LABEL)} {b:.3g}" for name, b in pairs)
+    more = ", ..." if len(naive) > _NAIVE else ""
+    return [f"Naive coefficients, of the reports as if they were answers: {text}{more}."]
 
 
 def _percent(share: float) -> str:

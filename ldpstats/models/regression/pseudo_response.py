@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ldpstats.errors import IncompleteListWarning
 from ldpstats.models.frequency.ordered import checked_scores
 from ldpstats.problems.regression.indicators import unbiased_indicators
 from ldpstats.reports.single import Reports
@@ -16,6 +18,8 @@ from ldpstats.reports.single import Reports
 __all__ = ["PseudoResponse", "answer_scores", "pseudo_response"]
 
 Array = npt.NDArray[Any]
+
+_CERTAIN = 3.09  # standard errors of the share of other answers that has p < .001
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +33,7 @@ class PseudoResponse:
         Estimate of the weighted sum over the respondents of what the randomisation adds to the
         variance of `values`.
     is_open : bool
-        Whether other answers than those listed are possible, whose score is zero.
+        Whether other answers than those listed are possible; the listed are taken to be all.
     """
 
     values: Array
@@ -46,6 +50,11 @@ def pseudo_response(
     ------
     NotIdentified
         If the reports of a mechanism do not determine the answers.
+
+    Warns
+    -----
+    IncompleteListWarning
+        If the reports indicate answers that are not among the candidates.
     """
     values, noise, start, is_open = np.zeros(len(weights)), 0.0, 0, False
     for group in groups:
@@ -56,6 +65,13 @@ def pseudo_response(
             values[start:end] = (one.phi @ scores)[one.place]
             noise += float(scores @ one.noise @ scores)
             is_open = is_open or one.is_open
+            if one.unlisted > _CERTAIN:
+                warnings.warn(
+                    "candidates: the reports indicate that other answers exist, and the scores of "
+                    "these are wrong: list more candidates",
+                    IncompleteListWarning,
+                    3,
+                )
         start = end
     return PseudoResponse(values, noise, is_open)
 

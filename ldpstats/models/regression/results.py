@@ -36,6 +36,8 @@ __all__ = ["RegressionResults"]
 Array = npt.NDArray[Any]
 
 _MOST_PROFILES = 30  # coefficients up to which each is profiled
+_MANY = 50_000  # rows from which on profiles are made only if they may differ from Wald,
+_SMALL = 0.05  # as where no standardised coefficient is known to this
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,8 +48,8 @@ class RegressionResults(TrueAnswers):
     tested by the likelihood ratio, and its interval is the profile of the likelihood with half the
     log determinant of the expected information added, which always ends. `bse`, `tvalues`,
     `wald_test`, `t_test` and ``conf_int(method="wald")`` are of the normal approximation, which
-    fails where information is scarce. With robust covariances, sampling weights, designs, and
-    more than 30 coefficients all are Wald.
+    fails where information is scarce. `why_wald` says why all are Wald, as with robust covariances,
+    sampling weights, designs, and more than 30 coefficients.
 
     Parameters
     ----------
@@ -118,14 +120,35 @@ class RegressionResults(TrueAnswers):
         """Whether quantiles are those of a t distribution."""
         return self.df is not None
 
-    @cached_property
+    @property
     def uses_likelihood(self) -> bool:
         """Whether default tests and intervals are from the likelihood, and not Wald."""
-        return (
-            self.method in ("mle", "em")
-            and self.cov_type == "nonrobust"
-            and self._m <= _MOST_PROFILES
-        )
+        return not self.why_wald
+
+    @cached_property
+    def why_wald(self) -> str:
+        """Why default tests and intervals are Wald; "" where they are from the likelihood."""
+        if self.method == "corrected":
+            return "corrected scores have no likelihood"
+        if self.cov_type != "nonrobust":
+            return f"the likelihood does not know the covariance, {self.cov_type}"
+        if self.use_t and self.model.is_exact:
+            return "they are exact for least squares"
+        if self._m > _MOST_PROFILES:
+            return f"there are more than {_MOST_PROFILES} coefficients"
+        if self.model.likelihood.n > _MANY and self._largest_error < _SMALL:
+            return "with so much information the likelihood is quadratic"
+        return ""
+
+    @cached_property
+    def _largest_error(self) -> float:
+        """The largest standard error of a coefficient of a standardised covariate."""
+        if self.infinite:
+            return float("inf")
+        units, m = self.model.units, self._m
+        inverse = np.linalg.inv(units[:m, :m])
+        V = inverse @ self.covariance_all[:m, :m] @ inverse.T
+        return float(np.sqrt(np.diagonal(V).max()))
 
     @cached_property
     def _ratios(self) -> Array:

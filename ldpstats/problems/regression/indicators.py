@@ -26,21 +26,23 @@ class Indicators:
     Parameters
     ----------
     phi : array, shape (u, k)
-        The estimate that each distinct report is on its own; each row sums to one unless the list
-        is open.
+        The estimate that each distinct report is on its own; each row sums to one.
     place : array of int64, shape (n,)
         Row of `phi` of each report.
     noise : array, shape (k, k)
         Estimate of the weighted sum over the reports of the covariances that the randomisation
         gives to their rows.
     is_open : bool
-        Whether other answers than those listed are possible; their indicators are all zero.
+        Whether other answers than those listed are possible. The listed ones are taken to be all.
+    unlisted : float
+        Estimated weighted share of other answers, over its standard error.
     """
 
     phi: Array
     place: npt.NDArray[np.int64]
     noise: Array
     is_open: bool
+    unlisted: float
 
     def rows(self) -> Array:
         """The indicators of each report, shape (n, k)."""
@@ -62,7 +64,7 @@ def unbiased_indicators(
     weights : array, shape (n,), optional
         Weights of the reports, not all zero.
     candidates : sequence of str, optional
-        For mechanisms with an open alphabet.
+        For mechanisms with an open alphabet; they are taken to be all answers.
 
     Raises
     ------
@@ -79,11 +81,12 @@ def unbiased_indicators(
     given = np.ones(len(reports)) if weights is None else weights
     decoded = decode(reports, given, candidates)
     total = np.bincount(decoded.place, given, len(decoded.phi)) @ decoded.phi
-    noise = decoded.noise(total, float(given.sum()))
-    if decoded.is_open:
-        return Indicators(decoded.phi, decoded.place, noise, True)
-    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), noise)
-    return Indicators(phi, decoded.place, noise, False)
+    lacking = 1.0 - decoded.phi.sum(axis=1)[decoded.place]
+    share = float(given @ lacking / given.sum())
+    se = float(np.sqrt(given**2 @ (lacking - share) ** 2) / given.sum())
+    phi, noise = _summed_to_one(np.asarray(decoded.phi, dtype=np.float64), decoded.noise(total))
+    unlisted = share / se if decoded.is_open and se > 0.0 else 0.0
+    return Indicators(phi, decoded.place, noise, decoded.is_open, unlisted)
 
 
 def _summed_to_one(phi: Array, noise: Array) -> tuple[Array, Array]:

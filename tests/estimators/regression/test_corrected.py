@@ -232,9 +232,13 @@ def test_naive_estimates_need_reports_named_like_answers() -> None:
 def surveys(
     name: str, n: int, R: int, noisy_response: float | None = None, made: Any = None
 ) -> tuple[Array, Array, Array]:
-    """Estimates, variances and naive estimates of R surveys at epsilon 1."""
+    """Estimates, variances and naive estimates of R surveys at epsilon 1.
+
+    Of 2 % of them there may be no root: with counts the corrected log-likelihood grows without
+    bound where a negative indicator meets a large mean.
+    """
     rng, krr = np.random.default_rng(n), ldp.KRR(3, 1.0) if made is None else made
-    estimates, variances, naives = [], [], []
+    estimates, variances, naives, refused = [], [], [], 0
     for _ in range(R):
         z, x = private(n, rng)
         y = outcomes(name, seen_design(z, x) @ BETA, rng)
@@ -244,12 +248,17 @@ def surveys(
             answers = ldp.KRR(2, noisy_response).privatize(y, rng)
             response, reported = unbiased_indicators(answers).rows(), answers.y
         phi = unbiased_indicators(reports).rows()
-        found = corrected(designs(z), phi, response, OUTCOMES[name])
+        try:
+            found = corrected(designs(z), phi, response, OUTCOMES[name])
+        except ldp.NotIdentified:
+            refused += 1
+            continue
         estimates.append(found.theta)
         variances.append(np.diag(found.covariance()))
         if made is None:
             codes = reported_codes([reports], krr.categories)
             naives.append(naive_params(OUTCOMES[name], designs(z), reported, codes))
+    assert refused <= (0.02 * R if n < 10_000 else 0)
     return np.array(estimates), np.array(variances), np.array(naives)
 
 

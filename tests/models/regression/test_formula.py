@@ -476,11 +476,6 @@ def test_least_squares_from_a_formula() -> None:
     assert found.predict(new)[0] == pytest.approx(expected)
 
 
-def test_least_squares_with_private_predictors_are_refused() -> None:
-    with pytest.raises(ldp.errors.NotAvailable, match="use model='logit'"):
-        ldp.regression("ill ~ job", table(), reports("ill", "job"), "linear")
-
-
 # -- bad input ---------------------------------------------------------------------------------
 
 COUNTED = ldp.Warner(1.0).counts([30, 30])

@@ -106,10 +106,11 @@ def test_survey_weights_are_robust_weighted_least_squares() -> None:
         _ = model.fit().llf
 
 
-MECHANISMS: dict[str, Callable[[], Any]] = {
-    "krr": lambda: ldp.KRR(LABELS, 1.0),
-    "bits": lambda: ldp.KRAPPOR(LABELS, 1.0),
-    "cohorts": lambda: ldp.ORAPPOR(n_bits=8, n_hashes=1, n_cohorts=4, epsilon=2.0, seed="s"),
+MECHANISMS: dict[str, Callable[[Any], Any]] = {
+    "krr": lambda labels: ldp.KRR(labels, 1.0),
+    "bits": lambda labels: ldp.KRAPPOR(labels, 1.0),
+    "cohorts": lambda labels: ldp.ORAPPOR(8, 1, 4, 2.0, alphabet=labels),
+    "open": lambda labels: ldp.ORAPPOR(32, 2, 8, 4.0),
 }
 
 
@@ -117,7 +118,7 @@ MECHANISMS: dict[str, Callable[[], Any]] = {
 def test_a_shift_of_the_scores_moves_the_constant_alone(name: str) -> None:
     X, codes = survey(2000)
     answers = np.array(LABELS)[codes]
-    reports = MECHANISMS[name]().privatize(answers, np.random.default_rng(1))
+    reports = MECHANISMS[name](LABELS).privatize(answers, np.random.default_rng(1))
     plain = ldp.PrivatizedOLS(reports, X, SCORES).fit()
     moved = ldp.PrivatizedOLS(reports, X, np.array(SCORES) * 2.0 + 100.0).fit()
     expected = 2.0 * plain.params + [100.0, 0.0, 0.0]
@@ -164,6 +165,31 @@ def test_default_covariance_and_likelihood() -> None:
         ldp.PrivatizedOLS(reports, X, SCORES).fit("nonrobust").summary()
     )
     assert result.to_frame().shape == (3, 6) and result.glance().loc[0, "nobs"] == 2000
+
+
+def test_answers_that_are_not_candidates_are_warned_of() -> None:
+    X, codes = survey(4000)
+    answers = np.array(LABELS)[codes]
+    reports = MECHANISMS["open"](LABELS).privatize(answers, np.random.default_rng(1))
+    with pytest.warns(ldp.IncompleteListWarning, match="other answers exist"):
+        ldp.PrivatizedOLS(reports, X, SCORES[1:], candidates=LABELS[1:])
+    result = ldp.PrivatizedOLS(reports, X, SCORES, candidates=LABELS).fit()
+    assert "candidates are taken to be all answers" in str(result.summary())
+
+
+def test_naive_coefficients_are_those_of_the_reports() -> None:
+    X, codes = survey(2000)
+    reports = ldp.KRR(LABELS, 1.0).privatize(np.array(LABELS)[codes], np.random.default_rng(1))
+    result = ldp.PrivatizedOLS(reports, X, SCORES).fit()
+    found = result.compare_naive()
+    naive = sm.OLS(np.array(SCORES)[reports.y], X).fit().params
+    np.testing.assert_allclose(found["naive"], naive, EXACT)
+    assert np.all(np.abs(found["ratio"][1:]) < 0.6)
+    assert "Naive coefficients" in str(result.summary())
+    bits = ldp.KRAPPOR(LABELS, 1.0).privatize(np.array(LABELS)[codes], np.random.default_rng(1))
+    with pytest.raises(ldp.NotAvailable, match="bits"):
+        ldp.PrivatizedOLS(bits, X, SCORES).fit().compare_naive()
+    assert "Naive" not in str(ldp.PrivatizedOLS(bits, X, SCORES).fit().summary())
 
 
 def test_predictions_know_columns_by_name() -> None:
@@ -287,15 +313,18 @@ def linear_survey(n: int, rng: np.random.Generator) -> tuple[Array, Array]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("n", [3000, 20000])
-@pytest.mark.parametrize("name", ["krr", "bits"])
+@pytest.mark.parametrize("name", MECHANISMS)
 def test_bias_and_coverage(name: str, n: int, replications: Callable[..., int]) -> None:
     """Bias within 2 Monte Carlo errors and .1 SD; coverage of 95 % within 4 errors."""
     R, rng = replications(400, 100), np.random.default_rng(n)
-    made = {"krr": ldp.KRR, "bits": ldp.KRAPPOR}[name](5, 1.0)
+    labels = ["0", "1", "2", "3", "4"]
+    made = MECHANISMS[name](labels)
+    given = {"scores": [0, 1, 2, 3, 4], "candidates": labels if name == "open" else None}
     estimates, ends = [], []
     for _ in range(R):
         X, codes = linear_survey(n, rng)
-        result = ldp.PrivatizedOLS(made.privatize(codes, rng), X).fit()
+        reports = made.privatize(np.array(labels)[codes], rng)
+        result = ldp.PrivatizedOLS(reports, X, **given).fit()
         estimates.append(result.params.to_numpy())
         ends.append(result.conf_int().to_numpy())
     error, sd = np.mean(estimates, axis=0) - TRUE, np.std(estimates, axis=0)
