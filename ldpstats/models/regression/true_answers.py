@@ -9,7 +9,9 @@ from ldpstats.models.shared.spelling import names_alpha
 
 if TYPE_CHECKING:
     import pandas as pd
+    from matplotlib.axes import Axes
 
+    from ldpstats.inference.outcome import TestResult
     from ldpstats.models.regression.fitted_law import FittedLaw
     from ldpstats.models.regression.margins import MarginalEffects
     from ldpstats.models.regression.predictions import AveragePredictions
