@@ -273,9 +273,11 @@ class PrivatizedRegression:
         Parameters
         ----------
         method : {"mle", "em", "corrected"}, optional
-            "mle", the default, is Newton's method on the likelihood of the reports; "em" comes to
-            the same maximum by data augmentation. "corrected" solves the corrected score
-            equations, which need no model of the private predictors; its covariance is a sandwich.
+            "mle" is Newton's method on the likelihood of the reports; "em" comes to the same
+            maximum by data augmentation. "corrected" solves the corrected score equations, which
+            need no model of the private predictors; its covariance is a sandwich. It is the default
+            for numbers with private predictors: there "mle" takes every departure from normal or
+            Poisson laws for effects of the answers that it does not see. Else "mle" is.
         penalty : {None, "jeffreys"}
             Half the log determinant of the expected information, added to the log-likelihood: the
             estimate is then always finite.
@@ -310,7 +312,9 @@ class PrivatizedRegression:
 
         only = self.data.only_corrected
         if method is None:
-            method = "corrected" if only else "mle"
+            # mixtures of laws of numbers fit any other shape by effects that are not there
+            numeric = bool(self.data.predictors) and not self.data.is_categorical
+            method = "corrected" if only or numeric else "mle"
         method = one_of("method", method, _METHODS)
         if only and method != "corrected":
             raise NotAvailable(f"method={method!r}: {only}: use method='corrected'")

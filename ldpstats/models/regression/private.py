@@ -13,7 +13,10 @@ class PrivatePredictors(PrivatizedRegression):
     By maximum likelihood the outcome's law given all predictors and the law of the private
     predictors given public ones, a multinomial logit, are estimated together; the latter's
     coefficients are ``results.marginal_params``. ``fit(method="corrected")`` solves the corrected
-    score equations, which need no such law.
+    score equations, which need no such law. It is the default for numeric responses, of which
+    maximum likelihood would need the exact law: the ages 18 to 79, all as frequent, are a mixture
+    of normal laws to it, and so it found effects of 20 years, with standard errors of half a year,
+    where there are none.
 
     Examples
     --------
