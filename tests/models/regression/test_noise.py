@@ -203,7 +203,7 @@ def test_private_predictor(outcome: str) -> None:
     law, Z = references.report_law(reports["job"]), np.column_stack([np.ones(n), z])
     value = references.mixture(kind, seen, designs, [law], Z)
     model = ldp.regression("y ~ C(job) + z", data, reports=reports, model=kind)
-    results = model.fit(disp=False)
+    results = model.fit(method="mle", disp=False)
     extra = {"linear": 1, "multinomial": 4}.get(outcome, 0)
     best = references.maximum(value, np.zeros(4 + extra + 4))
     assert results.converged
