@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -52,19 +53,16 @@ def fitted(
         found = _by_em(model, penalty, first)
     else:
         found = model.climb(penalty, first, maxiter)
+    if penalty is not None:  # the penalised likelihood falls to minus infinity
+        found = replace(found, flat=None)
     infinite = _named(model, found)
     top = found.maximum
     if infinite:
         where = ", ".join(infinite)
-        remedy = (
-            "the penalty does not help here: leave the covariate out, or join categories"
-            if penalty
-            else "fit(penalty='jeffreys') has a finite estimate"
-        )
         warnings.warn(
             f"the likelihood has its maximum at infinity, or cannot tell it from there: {where}. "
             f"The estimates shown are far out and arbitrary; p-values and default intervals are "
-            f"valid; {remedy}",
+            "valid; fit(penalty='jeffreys') has a finite estimate",
             ConvergenceWarning,
             5,
         )

@@ -87,8 +87,15 @@ def term_tests(results: RegressionResults) -> pd.DataFrame:
     _refuse_robust(results, "term_tests")
     rows, index = [], []
     for name, at in terms_of(results).items():
-        statistic, value = ratio_without(results, at)
-        rows.append((value, statistic, len(at), float(chi2_pvalue(statistic, len(at)))))
+        statistic, _ = ratio_without(results, at)
+        rows.append(
+            (
+                results.llf - statistic / 2.0,
+                statistic,
+                len(at),
+                float(chi2_pvalue(statistic, len(at))),
+            )
+        )
         index.append(name)
     columns = ["llf_without", "LR", "df", "pvalue"]
     return pd.DataFrame(rows, index=pd.Index(index, name="term"), columns=columns)
