@@ -95,7 +95,7 @@ def search(
         def far(theta: Array) -> bool:
             return _size(theta, units) > _FAR
 
-        return maximise(target.evaluate, target.value, from_, free, maxiter, tolerance, far)
+        return maximise(target.evaluate, target.value, from_, free, maxiter, tolerance, far, units)
 
     best = climb(objective, start)
     if concave:

@@ -42,8 +42,11 @@ def restricted_maximum(
     starts = [first] if results.model.is_exact else [first, zero]
     if results.infinite:
         starts = [zero]
+    units = results.model.units
     met = [
-        maximise(objective.evaluate, objective.value, one, free, tolerance=_DECREMENT)
+        maximise(
+            objective.evaluate, objective.value, one, free, tolerance=_DECREMENT, units=units
+        )
         for one in starts
         if np.isfinite(objective.value(one))
     ]
@@ -84,7 +87,8 @@ def profile_intervals(results: FittedRegression, indices: Sequence[int], quantil
     found = np.empty((len(indices), 2))
     V = _spread(top.hessian)
     for i, j in enumerate(indices):
-        found[i] = profile_interval(objective, top, j, drop, quantile * float(np.sqrt(V[j])))
+        step = quantile * float(np.sqrt(V[j]))
+        found[i] = profile_interval(objective, top, j, drop, step, model.units)
     return found
 
 
