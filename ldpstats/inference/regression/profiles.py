@@ -53,8 +53,7 @@ def profile_interval(
     root = np.sqrt(2.0 * drop)
     along = _direction(top.hessian, index, free)
     limits = [
-        _limit(objective, top, index, free, root, sign * step, along, units)
-        for sign in (-1.0, 1.0)
+        _limit(objective, top, index, free, root, sign * step, along, units) for sign in (-1.0, 1.0)
     ]
     return limits[0], limits[1]
 

@@ -98,7 +98,9 @@ def question_test(results: FittedRegression, terms: str = "constant") -> TestRes
     for X in data.designs:
         new = [indicator if j is None else indicator * X[:, j] for j, indicator in extra]
         designs.append(np.column_stack([X, *new]))
-    wider: Any = type(model).of(replace(data, designs=designs, names=[*names, *added], formula=None))
+    wider: Any = type(model).of(
+        replace(data, designs=designs, names=[*names, *added], formula=None)
+    )
     free = wider.fit()
     return _worded(free.lr_test(added), terms)
 

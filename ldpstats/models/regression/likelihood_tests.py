@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ldpstats.estimators.regression.newton import Maximum, maximise
-from ldpstats.estimators.regression.search import Objective, search
+from ldpstats.estimators.regression.newton import Maximum
+from ldpstats.estimators.regression.search import Objective, ascend, search
 from ldpstats.inference.regression.profiles import profile_interval
 from ldpstats.models.regression.estimates import FittedRegression
 from ldpstats.problems.regression.outcomes import Normal
@@ -44,9 +44,7 @@ def restricted_maximum(
         starts = [zero]
     units = results.model.units
     met = [
-        maximise(
-            objective.evaluate, objective.value, one, free, tolerance=_DECREMENT, units=units
-        )
+        ascend(objective, one, free, tolerance=_DECREMENT, units=units)
         for one in starts
         if np.isfinite(objective.value(one))
     ]
