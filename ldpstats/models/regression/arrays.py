@@ -71,7 +71,10 @@ class Assembled:
     @cached_property
     def squares(self) -> Array:
         """Sum of the squared weights of the respondents of each row, (u,)."""
-        return np.bincount(self.place, self.weights**2 / self.counts, self.likelihood.n)
+        each = self.weights**2 / np.maximum(
+            self.counts, 1.0
+        )  # rows that stand for nobody have none
+        return np.bincount(self.place, each, self.likelihood.n)
 
     def expected(self, theta: Array | None = None) -> ExpectedInformation:
         """Expected information of the outcome's parameters.

@@ -65,7 +65,7 @@ def corrected_fit(
         at[data.inside] = np.arange(data.n)
         meat = design_meat(data.sample, rows * (weights[0] / data.weights[0]), at)
     else:
-        meat = (rows * (weights**2 / counts)[:, None]).T @ rows
+        meat = (rows * (weights**2 / np.maximum(counts, 1.0))[:, None]).T @ rows
     inverse = np.linalg.inv(bread)
     V = inverse @ meat @ inverse.T
     size = theta.size

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ldpstats.arguments.checks import one_of
+from ldpstats.arguments.checks import one_of, probability
 from ldpstats.inference.outcome import TestResult
 from ldpstats.inference.tails import chi2_pvalue
 from ldpstats.models.regression.comparing import compare_naive, question_test
@@ -94,8 +94,15 @@ class RegressionResults(FittedRegression, PresentedRegression):
             Columns "lower" and "upper"; of a multinomial logit indexed by equation and name.
         """
         method = one_of("method", method, ("default", "profile", "wald"))
-        found = coefficient_intervals(self, alpha, method)
-        return shaped_intervals(self.model, found)
+        kind = (probability("alpha", alpha), method)
+        if kind not in self._limits:  # profiles take time, and a summary shows them again
+            self._limits[kind] = coefficient_intervals(self, *kind)
+        return shaped_intervals(self.model, self._limits[kind].copy())
+
+    @cached_property
+    def _limits(self) -> dict[tuple[float, str], Any]:
+        """Limits of intervals that were asked for, by level and method."""
+        return {}
 
     # -- hypotheses ----------------------------------------------------------------------------
 

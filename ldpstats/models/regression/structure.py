@@ -176,11 +176,15 @@ class RegressionStructure:
 
     def _check_rank(self) -> None:
         """Refuse covariates and channels that do not determine the coefficients."""
-        aliased = aliased_columns(self.data.designs, isinstance(self.data.outcome, Ordered))
+        used = self.data.counts if self.data.weights is None else self.data.weights
+        designs = self.data.designs
+        if used is not None and (used == 0.0).any():
+            designs = [X[used > 0.0] for X in designs]
+        aliased = aliased_columns(designs, isinstance(self.data.outcome, Ordered))
         if aliased:
             names = ", ".join(self.data.names[j] for j in aliased)
             raise NotIdentified(
-                f"X: {names} is a linear combination of the other covariates: leave it out"
+                f"X: {names}: a linear combination of the other covariates, or zero: leave it out"
             )
         reports = dict(self.data.predictors)
         if self.data.is_private and self.data.is_categorical:

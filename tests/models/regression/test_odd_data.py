@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import ldpstats as ldp
-from ldpstats.errors import ConvergenceWarning
+from ldpstats.errors import ConvergenceWarning, NotIdentified
 
 NO_YES = ("no", "yes")
 
@@ -122,3 +122,22 @@ def test_groups_compared_where_dummies_are_the_constant(names):
     found = ldp.PrivatizedLogit([direct, masked], X).fit()
     assert found.question_test("constant").df == 1
     assert found.question_test("all").df == 3
+
+
+def test_rows_that_stand_for_nobody():
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"const": 1.0, "z": rng.normal(size=400)})
+    reports = logistic(X, [0.0, 0.5], rng)
+    times = rng.integers(0, 3, 400)
+    rows = np.repeat(np.arange(400), times)
+    for how in ({"cov_type": "HC0"}, {"cov_type": "cluster"}, {"method": "corrected"}):
+        one, each = dict(how), dict(how)
+        if "cluster" in how.values():
+            one["cov_kwds"] = {"groups": np.arange(400) % 20}
+            each["cov_kwds"] = {"groups": rows % 20}
+        found = ldp.PrivatizedLogit(reports, X, freq_weights=times).fit(**one)
+        expected = ldp.PrivatizedLogit(reports[rows], X.iloc[rows]).fit(**each)
+        assert found.bse.to_numpy() == pytest.approx(expected.bse.to_numpy(), rel=1e-8)
+    with pytest.raises(NotIdentified, match="first"):
+        first = (np.arange(400) == 0).astype(float)
+        ldp.PrivatizedLogit(reports, X.assign(first=first), freq_weights=1 - first)
